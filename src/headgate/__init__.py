@@ -1,0 +1,1 @@
+"""Headgate: the access-control plane of a lakehouse, and the guard that makes Spark obey it."""

@@ -1,0 +1,12 @@
+"""Opaque identifiers. Each kind is a type of its own, so that a checker catches a mix-up."""
+
+from typing import NewType
+
+PrincipalId = NewType("PrincipalId", str)
+GroupId = NewType("GroupId", str)
+ResourceId = NewType("ResourceId", str)
+TokenId = NewType("TokenId", str)
+RunId = NewType("RunId", str)
+
+SubjectId = PrincipalId | GroupId
+"""Whoever an assignment can name."""
