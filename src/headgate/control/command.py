@@ -1,0 +1,115 @@
+"""What a command is: a pure function of the snapshot, the caller, its arguments and the time."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from headgate.control.ports import DocumentPut, Pointer
+from headgate.decision.explain import explain
+from headgate.decision.records import Explanation, Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Change
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import Resource, Snapshot
+from headgate.model.model import Model
+
+SYSTEM = None
+"""The actor of what the deployment does by itself: its first organization, the end of a run."""
+
+
+class CommandError(Exception):
+    """A command cannot be accepted. Nothing was changed."""
+
+
+class RefusedError(CommandError):
+    """The caller may not do this."""
+
+    def __init__(self, question: Question, explanation: Explanation) -> None:
+        super().__init__(f"{question.action} on {question.resource} was refused")
+        self.question = question
+        self.explanation = explanation
+
+
+class UnknownCallerError(CommandError):
+    """The caller is nobody here any more: the principal, token or run has ended."""
+
+
+class TakenError(CommandError):
+    """There is something of that name already."""
+
+
+class MissingError(CommandError):
+    """What the command names does not exist, or may not be seen by the caller."""
+
+
+class InvalidError(CommandError):
+    """An argument is not usable; the message says which and what would be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an accepted command writes."""
+
+    changes: tuple[Change, ...]
+    documents: tuple[DocumentPut, ...] = ()
+    pointers: tuple[Pointer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a command may look at. `caller` is None for the deployment itself, which is not checked."""
+
+    model: Model
+    facts: Snapshot
+    caller: Caller | None
+    now: float
+
+    def require(self, question: Question) -> None:
+        """Raise `RefusedError` unless the question is answered with allow."""
+        explanation = explain(self.model, self.facts, question, self.now)
+        if not explanation.decision.allowed:
+            raise RefusedError(question, explanation)
+
+    def require_action(self, action: str, resource: ResourceId) -> None:
+        """Require a plain action of the caller."""
+        if self.caller is not None:
+            self.require(Question(self.caller, action, resource))
+
+    def resource(self, id: ResourceId, *types: str) -> Resource:
+        """Return a resource of one of the types, or raise `MissingError`."""
+        found = self.facts.resources.get(id)
+        if found is None or (types and found.type not in types):
+            raise MissingError(f"there is no {' or '.join(types) or 'resource'} `{id}`")
+        return found
+
+    def subject(self, id: str) -> SubjectId:
+        """Return a principal's or group's id, or raise `MissingError`."""
+        if PrincipalId(id) not in self.facts.principals and GroupId(id) not in self.facts.groups:
+            raise MissingError(f"there is no principal or group `{id}`")
+        return PrincipalId(id)
+
+    def free_name(self, parent: ResourceId, name: str) -> None:
+        """Raise `TakenError` if the parent has a child of that name, `InvalidError` for an unusable name."""
+        if not name or name != name.strip() or any(c in "./`*" or not c.isprintable() for c in name) or len(name) > 255:
+            raise InvalidError(f"`{name}` cannot be a name: 1 to 255 characters, without `.`, `/`, `*` and backticks")
+        if name in self.facts.children.get(parent, {}):
+            raise TakenError(f"there is a `{name}` already")
+
+    @property
+    def root(self) -> ResourceId:
+        """The organization's own resource."""
+        if self.facts.organization is None:
+            raise MissingError("there is no organization yet")
+        return self.facts.organization
+
+
+class Command(Protocol):
+    """Decided on a snapshot: returns what it would write, or raises a `CommandError`."""
+
+    @property
+    def name(self) -> str:
+        """The command's name in the log."""
+        ...
+
+    def plan(self, view: View) -> Plan:
+        """Return the changes. No clock, no I/O, no randomness: ids come in as arguments."""
+        ...

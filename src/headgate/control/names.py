@@ -1,0 +1,40 @@
+"""From a name to a resource, in a way that does not tell whether it exists.
+
+What is asked about a name that does not exist is answered for a resource that would lie there, so that a
+refusal for a hidden name and for a missing one are the same.
+"""
+
+from collections.abc import Sequence
+
+from headgate.facts.changes import ResourceCreated
+from headgate.facts.fold import apply
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
+
+_TYPES = ("lake", "database", "table")
+
+
+def located(facts: Snapshot, names: Sequence[str]) -> tuple[Snapshot, ResourceId] | None:
+    """Return the resource of a full name (lake first) and the facts to ask on.
+
+    Where there is none, the facts have one added for the question. None if there is not even such a lake, or if the
+    name has more parts than a table's.
+    """
+    if not 1 <= len(names) <= len(_TYPES):
+        return None
+    known = facts.find(names)
+    if known is not None:
+        return facts, known.id
+    lake = facts.find(names[:1])
+    if lake is None:
+        return None
+    parent = lake.id
+    for depth in range(2, len(names) + 1):
+        there = facts.find(names[:depth])
+        if there is None:
+            id = ResourceId(f"?{'.'.join(names[:depth])}")
+            facts = apply(facts, ResourceCreated(id, _TYPES[depth - 1], parent, names[depth - 1]))
+            parent = id
+        else:
+            parent = there.id
+    return facts, parent

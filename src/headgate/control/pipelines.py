@@ -1,0 +1,135 @@
+"""Pipelines: what they declare, whose rights their runs use, and the runs themselves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.connections import default_project
+from headgate.control.ports import DocumentPut
+from headgate.decision.records import Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import (
+    Edge,
+    RelationsSet,
+    Relations,
+    ResourceCreated,
+    ResourceDeleted,
+    RunAsSet,
+    RunEnded,
+    RunStarted,
+)
+from headgate.facts.ids import PrincipalId, ResourceId, RunId
+
+KINDS = ("source", "query")
+RUN_STATES = ("succeeded", "failed", "cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class SavePipeline:
+    """Make a pipeline, or replace the definition of one. Its runs use the rights of whoever saved it last."""
+
+    pipeline: ResourceId
+    kind: str
+    title: str
+    relations: Relations
+    definition: Mapping[str, Any]
+    name: str = "pipeline.save"
+
+    def plan(self, view: View) -> Plan:
+        """Making needs what the model requires on every layer and input; changing needs `edit`, before and after."""
+        if self.kind not in KINDS:
+            raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(KINDS)}")
+        if view.caller is None:
+            raise InvalidError("a pipeline is saved by a principal, whose rights its runs use")
+        for edges in self.relations.values():
+            for edge in edges:
+                view.resource(edge.target)
+        self._may_use_connections(view, view.caller)
+        exists = self.pipeline in view.facts.resources
+        changes = self._replace(view) if exists else self._create(view, view.caller)
+        run_as = RunAsSet(self.pipeline, view.caller.principal)
+        return Plan((*changes, run_as), (DocumentPut("pipeline", self.pipeline, dict(self.definition)),))
+
+    def _create(self, view: View, caller: Caller) -> tuple[ResourceCreated]:
+        project = default_project(view)
+        on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
+        view.require(Question(caller, f"project.create_{self.kind}", project, on=on))
+        view.free_name(project, self.title)
+        return (ResourceCreated(self.pipeline, self.kind, project, self.title, caller.principal, self.relations),)
+
+    def _replace(self, view: View) -> tuple[RelationsSet]:
+        view.resource(self.pipeline, self.kind)
+        view.require_action(f"{self.kind}.edit", self.pipeline)
+        on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
+        if view.caller:
+            view.require(Question(view.caller, f"project.create_{self.kind}", default_project(view), on=on))
+        return (RelationsSet(self.pipeline, self.relations),)
+
+    def _may_use_connections(self, view: View, caller: Caller) -> None:
+        for edge in self.relations.get("connections", ()):
+            view.require(Question(caller, "connection.use", edge.target))
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePipeline:
+    """The pipeline goes; the tables it wrote stay."""
+
+    pipeline: ResourceId
+    name: str = "pipeline.delete"
+
+    def plan(self, view: View) -> Plan:
+        """Need `delete` on the pipeline."""
+        found = view.resource(self.pipeline, *KINDS)
+        view.require_action(f"{found.type}.delete", found.id)
+        return Plan((ResourceDeleted(found.id),), (DocumentPut("pipeline", found.id, None),))
+
+
+@dataclass(frozen=True, slots=True)
+class StartRun:
+    """One execution. Its identity may touch what is declared and what the run-as principal may touch at that moment."""
+
+    run: RunId
+    pipeline: ResourceId
+    name: str = "run.start"
+
+    def plan(self, view: View) -> Plan:
+        """Need `trigger`, and a run-as principal that is still there; one run of a pipeline at a time."""
+        found = view.resource(self.pipeline, *KINDS)
+        view.require_action(f"{found.type}.trigger", found.id)
+        run_as = view.facts.run_as.get(found.id)
+        if run_as is None or run_as not in view.facts.principals:
+            raise InvalidError(f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it")
+        if any(each.pipeline == found.id for each in view.facts.runs.values()):
+            raise InvalidError(f"`{found.name}` is running; wait for that run to end")
+        document = {"pipeline": found.id, "state": "running", "started": view.now, "actor": _actor(view), "log": []}
+        return Plan((RunStarted(self.run, found.id, run_as),), (DocumentPut("run", self.run, document),))
+
+
+@dataclass(frozen=True, slots=True)
+class EndRun:
+    """The run is over, and its identity with it. Said by the deployment."""
+
+    run: RunId
+    state: str
+    document: Mapping[str, Any]
+    name: str = "run.end"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment ends a run."""
+        if view.caller is not None:
+            raise InvalidError("a run is ended by the deployment")
+        if self.state not in RUN_STATES:
+            raise InvalidError(f"a run ends as {', '.join(RUN_STATES)}, not as `{self.state}`")
+        if self.run not in view.facts.runs:
+            raise MissingError(f"there is no run `{self.run}` under way")
+        return Plan((RunEnded(self.run, self.state),), (DocumentPut("run", self.run, dict(self.document)),))
+
+
+def edges(targets: Mapping[str, ResourceId]) -> tuple[Edge, ...]:
+    """Return enabled edges, by name."""
+    return tuple(Edge(target, name=name) for name, target in targets.items())
+
+
+def _actor(view: View) -> PrincipalId | None:
+    return view.caller.principal if view.caller else None

@@ -1,0 +1,118 @@
+"""Databases and tables: the facts that commit together with their catalog pointers."""
+
+from dataclasses import dataclass
+
+from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.ports import Pointer
+from headgate.facts.changes import Change, Edge, RelationsSet, ResourceCreated, ResourceDeleted, ResourceRenamed
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDatabase:
+    """A new database (Nekt: layer) in a lake."""
+
+    lake: ResourceId
+    database: ResourceId
+    title: str
+    name: str = "database.create"
+
+    def plan(self, view: View) -> Plan:
+        """Need `lake.create_database`."""
+        view.resource(self.lake, "lake")
+        view.require_action("lake.create_database", self.lake)
+        view.free_name(self.lake, self.title)
+        return Plan((ResourceCreated(self.database, "database", self.lake, self.title, _creator(view)),))
+
+
+@dataclass(frozen=True, slots=True)
+class DropDatabase:
+    """An empty database goes."""
+
+    database: ResourceId
+    name: str = "database.drop"
+
+    def plan(self, view: View) -> Plan:
+        """Need `database.drop`, and nothing in it."""
+        found = view.resource(self.database, "database")
+        view.require_action("database.drop", found.id)
+        if view.facts.children[found.id]:
+            raise InvalidError(f"`{found.name}` is not empty; drop its tables first")
+        return Plan((ResourceDeleted(found.id),))
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """A new table, with the pointer to its first metadata. A run's new table becomes an output of its pipeline."""
+
+    database: ResourceId
+    table: ResourceId
+    title: str
+    pointer: Pointer
+    name: str = "table.create"
+
+    def plan(self, view: View) -> Plan:
+        """Need `database.create_table`; a run only makes the table that its pipeline declares."""
+        view.resource(self.database, "database")
+        view.require_action("database.create_table", self.database)
+        view.free_name(self.database, self.title)
+        created = ResourceCreated(self.table, "table", self.database, self.title, _creator(view))
+        return Plan((created, *self._declared_output(view)), pointers=(self.pointer,))
+
+    def _declared_output(self, view: View) -> tuple[Change, ...]:
+        pipeline = _pipeline_of(view)
+        if pipeline is None:
+            return ()
+        declared = [each for each in pipeline.edges("output_layers") if each.target == self.database]
+        if self.title not in {each.name for each in declared}:
+            raise InvalidError(f"the pipeline `{pipeline.name}` does not declare the output `{self.title}`")
+        outputs = (*pipeline.relations.get("outputs", ()), Edge(self.table, name=self.title))
+        return (RelationsSet(pipeline.id, {**pipeline.relations, "outputs": outputs}),)
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """A table gets another name, and perhaps another database. What was assigned on it stays."""
+
+    table: ResourceId
+    database: ResourceId
+    title: str
+    name: str = "table.rename"
+
+    def plan(self, view: View) -> Plan:
+        """Need `table.alter` and `table.drop` on the table, `database.create_table` where it goes."""
+        view.resource(self.table, "table")
+        view.resource(self.database, "database")
+        view.require_action("table.alter", self.table)
+        view.require_action("table.drop", self.table)
+        view.require_action("database.create_table", self.database)
+        view.free_name(self.database, self.title)
+        return Plan((ResourceRenamed(self.table, self.database, self.title),))
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """A table goes, with its pointer and everything assigned on it."""
+
+    table: ResourceId
+    name: str = "table.drop"
+
+    def plan(self, view: View) -> Plan:
+        """Need `table.drop`."""
+        view.resource(self.table, "table")
+        view.require_action("table.drop", self.table)
+        return Plan((ResourceDeleted(self.table),))
+
+
+def _creator(view: View) -> PrincipalId | None:
+    return view.caller.principal if view.caller else None
+
+
+def _pipeline_of(view: View) -> Resource | None:
+    if view.caller is None or view.caller.run is None:
+        return None
+    run = view.facts.runs.get(view.caller.run)
+    if run is None or run.pipeline not in view.facts.resources:
+        raise MissingError("the run's pipeline is gone")
+    return view.facts.resources[run.pipeline]
