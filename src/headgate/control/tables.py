@@ -67,7 +67,8 @@ class CreateTable:
         declared = [each for each in pipeline.edges("output_layers") if each.target == self.database]
         if self.title not in {each.name for each in declared}:
             raise InvalidError(f"the pipeline `{pipeline.name}` does not declare the output `{self.title}`")
-        outputs = (*pipeline.relations.get("outputs", ()), Edge(self.table, name=self.title))
+        kept = [edge for edge in pipeline.relations.get("outputs", ()) if edge.target in view.facts.resources]
+        outputs = (*kept, Edge(self.table, name=self.title))
         return (RelationsSet(pipeline.id, {**pipeline.relations, "outputs": outputs}),)
 
 
