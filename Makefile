@@ -1,0 +1,34 @@
+# Everything there is to do here; `make` alone lists it. Works with GNU make 3.81 and newer.
+
+BIN := .venv/bin
+
+.PHONY: help setup demo serve test soak check bench lock
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make .venv with the locked packages, and get Java, the Iceberg jar and the guard ready
+	@tools/setup
+
+demo: setup ## a guarded lakehouse with real data, people and refusals; HEADGATE_DEMO_ONCE=1 ends after the story
+	@$(BIN)/headgate demo
+
+serve: setup ## start Headgate on the data folder ./.headgate
+	@$(BIN)/headgate serve
+
+test: setup ## every test but the soak: the fast ones first, then those on Spark
+	@$(BIN)/pytest
+
+soak: setup ## the long tests: kill, restart, repeat
+	@$(BIN)/pytest -m soak --timeout 3600 --session-timeout 0
+
+check: setup ## format, lint, types, import contract, sizes, documentation
+	@tools/check
+
+bench: setup ## measure and print; each file in bench/ is one measurement
+	@for bench in bench/*; do \
+		if [ -f "$$bench" ] && [ -x "$$bench" ]; then echo "$$bench"; $(BIN)/python "$$bench" || exit 1; fi; \
+	done
+
+lock: setup ## write the locks anew from pyproject.toml
+	@tools/setup_lock

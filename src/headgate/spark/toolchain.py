@@ -1,0 +1,71 @@
+"""What Spark needs before it can start: Java, the Iceberg runtime and the compiled guard."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headgate.spark.errors import ToolchainError
+from headgate.spark.guard_build import build_guard
+from headgate.spark.jars import ICEBERG, ensure_jar
+from headgate.spark.java import find_java
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """The files that a driver is started from."""
+
+    java: Path
+    java_version: int
+    iceberg_jar: Path
+    guard_jar: Path
+
+
+def prepare(cache: Path, jars_folder: Path | None, say: Callable[[str], None]) -> Toolchain:
+    """Return the toolchain; fetch and compile whatever the cache does not hold yet.
+
+    Raises `ToolchainError` with what to do about it.
+    """
+    java = find_java(os.environ, say)
+    _make_cache(cache)
+    iceberg_jar = ensure_jar(ICEBERG, java, cache, jars_folder, say)
+    guard_jar = build_guard(java.path, iceberg_jar, cache)
+    return Toolchain(java.path, java.version, iceberg_jar, guard_jar)
+
+
+def default_cache(environ: Mapping[str, str]) -> Path:
+    """Return the folder for what can be made again: `HEADGATE_CACHE`, else below the home folder."""
+    named = environ.get("HEADGATE_CACHE")
+    return Path(named) if named else Path.home() / ".cache" / "headgate"
+
+
+def default_jars_folder(environ: Mapping[str, str]) -> Path | None:
+    """Return the folder that jars come from instead of the network, if `HEADGATE_JARS` names one."""
+    named = environ.get("HEADGATE_JARS")
+    return Path(named) if named else None
+
+
+def _make_cache(cache: Path) -> None:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"the cache folder `{cache}` cannot be made ({error.strerror}): name another in HEADGATE_CACHE"
+        raise ToolchainError(message) from error
+
+
+def main() -> int:
+    """Prepare the toolchain and say what it is; for `make setup`."""
+    try:
+        toolchain = prepare(default_cache(os.environ), default_jars_folder(os.environ), print)
+    except ToolchainError as error:
+        sys.stderr.write(f"headgate: {error}\n")
+        return 1
+    sys.stdout.write(
+        f"Java {toolchain.java_version}, Iceberg {ICEBERG.version} and the guard are ready\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""Makes `.venv` with the locked packages and the `headgate` command, then Java, the Iceberg jar and the guard.
+
+Run by `tools/setup` with whatever Python the machine has, so it uses the standard library only. What is already
+there is left alone: a stamp in `.venv` says which lock it was made from.
+"""
+
+import hashlib
+import importlib.util
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "headgate-setup"
+LOG = VENV / "headgate-setup.log"
+BUILD_LOCK = ROOT / "requirements-build.lock"
+LOCK = ROOT / "requirements.lock"
+PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
+
+_LARGE_DOWNLOAD = re.compile(r"Downloading (?:\S*/)?([A-Za-z0-9_.]+)-\d\S* \((\d{2,})\.\d MB\)")
+_BUILD = re.compile(r"Building wheel for (pyspark) .*started")
+_LINES_SHOWN_ON_FAILURE = 15
+
+
+def main() -> int:
+    """Set up what is missing; return the exit status."""
+    wanted = fingerprint()
+    if not (STAMP.is_file() and STAMP.read_text() == wanted and runs(PYTHON)):
+        make_environment()
+        STAMP.write_text(wanted)
+    return subprocess.run([PYTHON, "-m", "headgate.spark.toolchain"], cwd=ROOT, check=False).returncode
+
+
+def fingerprint() -> str:
+    """Return what the environment is made from, in one hash."""
+    sources = (BUILD_LOCK, LOCK, ROOT / "pyproject.toml")
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+def make_environment() -> None:
+    """Create `.venv` if it does not run, and install the locked packages and this project into it."""
+    if importlib.util.find_spec("ensurepip") is None:
+        here = f"{sys.version_info.major}.{sys.version_info.minor}"
+        fail(f"this Python {here} has no `ensurepip`: install its venv package (Debian: apt install python3-venv)")
+    say(f"setting up .venv with Python {sys.version.split()[0]}; the first time takes a few minutes")
+    if not runs(PYTHON):
+        venv.create(VENV, clear=True, with_pip=True)
+    LOG.write_text("")
+    install("what builds packages", "--require-hashes", "-r", str(BUILD_LOCK))
+    install("the locked packages", "--no-build-isolation", "--require-hashes", "-r", str(LOCK))
+    install("headgate itself", "--no-build-isolation", "--no-deps", "-e", str(ROOT))
+
+
+def runs(python: Path) -> bool:
+    """Say whether this interpreter starts and has pip."""
+    try:
+        return subprocess.run([python, *PIP, "--version"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def install(what: str, *arguments: str) -> None:
+    """Run one `pip install`, telling what takes long; stop with its last words if it fails."""
+    say(f"  installing {what}")
+    command = [PYTHON, *PIP, "install", "--progress-bar", "off", *arguments]
+    with (
+        LOG.open("a") as log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT) as pip,
+    ):
+        output = pip.stdout or ()
+        for line in output:
+            log.write(line)
+            tell(line)
+    if pip.returncode != 0:
+        last = LOG.read_text().splitlines()[-_LINES_SHOWN_ON_FAILURE:]
+        sys.stderr.writelines(f"  | {line}\n" for line in last)
+        fail(f"pip could not install {what}: see above, or all of it in `{LOG.relative_to(ROOT)}`")
+
+
+def tell(line: str) -> None:
+    """Pass on the lines of pip that explain a wait."""
+    if found := _LARGE_DOWNLOAD.search(line):
+        say(f"    downloading {found[1]} ({found[2]} MB)")
+    elif found := _BUILD.search(line):
+        say(f"    unpacking {found[1]}")
+
+
+def say(line: str) -> None:
+    """Print a line of progress at once."""
+    print(line, flush=True)
+
+
+def fail(message: str) -> NoReturn:
+    """Stop with one clear line."""
+    sys.exit(f"setup: {message}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
