@@ -1,0 +1,20 @@
+"""A process that appends for ever and prints each revision that it was given. It is made to be killed."""
+
+import sys
+from pathlib import Path
+
+from store_samples import created
+
+from headgate.store import SqliteStore
+
+
+def main(folder: Path) -> None:
+    store = SqliteStore.open(folder)
+    head = store.head()
+    while True:
+        head = store.append(head, created(head + 1))
+        print(head, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,50 @@
+"""`kill -9` at any moment: every acknowledged entry is there, and no half one."""
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from store_samples import created
+
+from headgate.facts.ids import ResourceId
+from headgate.store import SqliteStore
+
+APPENDER = Path(__file__).parent / "store_appender.py"
+
+
+def _append_until_killed(folder: Path, seconds: float) -> int:
+    """Return the last revision that the process acknowledged."""
+    with subprocess.Popen([sys.executable, str(APPENDER), str(folder)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(seconds)
+        process.kill()
+        lines = (first + process.stdout.read()).split("\n")
+    return int(lines[-2])
+
+
+def _check_whole(folder: Path, acknowledged: int) -> None:
+    store = SqliteStore.open(folder)
+    store.verify()
+    entries = list(store.entries())
+    assert len(entries) >= acknowledged
+    for entry in entries:
+        draft = created(entry.revision)
+        assert entry.changes == draft.changes
+        assert store.pointer(draft.pointers[0].table) == draft.pointers[0]
+        assert store.document("table", draft.documents[0].id) == draft.documents[0].body
+    beyond = ResourceId(f"t{len(entries) + 1}")
+    assert store.pointer(beyond) is None
+    assert store.document("table", beyond) is None
+    store.close()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_killed_writer_loses_nothing_and_leaves_no_half(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(2):
+        acknowledged = _append_until_killed(tmp_path, chance.uniform(0.0, 0.15))
+        _check_whole(tmp_path, acknowledged)
