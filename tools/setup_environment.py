@@ -21,6 +21,8 @@ LOG = VENV / "headgate-setup.log"
 BUILD_LOCK = ROOT / "requirements-build.lock"
 LOCK = ROOT / "requirements.lock"
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
+WITH_THOSE = ("--no-build-isolation", "--use-pep517")
+"""Build with the packages of the build lock, whose hashes are known, and nothing else."""
 
 _LARGE_DOWNLOAD = re.compile(r"Downloading (?:\S*/)?([A-Za-z0-9_.]+)-\d\S* \((\d{2,})\.\d MB\)")
 _BUILD = re.compile(r"Building wheel for (pyspark) .*started")
@@ -30,7 +32,7 @@ _LINES_SHOWN_ON_FAILURE = 15
 def main() -> int:
     """Set up what is missing; return the exit status."""
     wanted = fingerprint()
-    if not (STAMP.is_file() and STAMP.read_text() == wanted and runs(PYTHON)):
+    if not (STAMP.is_file() and STAMP.read_text() == wanted and runs(PYTHON, "-c", "")):
         make_environment()
         STAMP.write_text(wanted)
     return subprocess.run([PYTHON, "-m", "headgate.spark.toolchain"], cwd=ROOT, check=False).returncode
@@ -48,18 +50,18 @@ def make_environment() -> None:
         here = f"{sys.version_info.major}.{sys.version_info.minor}"
         fail(f"this Python {here} has no `ensurepip`: install its venv package (Debian: apt install python3-venv)")
     say(f"setting up .venv with Python {sys.version.split()[0]}; the first time takes a few minutes")
-    if not runs(PYTHON):
+    if not runs(PYTHON, *PIP, "--version"):
         venv.create(VENV, clear=True, with_pip=True)
     LOG.write_text("")
     install("what builds packages", "--require-hashes", "-r", str(BUILD_LOCK))
-    install("the locked packages", "--no-build-isolation", "--require-hashes", "-r", str(LOCK))
-    install("headgate itself", "--no-build-isolation", "--no-deps", "-e", str(ROOT))
+    install("the locked packages", *WITH_THOSE, "--require-hashes", "-r", str(LOCK))
+    install("headgate itself", *WITH_THOSE, "--no-deps", "-e", str(ROOT))
 
 
-def runs(python: Path) -> bool:
-    """Say whether this interpreter starts and has pip."""
+def runs(python: Path, *arguments: str) -> bool:
+    """Say whether this interpreter starts and manages this."""
     try:
-        return subprocess.run([python, *PIP, "--version"], capture_output=True, check=False).returncode == 0
+        return subprocess.run([python, *arguments], capture_output=True, check=False).returncode == 0
     except OSError:
         return False
 

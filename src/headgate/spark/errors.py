@@ -1,8 +1,5 @@
-"""What can be wrong with the Spark side before anybody has asked anything.
-
-    ToolchainError    Java, a jar or the guard is missing, and the message says what to do
-"""
+"""What can be wrong with the Spark side before anybody has asked anything."""
 
 
 class ToolchainError(Exception):
-    """Spark cannot be started with what is installed here."""
+    """Spark cannot be started with what is installed here; the message says what is missing and what to do."""

@@ -53,9 +53,7 @@ def find_java(environ: Mapping[str, str], say: Callable[[str], None]) -> Java:
 def version_of(path: Path) -> int | None:
     """Return the feature version (17, 21) that the executable reports, or None if it does not run."""
     try:
-        answer = subprocess.run(
-            [path, "-version"], capture_output=True, text=True, timeout=_ANSWER_WITHIN, check=False
-        )
+        answer = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=_ANSWER_WITHIN, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = _VERSION.search(answer.stderr)

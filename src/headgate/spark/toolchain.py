@@ -61,9 +61,7 @@ def main() -> int:
     except ToolchainError as error:
         sys.stderr.write(f"headgate: {error}\n")
         return 1
-    sys.stdout.write(
-        f"Java {toolchain.java_version}, Iceberg {ICEBERG.version} and the guard are ready\n"
-    )
+    sys.stdout.write(f"Java {toolchain.java_version}, Iceberg {ICEBERG.version} and the guard are ready\n")
     return 0
 
 

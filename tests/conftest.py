@@ -1,0 +1,57 @@
+"""What all tests share: the order in which they run, and what happens where Spark cannot."""
+
+import os
+from functools import cache
+
+import pytest
+
+from headgate.spark.errors import ToolchainError
+from headgate.spark.toolchain import Toolchain, default_cache, default_jars_folder, prepare
+
+IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
+"""Where nobody reads the list of skipped tests, what is missing fails."""
+
+SPARK_TIMEOUT = 300
+_COST = ("spark", "soak")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the cheap tests first, and give those on Spark the time that a driver needs."""
+    items.sort(key=_cost)
+    for item in items:
+        if _cost(item) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test on Spark where Spark cannot be started; under `CI`, fail it."""
+    if item.get_closest_marker("spark") is None:
+        return
+    prepared = _toolchain()
+    if isinstance(prepared, Toolchain):
+        return
+    if IN_CI:
+        pytest.fail(prepared, pytrace=False)
+    pytest.skip(prepared)
+
+
+@pytest.fixture(scope="session")
+def toolchain() -> Toolchain:
+    """Java, the Iceberg jar and the guard; for tests marked `spark`."""
+    prepared = _toolchain()
+    assert isinstance(prepared, Toolchain), prepared
+    return prepared
+
+
+@cache
+def _toolchain() -> Toolchain | str:
+    """Return the toolchain, or the sentence that says why there is none."""
+    try:
+        return prepare(default_cache(os.environ), default_jars_folder(os.environ), print)
+    except ToolchainError as error:
+        return str(error)
+
+
+def _cost(item: pytest.Item) -> int:
+    """Return 0 for a fast test, more for what starts a JVM or takes minutes."""
+    return max((_COST.index(marker.name) + 1 for marker in item.iter_markers() if marker.name in _COST), default=0)

@@ -1,0 +1,76 @@
+"""The import contract fails on what it forbids; a contract that never fails holds nothing."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the sources and the contract, to do wrong in."""
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def lint(tree: Path) -> subprocess.CompletedProcess[str]:
+    """Run the contract on a copy; the copy's sources come before the installed ones."""
+    return subprocess.run(
+        [LINT_IMPORTS, "--no-logo", "--no-cache"],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree / "src"), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def plant(tree: Path, module: str, line: str) -> None:
+    """Append a line to a module of the copy, making it and its package if need be."""
+    path = tree / "src" / "headgate" / module
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(f"\n{line}\n")
+
+
+class TestContract:
+    def test_is_kept(self, tree: Path) -> None:
+        checked = lint(tree)
+
+        assert checked.returncode == 0, checked.stdout
+
+    @pytest.mark.parametrize(
+        ("module", "line", "broken"),
+        [
+            pytest.param("facts/__init__.py", "import headgate.control", "headgate.facts", id="an arrow outward"),
+            pytest.param("lake/__init__.py", "import headgate.spark", "headgate.lake", id="a room beside"),
+            pytest.param("decision/__init__.py", "import time", "headgate.decision", id="a clock in a pure room"),
+            pytest.param("model/__init__.py", "import os", "headgate.model", id="the environment in a pure room"),
+            pytest.param("facts/__init__.py", "import sqlalchemy", "headgate.facts", id="a database in a pure room"),
+            pytest.param("doors/__init__.py", "import headgate.store", "headgate.doors", id="a door to the store"),
+            pytest.param("lake/__init__.py", "import sqlalchemy", "headgate.lake", id="SQL outside the store"),
+        ],
+    )
+    def test_breaks_on(self, tree: Path, module: str, line: str, broken: str) -> None:
+        plant(tree, module, line)
+
+        checked = lint(tree)
+
+        assert checked.returncode == 1
+        assert "BROKEN" in checked.stdout
+        assert broken in checked.stdout.split("Broken contracts")[-1]
+
+    def test_breaks_on_a_room_that_nobody_declared(self, tree: Path) -> None:
+        plant(tree, "annex/__init__.py", '"""A room of its own."""')
+
+        checked = lint(tree)
+
+        assert checked.returncode != 0
+        assert "annex" in checked.stdout
