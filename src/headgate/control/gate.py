@@ -54,6 +54,10 @@ class Gate:
             return Verdict(False, False, self._wording.hidden(names), facts.revision, None)
         return Verdict(True, True, "", facts.revision, place[1] if place[1] in facts.resources else None)
 
+    def hidden(self, names: Sequence[str]) -> str:
+        """Return the text for a name that is hidden or missing."""
+        return self._wording.hidden(names)
+
     def visible(self, caller: Caller, names: Sequence[str]) -> Sequence[str]:
         """Return the names below a resource that the caller may discover, sorted."""
         facts, model, now = self._control.snapshot, self._control.model, self._control.now

@@ -23,9 +23,14 @@ class Wording:
             f"if it should be there, ask an owner or admin for access to it by this name"
         )
 
-    def refusal(self, facts: Snapshot, action: str, names: Sequence[str], explained: Explanation) -> str:
-        """Return why an action was refused, with the smallest fix, to somebody who may know the resource."""
-        if not explained.discoverable:
+    def refusal(
+        self, facts: Snapshot, action: str, names: Sequence[str], explained: Explanation, known: bool = False
+    ) -> str:
+        """Return why an action was refused, with the smallest fix, to somebody who may know the resource.
+
+        `known` is for resources that everybody in the organization knows.
+        """
+        if not (explained.discoverable or known):
             return self.hidden(names)
         missing = explained.decision.missing
         reason = self._reason(facts, missing) if missing else "no rule allows it"

@@ -1,0 +1,79 @@
+"""Pipelines and their runs."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body
+
+from headgate.control.command import MissingError
+from headgate.control.pipelines import KINDS, DeletePipeline, SavePipeline
+from headgate.doors.api.names import resource
+from headgate.doors.services import By, Uses, new_id
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.definition import Definition, relations
+
+router = APIRouter(tags=["pipelines"])
+
+
+@router.get("/pipelines")
+def list_pipelines(services: Uses, caller: By) -> list[dict[str, Any]]:
+    """The pipelines that the caller may see."""
+    facts = services.control.snapshot
+    return [
+        {
+            "name": each.name,
+            "kind": each.type,
+            "run_as": services.directory.name(facts.run_as[id]) if id in facts.run_as else None,
+            "running": any(run.pipeline == id for run in facts.runs.values()),
+        }
+        for id, each in facts.resources.items()
+        if each.type in KINDS and services.control.sees(caller, id)
+    ]
+
+
+@router.put("/pipelines/{name}")
+def save_pipeline(
+    name: str, definition: Annotated[Definition, Body()], services: Uses, caller: By
+) -> dict[str, Any]:
+    """Make a pipeline, or replace its definition. From now on its runs use the caller's rights."""
+    if definition.name != name:
+        raise MissingError(f"the definition is of `{definition.name}`, the address says `{name}`")
+    facts = services.control.snapshot
+    existing = facts.find((name,))
+    if existing is not None and not services.control.sees(caller, existing.id):
+        raise MissingError(services.wording.hidden((name,)))
+    edges = relations(definition, services.gate, facts, caller)
+    id = existing.id if existing else ResourceId(new_id("pl"))
+    command = SavePipeline(id, definition.kind, name, edges, definition.model_dump(mode="json"))
+    return {"name": name, "revision": services.control.execute(command, caller).revision}
+
+
+@router.get("/pipelines/{name}")
+def show_pipeline(name: str, services: Uses, caller: By) -> dict[str, Any]:
+    """A pipeline's definition."""
+    id = resource(services, caller, name)
+    return dict(services.store.document("pipeline", id) or {})
+
+
+@router.delete("/pipelines/{name}")
+def delete_pipeline(name: str, services: Uses, caller: By) -> dict[str, Any]:
+    """Delete a pipeline; the tables it wrote stay."""
+    after = services.control.execute(DeletePipeline(resource(services, caller, name)), caller)
+    return {"revision": after.revision}
+
+
+@router.post("/pipelines/{name}/runs", status_code=202)
+def trigger(name: str, services: Uses, caller: By) -> dict[str, Any]:
+    """Start a run; its document tells how it goes."""
+    return {"run": services.runner.start(resource(services, caller, name), caller)}
+
+
+@router.get("/runs/{run}")
+def show_run(run: str, services: Uses, caller: By) -> dict[str, Any]:
+    """A run's state, log and progress, for who may see the runs of its pipeline."""
+    document = services.store.document("run", RunId(run))
+    pipeline = services.control.snapshot.resources.get(ResourceId(str((document or {}).get("pipeline"))))
+    if document is None or pipeline is None:
+        raise MissingError(f"there is no run `{run}` that you may see")
+    if not services.gate.check(caller, f"{pipeline.type}.see_runs", (pipeline.name,)).allowed:
+        raise MissingError(f"there is no run `{run}` that you may see")
+    return {"run": run, "name": pipeline.name, **document}

@@ -1,0 +1,61 @@
+"""The resource tree as the caller may see it; databases and connections are made here."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from headgate.control.connections import CreateConnection, DeleteConnection
+from headgate.control.organizations import LAKE_NAME
+from headgate.control.tables import CreateDatabase
+from headgate.doors.api.names import resource, written
+from headgate.doors.services import By, Uses, new_id
+from headgate.facts.ids import ResourceId
+
+router = APIRouter(tags=["resources"])
+
+
+class NewDatabase(BaseModel):
+    """A database of the lake."""
+
+    name: str
+
+
+class NewConnection(BaseModel):
+    """A folder of this machine that pipelines may read through this connection."""
+
+    name: str
+    folder: str
+
+
+@router.get("/resources")
+def list_resources(services: Uses, caller: By) -> list[dict[str, Any]]:
+    """Everything that the caller may see, with its type."""
+    facts = services.control.snapshot
+    return [
+        {"name": written(services, id), "type": each.type}
+        for id, each in facts.resources.items()
+        if each.type not in ("organization", "project") and services.control.sees(caller, id)
+    ]
+
+
+@router.post("/databases", status_code=201)
+def create_database(body: NewDatabase, services: Uses, caller: By) -> dict[str, Any]:
+    """Create a database in the lake."""
+    lake = resource(services, caller, LAKE_NAME)
+    after = services.control.execute(CreateDatabase(lake, ResourceId(new_id("d")), body.name), caller)
+    return {"name": f"{LAKE_NAME}.{body.name}", "revision": after.revision}
+
+
+@router.post("/connections", status_code=201)
+def create_connection(body: NewConnection, services: Uses, caller: By) -> dict[str, Any]:
+    """Declare a folder."""
+    command = CreateConnection(ResourceId(new_id("c")), body.name, body.folder)
+    return {"name": body.name, "revision": services.control.execute(command, caller).revision}
+
+
+@router.delete("/connections/{name}")
+def delete_connection(name: str, services: Uses, caller: By) -> dict[str, Any]:
+    """Delete a connection; what declares it can no longer read through it."""
+    after = services.control.execute(DeleteConnection(resource(services, caller, name)), caller)
+    return {"revision": after.revision}

@@ -1,0 +1,25 @@
+"""SQL over HTTP: one statement, as the caller, through the same gateway as everybody."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from headgate.doors.services import Bearer, By, Uses
+
+router = APIRouter(tags=["sql"])
+
+
+class Statement(BaseModel):
+    """One SQL statement, and how many rows are wanted at most."""
+
+    statement: Annotated[str, Field(min_length=1, max_length=1_000_000)]
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 1_000
+
+
+@router.post("/sql")
+def run_sql(body: Statement, services: Uses, token: Bearer, _: By) -> dict[str, Any]:
+    """Run it; a refusal is a problem with SQLSTATE 42501."""
+    result = services.statements.run(token, body.statement, body.limit)
+    columns = [{"name": name, "type": type} for name, type in zip(result.columns, result.types, strict=True)]
+    return {"columns": columns, "rows": result.rows, "more": result.more}

@@ -1,0 +1,30 @@
+"""Is it up, and who am I."""
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from headgate.doors.api.names import written
+from headgate.doors.services import By, Uses
+
+router = APIRouter(tags=["status"])
+
+
+@router.get("/health")
+def health(services: Uses) -> dict[str, Any]:
+    """Public: whether the API and Spark answer. Tells nothing about the organization."""
+    return dict(services.health())
+
+
+@router.get("/me")
+def me(services: Uses, caller: By) -> dict[str, Any]:
+    """The caller's name and direct assignments."""
+    facts = services.control.snapshot
+    held = facts.assignments.get(caller.principal, {}).values()
+    return {
+        "name": services.directory.name(caller.principal),
+        "principal": caller.principal,
+        "roles": [{"role": each.role, "resource": written(services, each.resource)} for each in held],
+        "groups": [services.directory.name(each) for each in facts.groups_of(caller.principal)],
+        "revision": facts.revision,
+    }

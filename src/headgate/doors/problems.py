@@ -1,0 +1,89 @@
+"""RFC 9457 problems: the one table from errors to answers of the HTTP API."""
+
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from headgate.control.command import (
+    CommandError,
+    InvalidError,
+    MissingError,
+    RefusedError,
+    TakenError,
+    UnknownCallerError,
+)
+from headgate.control.control import Control
+from headgate.control.wording import Wording
+from headgate.spark.statements import StatementError
+
+_STATUS: dict[type[CommandError], tuple[int, str]] = {
+    UnknownCallerError: (401, "unauthenticated"),
+    MissingError: (404, "not-found"),
+    TakenError: (409, "taken"),
+    InvalidError: (422, "invalid"),
+}
+_REFUSED = "42501"
+
+
+class ProblemError(Exception):
+    """A door cannot do what it was asked; becomes a problem document."""
+
+    def __init__(self, status: int, code: str, detail: str, **more: Any) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.more = more
+
+
+def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
+    """Return a problem document."""
+    body = {"type": f"urn:headgate:problem:{code}", "title": code.replace("-", " "), "status": status, "detail": detail}
+    return JSONResponse({**body, **more}, status, media_type="application/problem+json")
+
+
+def install(app: FastAPI, control: Control, wording: Wording) -> None:
+    """Make every error of the core and of the framework a problem document."""
+
+    @app.exception_handler(ProblemError)
+    def on_problem(_: Request, error: ProblemError) -> JSONResponse:
+        return problem(error.status, error.code, str(error), **error.more)
+
+    @app.exception_handler(CommandError)
+    def on_command(_: Request, error: CommandError) -> JSONResponse:
+        if isinstance(error, RefusedError):
+            return refused(control, wording, error)
+        status, code = _STATUS[type(error)]
+        return problem(status, code, str(error))
+
+    @app.exception_handler(StatementError)
+    def on_statement(_: Request, error: StatementError) -> JSONResponse:
+        refusal = error.sqlstate == _REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
+        status, code = (403, "refused") if refusal else (400, "statement-failed")
+        return problem(status, code, str(error), sqlstate=error.sqlstate)
+
+    @app.exception_handler(HTTPException)
+    def on_http(_: Request, error: HTTPException) -> JSONResponse:
+        return problem(error.status_code, "http", str(error.detail))
+
+    @app.exception_handler(RequestValidationError)
+    def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
+        faults = [{"at": ".".join(map(str, each["loc"])), "fault": each["msg"]} for each in error.errors()]
+        return problem(422, "invalid", "the request is not of the form that this route takes", faults=faults)
+
+
+def refused(control: Control, wording: Wording, error: RefusedError) -> JSONResponse:
+    """Return a refusal: with its reason to who may know the resource, as a missing name to anybody else."""
+    facts, question = control.snapshot, error.question
+    resource = facts.resources.get(question.resource)
+    if resource is None:
+        return problem(404, "not-found", wording.hidden((question.resource,)))
+    names = facts.full_name(resource.id)
+    if resource.type in ("organization", "project"):
+        # Everybody in the organization knows that there is one, and its default project.
+        text = wording.refusal(facts, question.action, names, error.explanation, known=True)
+        return problem(403, "refused", text)
+    if not error.explanation.discoverable:
+        return problem(404, "not-found", wording.hidden(names))
+    return problem(403, "refused", wording.refusal(facts, question.action, names, error.explanation))

@@ -1,0 +1,50 @@
+"""The only way to a path: a connection that the running pipeline declares."""
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from headgate.control.control import Control
+from headgate.control.ports import Store
+from headgate.decision.records import Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+
+
+class Places:
+    """Says which files a run may read: those in the folders of its declared connections, links resolved."""
+
+    def __init__(self, control: Control, store: Store) -> None:
+        self._control = control
+        self._store = store
+
+    def may_read(self, caller: Caller, path: str) -> bool:
+        """Answer for one path or `file:` URI; anything else than a local file is refused."""
+        file = _local(path)
+        return file is not None and any(file.is_relative_to(folder) for folder in self._folders(caller))
+
+    def folder(self, connection: ResourceId) -> Path:
+        """Return the folder of a connection."""
+        document = self._store.document("connection", connection) or {}
+        return Path(os.path.realpath(str(document["folder"])))
+
+    def _folders(self, caller: Caller) -> list[Path]:
+        facts = self._control.snapshot
+        run = facts.runs.get(caller.run) if caller.run else None
+        pipeline = facts.resources.get(run.pipeline) if run else None
+        if pipeline is None:
+            return []
+        used = [edge.target for edge in pipeline.edges("connections") if edge.target in facts.resources]
+        allowed = [id for id in used if self._control.ask(Question(caller, "connection.use", id)).allowed]
+        return [self.folder(id) for id in allowed]
+
+
+def _local(path: str) -> Path | None:
+    parts = urlsplit(path)
+    if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
+        return None
+    # Spark gives URIs percent-encoded and paths as they are; a path with a glob is no file.
+    name = unquote(parts.path) if parts.scheme == "file" else path
+    if not name.startswith("/") or any(sign in name for sign in "*?[]{}\\\0"):
+        return None
+    return Path(os.path.realpath(name))

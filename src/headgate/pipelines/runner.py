@@ -1,0 +1,114 @@
+"""Runs: a pipeline executed on Spark through the gateway, as its run identity and nobody else."""
+
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from headgate.control.command import MissingError
+from headgate.control.control import Control
+from headgate.control.identity import Identity
+from headgate.control.pipelines import EndRun, StartRun
+from headgate.control.ports import Store
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.definition import Definition, QueryDefinition, SourceDefinition, parts
+from headgate.pipelines.journal import Journal
+from headgate.pipelines.places import Places
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+_DEFINITIONS: TypeAdapter[SourceDefinition | QueryDefinition] = TypeAdapter(Definition)
+_AT_ONCE = 2
+
+
+class Runner:
+    """Starts runs and carries them out, a few at a time."""
+
+    def __init__(
+        self,
+        control: Control,
+        store: Store,
+        identity: Identity,
+        places: Places,
+        connect: "Callable[[str], SparkSession]",
+    ) -> None:
+        self._control = control
+        self._store = store
+        self._identity = identity
+        self._places = places
+        self._connect = connect
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="run")
+
+    def start(self, pipeline: ResourceId, caller: Caller) -> RunId:
+        """Start a run, if the caller may; raises a `CommandError` otherwise."""
+        run = RunId(f"run_{uuid.uuid4().hex}")
+        self._control.execute(StartRun(run, pipeline), caller)
+        self._pool.submit(self._carry_out, run)
+        return run
+
+    def end_left_over(self) -> None:
+        """End the runs that an earlier process did not live to end."""
+        for run in list(self._control.snapshot.runs):
+            journal = Journal(self._store, run, lambda: self._control.now)
+            journal.say("the server ended while this run was under way")
+            self._control.execute(EndRun(run, "failed", journal.closed("failed")), None)
+
+    def stop(self) -> None:
+        """Take no more runs; what is under way ends with Spark."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _carry_out(self, run: RunId) -> None:
+        started = self._control.snapshot.runs[run]
+        journal = Journal(self._store, run, lambda: self._control.now)
+        token = self._identity.open_run(run, started.run_as)
+        state = "failed"
+        try:
+            self._execute(self._definition(started.pipeline), started.pipeline, token, journal)
+            state = "succeeded"
+        except Exception as error:  # noqa: BLE001 (whatever ends a run is said in its log)
+            journal.say(_first_lines(error))
+        finally:
+            self._identity.close_run(run)
+            self._control.execute(EndRun(run, state, journal.closed(state)), None)
+
+    def _execute(
+        self, definition: SourceDefinition | QueryDefinition, pipeline: ResourceId, token: str, journal: Journal
+    ) -> None:
+        # Imported here: PySpark takes a second to load, and the server answers before it is needed.
+        from headgate.pipelines.progress import Progress
+        from headgate.pipelines.query import run_query
+        from headgate.pipelines.source import run_source
+
+        spark = self._connect(token)
+        spark.registerProgressHandler(Progress(journal))
+        try:
+            match definition:
+                case SourceDefinition():
+                    run_source(spark, definition, self._folder(pipeline), self._exists, journal.say)
+                case QueryDefinition():
+                    run_query(spark, definition, self._exists, journal.say)
+        finally:
+            spark.stop()
+
+    def _definition(self, pipeline: ResourceId) -> SourceDefinition | QueryDefinition:
+        document = self._store.document("pipeline", pipeline)
+        if document is None:
+            raise MissingError("the pipeline has no definition")
+        return _DEFINITIONS.validate_python(document)
+
+    def _folder(self, pipeline: ResourceId) -> Path:
+        edges = self._control.snapshot.resources[pipeline].edges("connections")
+        return self._places.folder(edges[0].target)
+
+    def _exists(self, table: str) -> bool:
+        return self._control.snapshot.find(parts(table)) is not None
+
+
+def _first_lines(error: Exception) -> str:
+    text = str(error).split("JVM stacktrace")[0].strip()
+    return text or type(error).__name__

@@ -1,0 +1,63 @@
+"""The stock Spark Connect client, pointed at the gateway: how the server itself runs SQL, as whoever asks."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.session import SparkSession
+
+from headgate.spark.statements import Rows, StatementError
+
+_SESSIONS = 32
+
+
+def connect(port: int, token: str) -> SparkSession:
+    """Open a new session through the gateway on this machine."""
+    # The client sends a token without TLS to the name `localhost` only.
+    return SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}").create()
+
+
+class Statements:
+    """Runs statements as the holder of a token; one Spark session per token, the least used ones closed."""
+
+    def __init__(self, port: Callable[[], int]) -> None:
+        self._port = port
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, tuple[SparkSession, threading.Lock]] = OrderedDict()
+
+    def run(self, token: str, statement: str, limit: int) -> Rows:
+        """Run one statement; raises `StatementError`."""
+        with self._session(token) as spark:
+            try:
+                frame = spark.sql(statement)
+                table = frame.limit(limit + 1).toArrow()
+                types = tuple(field.dataType.simpleString() for field in frame.schema.fields)
+            except PySparkException as error:
+                if error.getSqlState() is None:
+                    # Not an answer of Spark's about the statement: the session itself may be gone.
+                    self._forget(token)
+                raise _statement_error(error) from None
+        # By position: two columns of a result may have the same name.
+        columns = [column.to_pylist() for column in table.slice(0, limit).columns]
+        return Rows(tuple(table.column_names), types, tuple(zip(*columns, strict=True)), table.num_rows > limit)
+
+    @contextmanager
+    def _session(self, token: str) -> Iterator[SparkSession]:
+        with self._lock:
+            entry = self._sessions.pop(token, None) or (connect(self._port(), token), threading.Lock())
+            self._sessions[token] = entry
+            if len(self._sessions) > _SESSIONS:
+                self._sessions.popitem(last=False)
+        with entry[1]:
+            yield entry[0]
+
+    def _forget(self, token: str) -> None:
+        with self._lock:
+            self._sessions.pop(token, None)
+
+
+def _statement_error(error: PySparkException) -> StatementError:
+    message = str(error).split("JVM stacktrace")[0].strip()
+    return StatementError(message, error.getSqlState(), error.getCondition())
