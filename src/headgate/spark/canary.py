@@ -1,0 +1,69 @@
+"""The canary: a statement without a principal that a guarded driver refuses.
+
+Where the guard cannot be loaded Spark logs a warning and runs unguarded, so this is the only proof.
+"""
+
+import asyncio
+import time
+import uuid
+
+import grpc
+import grpc.aio
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+from pyspark.sql.connect.proto import ExecutePlanRequest
+from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
+
+_REFUSED = "42501"
+_POLL = 0.05
+_ANSWER_WITHIN = 60.0
+
+
+class CanaryError(Exception):
+    """The driver does not answer, or answers somebody who has no principal."""
+
+
+async def is_answering(address: str, within: float) -> None:
+    """Return once something listens at the address. Raises `CanaryError` if nothing does in time."""
+    host, port = address.split(":")
+    deadline = time.monotonic() + within
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(host, int(port))
+        except OSError:
+            if time.monotonic() > deadline:
+                message = f"the Spark driver does not listen after {within:.0f} s"
+                raise CanaryError(message) from None
+            await asyncio.sleep(_POLL)
+        else:
+            writer.close()
+            return
+
+
+async def require_guarded(address: str, token: str) -> None:
+    """Return if `SELECT 1` without a principal is refused as the guard refuses. Raises `CanaryError` otherwise."""
+    request = ExecutePlanRequest(session_id=str(uuid.uuid4()))
+    request.user_context.user_id = "headgate-canary"
+    request.plan.root.sql.query = "SELECT 1"
+    metadata = (("authorization", f"Bearer {token}"),)
+    async with grpc.aio.insecure_channel(address) as channel:
+        call = SparkConnectServiceStub(channel).ExecutePlan(request, metadata=metadata, timeout=_ANSWER_WITHIN)
+        try:
+            async for _ in call:
+                break
+        except grpc.aio.AioRpcError as error:
+            if _sql_state(error) == _REFUSED:
+                return
+            message = f"the canary statement failed, but not by the guard: {error.details()}"
+            raise CanaryError(message) from error
+    message = "the canary statement was not refused: the guard is not in the Spark driver, so nobody is served"
+    raise CanaryError(message)
+
+
+def _sql_state(error: grpc.aio.AioRpcError) -> str | None:
+    status = rpc_status.from_call(error)
+    for detail in status.details if status else ():
+        info = error_details_pb2.ErrorInfo()
+        if detail.Unpack(info) and "sqlState" in info.metadata:
+            return info.metadata["sqlState"]
+    return None

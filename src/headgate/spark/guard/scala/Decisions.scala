@@ -1,0 +1,52 @@
+package io.headgate.guard
+
+import java.net.URI
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.net.http.HttpRequest.BodyPublishers
+import java.net.http.HttpResponse.BodyHandlers
+import java.nio.charset.StandardCharsets.UTF_8
+import java.time.Duration
+
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+/** The decision service of the parent process. Whatever is not a clear "allowed" is a refusal. */
+object Decisions {
+  private val NoAnswer = "access cannot be decided right now, so it is refused; try again"
+  private val Within = Duration.ofSeconds(10)
+  private val json = new ObjectMapper()
+  private lazy val service = new URI(System.getProperty("headgate.decision.url"))
+  private lazy val client =
+    HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Within).build()
+
+  /** Returns if all needs are allowed to the handle's principal now; throws `AccessDenied` otherwise. */
+  def require(handle: String, needs: Seq[Need], statement: String): Unit = {
+    val answer =
+      try ask(handle, body(needs, statement))
+      catch { case NonFatal(_) | _: InterruptedException => throw new AccessDenied(NoAnswer) }
+    if (!answer.path("allowed").isBoolean) throw new AccessDenied(NoAnswer)
+    if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("refused"))
+  }
+
+  private def ask(handle: String, body: Array[Byte]): JsonNode = {
+    val request = HttpRequest.newBuilder(service).timeout(Within).POST(BodyPublishers.ofByteArray(body))
+    request.header("Content-Type", "application/json")
+    Trust.headers(handle, "POST", service.getRawPath, body).foreach { case (k, v) => request.header(k, v) }
+    val response: HttpResponse[Array[Byte]] = client.send(request.build(), BodyHandlers.ofByteArray())
+    if (response.statusCode != 200) throw new IllegalStateException(s"status ${response.statusCode}")
+    json.readTree(response.body)
+  }
+
+  private def body(needs: Seq[Need], statement: String): Array[Byte] = {
+    val question = json.createObjectNode().put("statement", statement)
+    val list = question.putArray("needs")
+    needs.foreach {
+      case ObjectNeed(action, name) =>
+        val parts = list.addObject().put("action", action).putArray("object")
+        name.foreach(parts.add)
+      case PathNeed(path) => list.addObject().put("action", "path.read").put("path", path)
+    }
+    json.writeValueAsString(question).getBytes(UTF_8)
+  }
+}

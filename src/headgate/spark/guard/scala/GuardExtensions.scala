@@ -1,0 +1,12 @@
+package io.headgate.guard
+
+import org.apache.spark.sql.SparkSessionExtensions
+
+/** What `spark.sql.extensions` names: the three moments at which the guard sees a statement. */
+class GuardExtensions extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectHintResolutionRule(session => new Gate(session))
+    extensions.injectPostHocResolutionRule(session => new Authorize(session))
+    extensions.injectCheckRule(session => new Undecided(session))
+  }
+}

@@ -1,0 +1,67 @@
+package io.headgate.guard
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext
+
+/** Names as Spark will resolve them: catalog first, with the session's current catalog and namespace filled in. */
+final class Names(session: SparkSession) {
+  import Names._
+
+  /** The full name of a table or view; `None` for a temporary view of the session. */
+  def table(parts: Seq[String]): Option[Seq[String]] =
+    if (isTemporaryView(parts)) None else Some(dataTable(qualified(parts)))
+
+  /** The full name of what a statement will create or drop, whatever temporary view hides it. */
+  def created(parts: Seq[String]): Seq[String] = governed(qualified(parts))
+
+  def namespace(parts: Seq[String]): Seq[String] = parts match {
+    case Seq() => governed(current)
+    case catalog +: _ if isCatalog(catalog) => governed(parts)
+    case _ => governed(current.head +: parts)
+  }
+
+  def isTemporaryView(parts: Seq[String]): Boolean = {
+    val catalog = session.sessionState.catalog
+    if (catalog.isGlobalTempViewDB(parts.head)) Refuse.because("global temporary views are shared between sessions, so they are refused")
+    catalog.isTempView(parts)
+  }
+
+  private def qualified(parts: Seq[String]): Seq[String] = parts match {
+    case Seq(name) => current :+ name
+    case catalog +: _ if isCatalog(catalog) => parts
+    case _ => current.head +: parts
+  }
+
+  private def isCatalog(name: String): Boolean = session.sessionState.catalogManager.isCatalogRegistered(name)
+
+  /** Inside a view Spark resolves names as they were when the view was made. */
+  private def current: Seq[String] = AnalysisContext.get.catalogAndNamespace match {
+    case Seq() =>
+      val manager = session.sessionState.catalogManager
+      manager.currentCatalog.name +: manager.currentNamespace.toSeq
+    case ofView => ofView
+  }
+}
+
+object Names {
+  val Lake = "lake"
+  private val Word = "[\\p{L}\\p{N}_-]+".r
+  private val Selector =
+    ("(?i)(entries|files|data_files|delete_files|history|metadata_log_entries|snapshots|refs|manifests|partitions|" +
+      "position_deletes|all_data_files|all_delete_files|all_files|all_manifests|all_entries|changes|" +
+      "branch_.+|tag_.+|snapshot_id_\\d+|at_timestamp_\\d+)").r
+  private val TableDepth = 3
+
+  /** The table whose data a full name gives: metadata tables, branches, tags and snapshots belong to it. */
+  def dataTable(name: Seq[String]): Seq[String] =
+    if (name.size > TableDepth && Selector.matches(name.last)) dataTable(name.init) else governed(name)
+
+  /** The same name, if it lies in the governed lake and cannot be a path. */
+  def governed(name: Seq[String]): Seq[String] = {
+    if (name.head != Lake) Refuse.because(s"catalog `${name.head}` is not governed, so it is refused")
+    name.find(part => !Word.matches(part)).foreach { part =>
+      Refuse.because(s"`$part` cannot be a name here: use letters, digits, `_` and `-`")
+    }
+    name
+  }
+}

@@ -1,0 +1,13 @@
+package io.headgate.guard
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** The third moment: the plan as it will run. Nothing in it may be unknown, and no need of it undecided. */
+final class Undecided(session: SparkSession) extends (LogicalPlan => Unit) {
+  override def apply(plan: LogicalPlan): Unit = {
+    val nodes = Walk(plan, unless = AnalyzedNeeds.targets)
+    nodes.foreach(Known.requireAnalyzed)
+    Statement.require(session, nodes.flatMap(AnalyzedNeeds.of).toSet, plan.nodeName)
+  }
+}

@@ -1,0 +1,59 @@
+package io.headgate.guard
+
+import java.util.{Collections, IdentityHashMap}
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNode
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Every plan and expression that hangs on a plan, each once: children, inner plans, subqueries, and
+ * whatever a node holds in a field - a command keeps the plans it will run there.
+ */
+object Walk {
+  type Node = TreeNode[_]
+
+  /** The nodes below and including `root`; of a node, the parts in `unless(node)` are not entered. */
+  def apply(root: LogicalPlan, unless: LogicalPlan => Seq[AnyRef] = _ => Nil): Seq[Node] = {
+    val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    val nodes = mutable.ArrayBuffer.empty[Node]
+    val open = mutable.Stack[AnyRef](root)
+    while (open.nonEmpty) {
+      val part = open.pop()
+      if (!isLeaf(part) && seen.add(part)) part match {
+        case plan: LogicalPlan =>
+          nodes += plan
+          val hidden = unless(plan)
+          open.pushAll(parts(plan).filterNot(part => hidden.exists(_ eq part)))
+        case expression: Expression =>
+          nodes += expression
+          open.pushAll(parts(expression))
+        case _ => open.pushAll(inside(part))
+      }
+    }
+    nodes.toSeq
+  }
+
+  private def parts(node: Node): Iterator[AnyRef] = {
+    val own = node.children.iterator ++ node.innerChildren.iterator
+    (node match {
+      case _: LocalRelation | _: CommandResult => own
+      case _ => own ++ node.productIterator
+    }).collect { case part: AnyRef => part }
+  }
+
+  private def inside(part: AnyRef): Iterator[AnyRef] = (part match {
+    case many: Iterable[_] => many.iterator
+    case product: Product => product.productIterator
+    case _ => Iterator.empty
+  }).collect { case part: AnyRef => part }
+
+  private def isLeaf(part: AnyRef): Boolean = part match {
+    case null | _: DataType | _: InternalRow | _: String => true
+    case _ => false
+  }
+}

@@ -1,0 +1,80 @@
+"""Build the guard: Scala sources and lists into one jar, with the compiler that ships inside PySpark."""
+
+import hashlib
+import os
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from headgate.spark.errors import ToolchainError
+
+SOURCES = Path(__file__).parent / "guard"
+_COMPILE_WITHIN = 300
+_ERROR_LINES = 20
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def spark_jars() -> Path:
+    """Return the folder of Spark's own jars. Raises `ToolchainError` if PySpark is not installed."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        message = "PySpark is not installed: run `make setup`"
+        raise ToolchainError(message)
+    return Path(spec.origin).parent / "jars"
+
+
+def build_guard(java: Path, iceberg_jar: Path, cache: Path) -> Path:
+    """Return the guard's jar from the cache, built first if these sources never were for this Spark and Iceberg.
+
+    Raises `ToolchainError` with the compiler's words if they do not compile.
+    """
+    jar = cache / f"headgate-guard-{_fingerprint(iceberg_jar)}.jar"
+    if jar.exists():
+        return jar
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache, prefix="guard-") as folder:
+        classes, unfinished = Path(folder, "classes"), Path(folder, "guard.jar")
+        classes.mkdir()
+        _compile(java, iceberg_jar, classes)
+        _pack(unfinished, classes, SOURCES / "resources")
+        os.replace(unfinished, jar)
+    return jar
+
+
+def _fingerprint(iceberg_jar: Path) -> str:
+    digest = hashlib.sha256(f"{version('pyspark')}\n{iceberg_jar.name}\n".encode())
+    for path in _files(SOURCES):
+        digest.update(f"{path.relative_to(SOURCES).as_posix()}\n".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:20]
+
+
+def _compile(java: Path, iceberg_jar: Path, classes: Path) -> None:
+    classpath = os.pathsep.join((f"{spark_jars()}{os.sep}*", str(iceberg_jar)))
+    scala = [str(path) for path in _files(SOURCES / "scala")]
+    command = [str(java), "-cp", classpath, "scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(classes), *scala]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_WITHIN, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        message = f"the guard cannot be compiled with `{java}`: {error}"
+        raise ToolchainError(message) from error
+    if done.returncode != 0:
+        said = "\n".join((done.stdout + done.stderr).splitlines()[:_ERROR_LINES])
+        message = f"the guard does not compile for PySpark {version('pyspark')} and `{iceberg_jar.name}`:\n{said}"
+        raise ToolchainError(message)
+
+
+def _pack(jar: Path, *folders: Path) -> None:
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+        for folder in folders:
+            for path in _files(folder):
+                entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _EPOCH)
+                archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return iter(sorted(path for path in folder.rglob("*") if path.is_file()))
