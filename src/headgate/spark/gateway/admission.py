@@ -1,0 +1,54 @@
+"""From the bytes of a request to a request that may go on, in the caller's name - or an error."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+from google._upb import _message  # pyright: ignore[reportMissingModuleSource]
+from google.protobuf.message import DecodeError
+
+from headgate.spark.gateway.errors import InvalidRequestError
+from headgate.spark.gateway.identity import SessionKey, stamp
+from headgate.spark.gateway.messages import check
+from headgate.spark.gateway.plans import unpack
+from headgate.spark.gateway.rpcs import Rpc
+from headgate.spark.gateway.rules import Reader
+
+_STACK: Final = 256 * 1024 * 1024
+"""Enough for a message nested as deep as protobuf can read at all (65,535 levels); only what is used is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A request that was checked and carries the caller's identity."""
+
+    request: Any
+    key: SessionKey
+
+
+def admit(rpc: Rpc, data: bytes, reader: Reader) -> Admitted:
+    """Return the checked request. Raises `RefusedError`, `InvalidRequestError`. Runs on an `inspector` thread."""
+    try:
+        request = rpc.request.FromString(data)
+    except DecodeError:
+        raise InvalidRequestError(f"this is not a request of `{rpc.name}`") from None
+    unpack(request)
+    check(request, reader)
+    return Admitted(request, stamp(request, reader.caller))
+
+
+def inspector() -> ThreadPoolExecutor:
+    """Return the thread that reads requests: off the event loop, with a stack that no nesting exhausts.
+
+    Python's protobuf reads 100 levels unless told otherwise, which is some fifty DataFrame operations; Spark reads
+    1024. The switch is one for the whole process, so nothing but the gateway may read foreign messages in it.
+    """
+    _message.SetAllowOversizeProtos(True)
+    executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gateway-inspector")
+    before = threading.stack_size(_STACK)
+    try:
+        executor.submit(int).result()
+    finally:
+        threading.stack_size(before)
+    return executor

@@ -1,0 +1,65 @@
+"""What the gateway answers instead of Spark, and how a client is told."""
+
+from typing import Final
+
+import grpc
+from google.protobuf.any_pb2 import Any
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
+
+STATUS_KEY: Final = "grpc-status-details-bin"
+SQLSTATE_REFUSED: Final = "42501"
+_LONGEST: Final = 500
+"""The message travels in gRPC trailers, which clients limit to 8 KiB, and may quote what the user sent."""
+
+
+class GatewayError(Exception):
+    """A call that ends at the gateway: its status code, and one sentence for the user."""
+
+    code: grpc.StatusCode = grpc.StatusCode.INTERNAL
+    sqlstate: str = ""
+
+    def __init__(self, message: str) -> None:
+        self.message = message if len(message) <= _LONGEST else message[:_LONGEST] + " ..."
+        super().__init__(self.message)
+
+
+class RefusedError(GatewayError):
+    """Headgate does not let this pass."""
+
+    code = grpc.StatusCode.PERMISSION_DENIED
+    sqlstate = SQLSTATE_REFUSED
+
+
+class UnauthenticatedError(GatewayError):
+    """Nobody is known by this token."""
+
+    code = grpc.StatusCode.UNAUTHENTICATED
+
+
+class InvalidRequestError(GatewayError):
+    """The bytes are not a request of Spark Connect."""
+
+    code = grpc.StatusCode.INVALID_ARGUMENT
+
+
+class UnavailableError(GatewayError):
+    """There is no driver to ask at the moment."""
+
+    code = grpc.StatusCode.UNAVAILABLE
+
+
+class ExhaustedError(GatewayError):
+    """The caller or the gateway holds as many sessions as it may."""
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def status_details(error: GatewayError) -> bytes:
+    """Return the error as the rich status that PySpark shows as the sentence alone."""
+    status = Status(code=error.code.value[0], message=error.message)
+    if error.sqlstate:
+        detail = Any()
+        detail.Pack(ErrorInfo(reason="refused", domain="headgate", metadata={"sqlState": error.sqlstate}))
+        status.details.append(detail)
+    return status.SerializeToString()

@@ -1,0 +1,58 @@
+"""Compressed plans: unpacked within a bound, so that what is checked is what Spark gets."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import zstandard
+from google.protobuf.message import DecodeError, Message
+
+from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
+from headgate.spark.gateway.protos import base, commands, relations
+
+MAX_PLAN_BYTES: Final = 64 * 1024 * 1024
+_OPERATION: Final = base.Plan.CompressedOperation
+
+
+def unpack(request: Message) -> None:
+    """Replace every compressed plan of the request by its content. Raises `RefusedError`, `InvalidRequestError`."""
+    for plan in _plans(request):
+        if plan.HasField("compressed_operation"):
+            _unpack_plan(plan)
+
+
+def _plans(message: Message, depth: int = 0) -> Iterator[Any]:
+    """Yield the plans of a request; they lie in the request itself or one message below it."""
+    for field, value in message.ListFields():
+        if field.message_type is None or field.is_repeated:
+            continue
+        if isinstance(value, base.Plan):
+            yield value
+        elif depth == 0:
+            yield from _plans(value, depth + 1)
+
+
+def _unpack_plan(plan: Any) -> None:
+    operation = plan.compressed_operation
+    if operation.compression_codec != base.COMPRESSION_CODEC_ZSTD:
+        raise RefusedError("the plan's compression is not known to Headgate")
+    data = _decompress(operation.data)
+    try:
+        if operation.op_type == _OPERATION.OP_TYPE_RELATION:
+            plan.root.CopyFrom(relations.Relation.FromString(data))
+        elif operation.op_type == _OPERATION.OP_TYPE_COMMAND:
+            plan.command.CopyFrom(commands.Command.FromString(data))
+        else:
+            raise RefusedError("the kind of the compressed plan is not known to Headgate")
+    except DecodeError:
+        raise InvalidRequestError("the compressed plan cannot be read") from None
+
+
+def _decompress(data: bytes) -> bytes:
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+            plan = reader.read(MAX_PLAN_BYTES + 1)
+    except (zstandard.ZstdError, MemoryError):
+        raise InvalidRequestError("the compressed plan cannot be read") from None
+    if len(plan) > MAX_PLAN_BYTES:
+        raise RefusedError(f"the plan is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB; put its data into a table")
+    return plan

@@ -1,0 +1,177 @@
+"""What the fields of an allowed message may hold: names, paths, options, schemas and configuration keys."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headgate.facts.caller import Caller
+from headgate.spark.gateway import config_keys, options
+from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.schemas import check_schema
+
+MayRead = Callable[[Caller, str], bool]
+"""Whether a run may read a path, by what its pipeline declares and its run-as may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The caller of a request, and the question which paths it may read."""
+
+    caller: Caller
+    may_read: MayRead
+
+
+Rule = Callable[[Any, Reader], None]
+"""Raises `RefusedError`. The message is `Any`: each rule is found by the name of the one type it reads."""
+
+_NOT_IN_A_NAME: Final = frozenset("/\\:#")
+"""What a path has and a table of ours has not; Iceberg takes an identifier with a slash for a path."""
+_NOT_IN_A_PATH: Final = re.compile(r"[*?\[\]{}]|(?:^|/)\.\.(?:/|$)")
+_CACHE_NAME: Final = re.compile(r"cache/[0-9a-f]{64}")
+_ARROW: Final = b"\xff\xff\xff\xff"
+"""How a stream of Arrow batches begins."""
+_READ_FORMATS: Final = frozenset({"csv", "json", "parquet"})
+_WRITE_FORMATS: Final = frozenset({"", "iceberg"})
+
+
+def _name(*fields: str) -> Rule:
+    def rule(message: Any, reader: Reader) -> None:
+        for field in fields:
+            _check_name(getattr(message, field))
+
+    return rule
+
+
+def _check_name(name: str) -> None:
+    if _NOT_IN_A_NAME & set(name):
+        raise RefusedError(f"`{name}` is not the name of a table; paths are reached through a declared connection only")
+
+
+def _schema(field: str) -> Rule:
+    def rule(message: Any, reader: Reader) -> None:
+        check_schema(getattr(message, field))
+
+    return rule
+
+
+def _check_options(given: Mapping[str, str], allowed: frozenset[str], what: str) -> None:
+    for key in given:
+        if key.lower() not in allowed:
+            raise RefusedError(f"the {what} `{key}` is not allowed")
+
+
+def _named_table(message: Any, reader: Reader) -> None:
+    _check_name(message.unparsed_identifier)
+    _check_options(message.options, options.TABLE_READ, "option of a table read")
+
+
+def _data_source(message: Any, reader: Reader) -> None:
+    if reader.caller.run is None:
+        raise RefusedError("`Read.DataSource` is not allowed: only a run reads files, and what its pipeline declares")
+    if message.format not in _READ_FORMATS:
+        raise RefusedError(f"the format `{message.format}` is not allowed; use csv, json or parquet")
+    if not message.paths:
+        raise RefusedError("a read of files must name its paths")
+    check_schema(message.schema)
+    _check_options(message.options, options.FILE_READ, "option of a file read")
+    for path in message.paths:
+        if _NOT_IN_A_PATH.search(path) or not reader.may_read(reader.caller, path):
+            raise RefusedError(f"the path `{path}` is not declared by the pipeline")
+
+
+def _write(message: Any, reader: Reader) -> None:
+    if not message.HasField("table"):
+        raise RefusedError("a write must name a table; use `saveAsTable` or `writeTo`")
+    _check_name(message.table.table_name)
+    _check_write_format(message.source)
+    _check_options(message.options, options.TABLE_WRITE, "option of a table write")
+
+
+def _write_v2(message: Any, reader: Reader) -> None:
+    _check_name(message.table_name)
+    _check_write_format(message.provider)
+    _check_options(message.options, options.TABLE_WRITE, "option of a table write")
+    _check_options(message.table_properties, options.TABLE_PROPERTIES, "table property")
+
+
+def _check_write_format(name: str) -> None:
+    if name.lower() not in _WRITE_FORMATS:
+        raise RefusedError(f"the table format `{name}` is not allowed; leave it out")
+
+
+def _artifact(message: Any, reader: Reader) -> None:
+    """Let the two parts of a large local relation pass: its rows as Arrow, and its schema in text."""
+    _check_artifact_name(message.name)
+    if not message.data.data.startswith(_ARROW):
+        check_schema(message.data.data.decode(errors="replace"))
+
+
+def _chunked_artifact(message: Any, reader: Reader) -> None:
+    _check_artifact_name(message.name)
+    if not message.initial_chunk.data.startswith(_ARROW):
+        raise RefusedError("an artifact in several chunks must be rows in Arrow format")
+
+
+def _artifact_names(message: Any, reader: Reader) -> None:
+    for name in message.names:
+        _check_artifact_name(name)
+
+
+def _check_artifact_name(name: str) -> None:
+    if not _CACHE_NAME.fullmatch(name):
+        raise RefusedError(f"the artifact `{name}` is not allowed: user code does not run in the driver")
+
+
+def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
+    def rule(message: Any, reader: Reader) -> None:
+        for key in keys(message):
+            if key not in config_keys.SETTABLE:
+                raise RefusedError(f"the configuration key `{key}` cannot be changed by users")
+
+    return rule
+
+
+def _readable(keys: Callable[[Any], Iterable[str]]) -> Rule:
+    def rule(message: Any, reader: Reader) -> None:
+        for key in keys(message):
+            if key not in config_keys.READABLE and key not in config_keys.SETTABLE:
+                raise RefusedError(f"the configuration key `{key}` cannot be read by users")
+
+    return rule
+
+
+def _keys(message: Any) -> Iterable[str]:
+    return message.keys
+
+
+def _pair_keys(message: Any) -> Iterable[str]:
+    return (pair.key for pair in message.pairs)
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "AddArtifactsRequest.BeginChunkedArtifact": _chunked_artifact,
+    "AddArtifactsRequest.SingleChunkArtifact": _artifact,
+    "AnalyzePlanRequest.JsonToDDL": _schema("json_string"),
+    "ArtifactStatusesRequest": _artifact_names,
+    "ConfigRequest.Get": _readable(_keys),
+    "ConfigRequest.GetOption": _readable(_keys),
+    "ConfigRequest.GetWithDefault": _readable(_pair_keys),
+    "ConfigRequest.IsModifiable": _readable(_keys),
+    "ConfigRequest.Set": _settable(_pair_keys),
+    "ConfigRequest.Unset": _settable(_keys),
+    "DataType.Unparsed": _schema("data_type_string"),
+    "DatabaseExists": _name("db_name"),
+    "Expression.Cast": _schema("type_str"),
+    "GetTable": _name("table_name", "db_name"),
+    "ListColumns": _name("table_name", "db_name"),
+    "ListTables": _name("db_name"),
+    "LocalRelation": _schema("schema"),
+    "MergeIntoTableCommand": _name("target_table_name"),
+    "Read.DataSource": _data_source,
+    "Read.NamedTable": _named_table,
+    "TableExists": _name("table_name", "db_name"),
+    "WriteOperation": _write,
+    "WriteOperationV2": _write_v2,
+}
+"""Message type -> the rule for its values. No entry: any value of an allowed field will do."""
