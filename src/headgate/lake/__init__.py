@@ -1,0 +1,1 @@
+"""Table metadata and files in the warehouse: what a table is made of, and that nothing of it lies elsewhere."""

@@ -1,0 +1,111 @@
+"""Table metadata: new, after updates, and as the text of a metadata file. PyIceberg knows the format."""
+
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pydantic import ValidationError as ModelError
+from pyiceberg.exceptions import CommitFailedException, ValidationError
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil, TableMetadataV1, new_table_metadata
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
+from pyiceberg.table.update import (
+    AddSnapshotUpdate,
+    RemovePropertiesUpdate,
+    TableRequirement,
+    TableUpdate,
+    update_table_metadata,
+)
+
+from headgate.facts.ids import ResourceId
+from headgate.lake.errors import ConflictError, InvalidError
+from headgate.lake.rules import check_properties
+
+T = TypeVar("T")
+_VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
+
+
+@dataclass(frozen=True, slots=True)
+class NewTable:
+    """What a client asks a new table to be."""
+
+    schema: Schema
+    partition_spec: PartitionSpec = UNPARTITIONED_PARTITION_SPEC
+    sort_order: SortOrder = UNSORTED_SORT_ORDER
+    properties: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetadata:
+    """Return the first metadata of a table. Raises `RuleError` or `InvalidError`."""
+    check_properties(new.properties)
+    return _sound(
+        lambda: new_table_metadata(
+            new.schema,
+            new.partition_spec,
+            new.sort_order,
+            location,
+            dict(new.properties),
+            uuid.UUID(table),
+        )
+    )
+
+
+def updated_metadata(
+    base: TableMetadata | None, base_path: str | None, updates: Sequence[TableUpdate]
+) -> TableMetadata:
+    """Return the metadata after the updates, from nothing for a table that is made by them. Raises `InvalidError`."""
+    start = base or TableMetadataV1.model_validate({"location": "", "last-column-id": -1, "schema": Schema()})
+    _check_sequence(start, updates)
+    kept = tuple(_only_existing(start, update) for update in updates)
+    changed = _sound(lambda: update_table_metadata(start, kept, base is None, base_path))
+    # A metadata file that could not be read back would lose the table.
+    return _sound(lambda: TableMetadataUtil.parse_raw(changed.model_dump_json()))
+
+
+def check_requirements(requirements: Sequence[TableRequirement], base: TableMetadata | None) -> None:
+    """Raise `ConflictError` for the first requirement that the metadata does not meet."""
+    for requirement in requirements:
+        try:
+            requirement.validate(base)
+        except CommitFailedException as error:
+            raise ConflictError(str(error)) from error
+
+
+def parse(content: bytes) -> TableMetadata:
+    """Return the metadata that a file holds. Raises `InvalidError`."""
+    return _sound(lambda: TableMetadataUtil.parse_raw(content.decode()))
+
+
+def next_path(location: str, base_path: str | None, name: str) -> str:
+    """Return the path of the next metadata file of the table at `location`."""
+    found = _VERSION.search(base_path) if base_path else None
+    version = int(found[1]) + 1 if found else 0
+    return f"{location}/metadata/{version:05d}-{name}.metadata.json"
+
+
+def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> None:
+    # PyIceberg lets a snapshot without a parent turn the table's sequence number back.
+    last = 0 if isinstance(base, TableMetadataV1) else base.last_sequence_number
+    for update in updates:
+        if isinstance(update, AddSnapshotUpdate):
+            number = update.snapshot.sequence_number
+            if number is None or number <= last:
+                raise ConflictError("a snapshot must have a sequence number above the table's last one")
+            last = number
+
+
+def _only_existing(base: TableMetadata, update: TableUpdate) -> TableUpdate:
+    # Removing a property that is not there is no error in Iceberg; PyIceberg makes it one.
+    if isinstance(update, RemovePropertiesUpdate):
+        return RemovePropertiesUpdate(removals=[key for key in update.removals if key in base.properties])
+    return update
+
+
+def _sound(make: Callable[[], T]) -> T:
+    try:
+        return make()
+    except (ModelError, ValidationError, ValueError, KeyError, TypeError) as error:
+        raise InvalidError(f"the table metadata would not be valid: {error}") from error

@@ -1,0 +1,43 @@
+"""What table metadata must be like before it may be stored, whatever the updates were that led to it."""
+
+from collections.abc import Iterator, Mapping
+
+from pyiceberg.table.metadata import TableMetadata
+
+from headgate.facts.ids import ResourceId
+from headgate.lake.containment import inside
+from headgate.lake.errors import RuleError
+
+FORMAT_VERSION = 2
+"""Version 1 can name manifests without a manifest list; PyIceberg cannot write version 3 yet."""
+
+_ENDINGS = (".path", "impl", "location")
+
+
+def check_properties(properties: Mapping[str, str]) -> None:
+    """Raise `RuleError` for a property that moves files elsewhere or loads code."""
+    for key in properties:
+        plain = key.strip().lower()
+        if plain.endswith(_ENDINGS) or ".path." in plain:
+            raise RuleError(f"the property `{key}` cannot be set: Headgate chooses where a table's files lie")
+
+
+def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) -> None:
+    """Raise `RuleError` unless this is metadata of this table, with every file it names inside its location."""
+    if str(metadata.table_uuid) != table:
+        raise RuleError("a table keeps the uuid that Headgate gave it")
+    if metadata.location != location:
+        raise RuleError("a table keeps the location that Headgate gave it")
+    if metadata.format_version != FORMAT_VERSION:
+        raise RuleError(f"only tables of format version {FORMAT_VERSION} are supported")
+    check_properties(metadata.properties)
+    for path in _named_files(metadata):
+        if not inside(location, path):
+            raise RuleError("a file of a table must lie inside the table's location")
+
+
+def _named_files(metadata: TableMetadata) -> Iterator[str]:
+    yield from (snapshot.manifest_list for snapshot in metadata.snapshots)
+    yield from (each.statistics_path for each in metadata.statistics)
+    yield from (each.statistics_path for each in metadata.partition_statistics)
+    yield from (each.metadata_file for each in metadata.metadata_log)

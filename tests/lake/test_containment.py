@@ -1,0 +1,95 @@
+"""Where a path leads. Every reading of it must lead inside."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.lake.containment import inside, path_of
+from headgate.lake.errors import RuleError
+
+T1 = "file:///w/db/t1"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "file:///w/db/t1/data/a.parquet",
+        "file:/w/db/t1/data/a.parquet",
+        "/w/db/t1/data/a.parquet",
+        "/w//db/t1//a",
+        "file:////w/db/t1/a",
+        "/w/db/t1/data/c=a%2Fb/a.parquet",
+        "/w/db/t1/data/c=50%25/a.parquet",
+        "/w/db/t1/data/c=../a.parquet",
+        "/w/db/t1/data/c d=é/a.parquet",
+    ],
+)
+def test_a_file_below_the_location_is_inside(path: str) -> None:
+    assert inside(T1, path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "/w/db/t1",
+        "/w/db/t1/",
+        "/w/db/t10/a",
+        "/w/db/t1.bak/a",
+        "/w/db/t2/a",
+        "/W/db/t1/a",
+        "w/db/t1/a",
+        "file:w/db/t1/a",
+        "file://w/db/t1/a",
+        "file://localhost/w/db/t1/a",
+        "FILE:/w/db/t1/a",
+        "s3://w/db/t1/a",
+        "hdfs:/w/db/t1/a",
+        "http://w/db/t1/a",
+        "file:file:/w/db/t1/a",
+        "/w/db/t1/../t2/a",
+        "/w/db/t2/../t1/a",
+        "/w/db/t1/./a",
+        "/w/db/t1/%2e%2e/t2/a",
+        "/w/db/t1/%252e%252e/t2/a",
+        "/w/db/t1/..%2ft2/a",
+        "/w/db/t1/data/c=%2f..%2f..%2f..%2ft2/a",
+        "/w/db/%74%31/a",
+        "/w/db/t2#/../t1/a",
+        "/w/db/t1/a?x",
+        "/w/db/t1/a#x",
+        "/w/db/t1\\..\\t2/a",
+        "/w/db/t1/a\n",
+        "/w/db/t1/a\0b",
+        " /w/db/t1/a",
+    ],
+)
+def test_anything_else_is_not_inside(path: str) -> None:
+    assert not inside(T1, path)
+
+
+def test_a_location_with_percent_signs_holds_its_own_files() -> None:
+    assert inside("file:///w%20x/t", "file:///w%20x/t/a")
+    assert not inside("file:///w%20x/t", "file:///w x/t/a")
+
+
+def test_a_path_is_returned_without_doubled_slashes() -> None:
+    assert path_of("file:///a//b/") == path_of("file:/a/b") == path_of("/a/b") == "/a/b"
+
+
+@pytest.mark.parametrize("location", ["s3://b/a", "a/b", "file://host/a", "/a/../b"])
+def test_an_unclear_path_is_refused(location: str) -> None:
+    with pytest.raises(RuleError):
+        path_of(location)
+
+
+PARTS = st.lists(st.sampled_from(["a", "t1", "t10", "..", ".", "", "%2e%2e", "%2f", "c=1", "%25"]), max_size=8)
+
+
+@given(PARTS)
+def test_what_is_inside_never_leaves_by_going_up(parts: list[str]) -> None:
+    path = "/w/db/t1/" + "/".join(parts)
+    if inside(T1, path):
+        assert ".." not in path.split("/")
+        assert path_of(path).startswith("/w/db/t1/")
