@@ -1,0 +1,96 @@
+"""The documents are in step with the repository: links lead somewhere, lists are whole, code blocks are code."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+ADRS = ROOT / "docs" / "adr"
+
+_LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_PYTHON = re.compile(r"^```python( run)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A code block; `run` behind the language means that the test executes it too."""
+
+
+def anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, as hosts of repositories make them."""
+    headings = _HEADING.findall(_FENCED.sub("", document.read_text()))
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def named(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+class TestEveryDocument:
+    def test_links_to_what_exists(self, document: Path) -> None:
+        dangling: list[str] = []
+
+        for target, anchor in _LINK.findall(_FENCED.sub("", document.read_text())):
+            path = (document.parent / target) if target else document
+            if not path.exists() or (anchor and path.suffix == ".md" and anchor not in anchors(path)):
+                dangling.append(f"{target}#{anchor}" if anchor else target)
+
+        assert dangling == []
+
+    def test_has_python_blocks_that_compile_and_run_where_they_say_so(self, document: Path) -> None:
+        for run, block in _PYTHON.findall(document.read_text()):
+            code = compile(block, named(document), "exec")
+
+            if run:
+                exec(code, {})  # noqa: S102 - our own documents, marked to be executed
+
+
+class TestDecisions:
+    def test_index_lists_every_record_in_order_with_its_title_and_status(self) -> None:
+        records = sorted(path for path in ADRS.glob("[0-9]*.md"))
+        expected = [f"| [{path.stem[:4]}]({path.name}) | {title(path)} | {status(path)} |" for path in records]
+
+        listed = [line for line in (ADRS / "README.md").read_text().splitlines() if line.startswith("| [")]
+
+        assert listed == expected
+
+    def test_every_record_names_its_price(self) -> None:
+        without = [path.name for path in ADRS.glob("[0-9]*.md") if "\n## Price\n\n" not in path.read_text()]
+
+        assert without == []
+
+
+def title(record: Path) -> str:
+    first = record.read_text().splitlines()[0]
+    return first.removeprefix(f"# {record.stem[:4]}. ")
+
+
+def status(record: Path) -> str:
+    [line] = [line for line in record.read_text().splitlines() if line.startswith("Status: ")]
+    return line.removeprefix("Status: ")
+
+
+class TestDependencies:
+    def test_are_all_explained_and_nothing_else_is(self) -> None:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+        groups = project["dependency-groups"]
+        asked_for = [*project["project"]["dependencies"], *groups["dev"], *groups["build"]]
+
+        explained = re.findall(r"^\| `([a-z0-9-]+)` \|", packages(), re.MULTILINE)
+
+        assert sorted(explained) == sorted(re.split(r"[\[<>=~ ]", one)[0] for one in asked_for)
+
+
+def packages() -> str:
+    """Return the part of the document that is about packages."""
+    return (ROOT / "docs" / "dependencies.md").read_text().split("## Not from PyPI")[0]
+
+
+class TestChangelog:
+    def test_says_how_a_change_of_decisions_is_marked_and_has_a_place_for_the_next_one(self) -> None:
+        text = (ROOT / "CHANGELOG.md").read_text()
+
+        assert "**⚖** changes a decision" in text
+        assert "\n## [Unreleased]\n" in text
