@@ -22,12 +22,14 @@ class AssignRole:
         """Need the right to assign this role there, and a subject that is eligible."""
         view.resource(self.resource)
         view.subject(self.subject)
-        _known_role(view, self.role)
+        known_role(view, self.role)
         if view.caller:
-            question = Question(
-                view.caller, "assignment.add", self.resource, role=self.role, subject=self.subject
-            )
+            question = Question(view.caller, "assignment.add", self.resource, role=self.role, subject=self.subject)
             view.require(question)
+        if self.ends is not None and self.ends <= view.now:
+            raise InvalidError("the assignment would have ended already")
+        if self.ends is not None and _is_ownership(view, self.role, self.resource):
+            keep_an_owner(view, self.subject)
         grantor = view.caller.principal if view.caller else None
         return Plan((RoleAssigned(self.subject, self.role, self.resource, view.model.name, grantor, self.ends),))
 
@@ -44,23 +46,35 @@ class RevokeRole:
     def plan(self, view: View) -> Plan:
         """Need the right to remove this role there; the last owner of the organization stays."""
         view.resource(self.resource)
-        _known_role(view, self.role)
+        known_role(view, self.role)
         if view.caller:
             view.require(
                 Question(view.caller, "assignment.remove", self.resource, role=self.role, subject=self.subject)
             )
         if (self.role, self.resource) not in view.facts.assignments.get(self.subject, {}):
             raise MissingError(f"`{self.subject}` does not hold `{self.role}` on `{self.resource}`")
-        if self._is_last(view):
-            raise InvalidError("one owner always stays; make somebody else an owner first")
+        if _is_ownership(view, self.role, self.resource):
+            keep_an_owner(view, self.subject)
         return Plan((RoleRevoked(self.subject, self.role, self.resource),))
 
-    def _is_last(self, view: View) -> bool:
-        holders = [held for held in view.facts.assignments.values() if (self.role, self.resource) in held]
-        return self.role == "owner" and self.resource == view.root and len(holders) == 1
+
+def keep_an_owner(view: View, leaving: SubjectId) -> None:
+    """Raise `InvalidError` if nobody but this subject owns the organization without an end."""
+    owners = {
+        subject
+        for subject, held in view.facts.assignments.items()
+        if (owned := held.get(("owner", view.root))) is not None and owned.ends is None
+    }
+    if owners == {leaving}:
+        raise InvalidError("one owner always stays; make somebody else an owner first")
 
 
-def _known_role(view: View, role: str) -> None:
+def known_role(view: View, role: str) -> None:
+    """Raise `InvalidError` for a role that the model does not have."""
     if role not in view.model.roles:
         names = ", ".join(sorted(view.model.roles))
         raise InvalidError(f"the model `{view.model.name}` has no role `{role}`; it has {names}")
+
+
+def _is_ownership(view: View, role: str, resource: ResourceId) -> bool:
+    return role == "owner" and resource == view.root

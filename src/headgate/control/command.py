@@ -6,11 +6,14 @@ from typing import Protocol
 from headgate.control.ports import DocumentPut, Pointer
 from headgate.decision.explain import explain
 from headgate.decision.records import Explanation, Question
+from headgate.decision.reference import discoverable
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model
+
+_LONGEST = 255
 
 SYSTEM = None
 """The actor of what the deployment does by itself: its first organization, the end of a run."""
@@ -75,11 +78,17 @@ class View:
             self.require(Question(self.caller, action, resource))
 
     def resource(self, id: ResourceId, *types: str) -> Resource:
-        """Return a resource of one of the types, or raise `MissingError`."""
+        """Return a resource of one of the types; one that the caller may not discover is as missing."""
         found = self.facts.resources.get(id)
-        if found is None or (types and found.type not in types):
-            raise MissingError(f"there is no {' or '.join(types) or 'resource'} `{id}`")
+        if found is None or (types and found.type not in types) or not self._seen(found):
+            raise MissingError(f"there is no {' or '.join(types) or 'resource'} `{id}` that you may see")
         return found
+
+    def _seen(self, resource: Resource) -> bool:
+        # Everybody in the organization knows that there is one, and its projects.
+        if self.caller is None or resource.type in ("organization", "project"):
+            return True
+        return discoverable(self.model, self.facts, self.caller, resource.id, self.now)
 
     def subject(self, id: str) -> SubjectId:
         """Return a principal's or group's id, or raise `MissingError`."""
@@ -87,10 +96,23 @@ class View:
             raise MissingError(f"there is no principal or group `{id}`")
         return PrincipalId(id)
 
+    def free_id(self, id: str) -> None:
+        """Raise `TakenError` if anything has this id: what is assigned on or to that is not for a newcomer."""
+        kinds = (self.facts.resources, self.facts.principals, self.facts.groups, self.facts.tokens, self.facts.runs)
+        if any(id in kind for kind in kinds):
+            raise TakenError(f"the id `{id}` is taken; use a new one")
+
     def free_name(self, parent: ResourceId, name: str) -> None:
         """Raise `TakenError` if the parent has a child of that name, `InvalidError` for an unusable name."""
-        if not name or name != name.strip() or any(c in "./`*" or not c.isprintable() for c in name) or len(name) > 255:
-            raise InvalidError(f"`{name}` cannot be a name: 1 to 255 characters, without `.`, `/`, `*` and backticks")
+        if (
+            not name
+            or name != name.strip()
+            or any(c in "./`*" or not c.isprintable() for c in name)
+            or len(name) > _LONGEST
+        ):
+            raise InvalidError(
+                f"`{name}` cannot be a name: 1 to {_LONGEST} characters, without `.`, `/`, `*` and backticks"
+            )
         if name in self.facts.children.get(parent, {}):
             raise TakenError(f"there is a `{name}` already")
 

@@ -21,6 +21,7 @@ class CreateConnection:
         """Need `project.create_connection`."""
         project = default_project(view)
         view.require_action("project.create_connection", project)
+        view.free_id(self.connection)
         view.free_name(project, self.title)
         if not self.folder.startswith("/"):
             raise InvalidError(f"`{self.folder}` is not an absolute path of a folder")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.control.command import InvalidError, MissingError, Plan, TakenError, View
+from headgate.control.command import InvalidError, MissingError, Plan, View
 from headgate.control.ports import DocumentPut
 from headgate.facts.changes import GroupCreated, MemberAdded, MemberRemoved
 from headgate.facts.ids import GroupId, PrincipalId
@@ -19,9 +19,22 @@ class CreateGroup:
     def plan(self, view: View) -> Plan:
         """Need `organization.manage_users`."""
         view.require_action("organization.manage_users", view.root)
-        if self.group in view.facts.groups:
-            raise TakenError(f"there is a group `{self.group}` already")
+        view.free_id(self.group)
         return Plan((GroupCreated(self.group),), (DocumentPut("group", self.group, {"name": self.title}),))
+
+
+@dataclass(frozen=True, slots=True)
+class RenameGroup:
+    """The group gets another name. Facts know its id only, so that the name is a document."""
+
+    group: GroupId
+    title: str
+    name: str = "group.rename"
+
+    def plan(self, view: View) -> Plan:
+        """Need `organization.manage_users`; the built-in group cannot be changed."""
+        _changeable(view, self.group)
+        return Plan((), (DocumentPut("group", self.group, {"name": self.title}),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +48,17 @@ class ChangeMembership:
 
     def plan(self, view: View) -> Plan:
         """Need `organization.manage_users`; the built-in group cannot be changed."""
-        view.require_action("organization.manage_users", view.root)
-        group = view.facts.groups.get(self.group)
-        if group is None:
-            raise MissingError(f"there is no group `{self.group}`")
+        _changeable(view, self.group)
         if self.principal not in view.facts.principals:
             raise MissingError(f"there is no principal `{self.principal}`")
-        if group.built_in:
-            raise InvalidError(f"`{self.group}` holds everybody and is kept by the system")
         step = MemberAdded if self.member else MemberRemoved
         return Plan((step(self.group, self.principal),))
+
+
+def _changeable(view: View, id: GroupId) -> None:
+    view.require_action("organization.manage_users", view.root)
+    group = view.facts.groups.get(id)
+    if group is None:
+        raise MissingError(f"there is no group `{id}`")
+    if group.built_in:
+        raise InvalidError(f"`{id}` holds everybody and is kept by the system")

@@ -22,16 +22,13 @@ def located(facts: Snapshot, names: Sequence[str]) -> tuple[Snapshot, ResourceId
     """
     if not 1 <= len(names) <= len(_TYPES):
         return None
-    known = facts.find(names)
-    if known is not None:
-        return facts, known.id
-    lake = facts.find(names[:1])
-    if lake is None:
+    first = facts.find(names[:1])
+    if first is None or (len(names) > 1 and first.type != "lake"):
         return None
-    parent = lake.id
+    parent = first.id
     for depth in range(2, len(names) + 1):
         there = facts.find(names[:depth])
-        if there is None:
+        if there is None or there.type != _TYPES[depth - 1]:  # a volume is no table of that name
             id = ResourceId(f"?{'.'.join(names[:depth])}")
             facts = apply(facts, ResourceCreated(id, _TYPES[depth - 1], parent, names[depth - 1]))
             parent = id

@@ -11,8 +11,8 @@ from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     Edge,
-    RelationsSet,
     Relations,
+    RelationsSet,
     ResourceCreated,
     ResourceDeleted,
     RunAsSet,
@@ -22,6 +22,12 @@ from headgate.facts.changes import (
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 
 KINDS = ("source", "query")
+_TARGETS = {
+    "inputs": ("table", "volume"),
+    "outputs": ("table", "volume"),
+    "output_layers": ("database",),
+    "connections": ("connection",),
+}
 RUN_STATES = ("succeeded", "failed", "cancelled")
 
 
@@ -42,9 +48,7 @@ class SavePipeline:
             raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(KINDS)}")
         if view.caller is None:
             raise InvalidError("a pipeline is saved by a principal, whose rights its runs use")
-        for edges in self.relations.values():
-            for edge in edges:
-                view.resource(edge.target)
+        self._know_targets(view)
         self._may_use_connections(view, view.caller)
         exists = self.pipeline in view.facts.resources
         changes = self._replace(view) if exists else self._create(view, view.caller)
@@ -55,6 +59,7 @@ class SavePipeline:
         project = default_project(view)
         on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
         view.require(Question(caller, f"project.create_{self.kind}", project, on=on))
+        view.free_id(self.pipeline)
         view.free_name(project, self.title)
         return (ResourceCreated(self.pipeline, self.kind, project, self.title, caller.principal, self.relations),)
 
@@ -65,6 +70,13 @@ class SavePipeline:
         if view.caller:
             view.require(Question(view.caller, f"project.create_{self.kind}", default_project(view), on=on))
         return (RelationsSet(self.pipeline, self.relations),)
+
+    def _know_targets(self, view: View) -> None:
+        for relation, edges in self.relations.items():
+            if relation not in _TARGETS:
+                raise InvalidError(f"a pipeline has no relation `{relation}`; it has {', '.join(_TARGETS)}")
+            for edge in edges:
+                view.resource(edge.target, *_TARGETS[relation])
 
     def _may_use_connections(self, view: View, caller: Caller) -> None:
         for edge in self.relations.get("connections", ()):
@@ -97,12 +109,21 @@ class StartRun:
         """Need `trigger`, and a run-as principal that is still there; one run of a pipeline at a time."""
         found = view.resource(self.pipeline, *KINDS)
         view.require_action(f"{found.type}.trigger", found.id)
+        view.free_id(self.run)
         run_as = view.facts.run_as.get(found.id)
         if run_as is None or run_as not in view.facts.principals:
-            raise InvalidError(f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it")
+            raise InvalidError(
+                f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it"
+            )
         if any(each.pipeline == found.id for each in view.facts.runs.values()):
             raise InvalidError(f"`{found.name}` is running; wait for that run to end")
-        document = {"pipeline": found.id, "state": "running", "started": view.now, "actor": _actor(view), "log": []}
+        document: dict[str, Any] = {
+            "pipeline": found.id,
+            "state": "running",
+            "started": view.now,
+            "actor": _actor(view),
+            "log": [],
+        }
         return Plan((RunStarted(self.run, found.id, run_as),), (DocumentPut("run", self.run, document),))
 
 

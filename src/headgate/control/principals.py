@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from headgate.control.assignments import keep_an_owner, known_role
 from headgate.control.command import InvalidError, MissingError, Plan, TakenError, View
 from headgate.control.ports import DocumentPut
 from headgate.decision.records import Question
@@ -23,9 +24,11 @@ class AddPrincipal:
         """Need `organization.add_user` and the right to assign the role."""
         if self.kind not in ("user", "service_principal"):
             raise InvalidError(f"a principal is a `user` or a `service_principal`, not `{self.kind}`")
+        view.require_action("organization.add_user", view.root)
         if self.principal in view.facts.principals:
             raise TakenError(f"there is a principal `{self.principal}` already")
-        view.require_action("organization.add_user", view.root)
+        view.free_id(self.principal)
+        known_role(view, self.role)
         added = PrincipalAdded(self.principal, self.kind)
         role = RoleAssigned(self.principal, self.role, view.root, view.model.name, _grantor(view))
         self._may_assign(view)
@@ -35,9 +38,7 @@ class AddPrincipal:
         if view.caller is None:
             return
         # Asked for the caller as subject: the newcomer is not in the facts yet, and is eligible by this very role.
-        view.require(
-            Question(view.caller, "assignment.add", view.root, role=self.role, subject=view.caller.principal)
-        )
+        view.require(Question(view.caller, "assignment.add", view.root, role=self.role, subject=view.caller.principal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +49,16 @@ class RemovePrincipal:
     name: str = "principal.remove"
 
     def plan(self, view: View) -> Plan:
-        """Need `organization.manage_users`; nobody removes themselves."""
+        """Need `organization.manage_users`; nobody removes themselves, and the last owner stays."""
+        view.require_action("organization.manage_users", view.root)
         if self.principal not in view.facts.principals:
             raise MissingError(f"there is no principal `{self.principal}`")
         if view.caller and view.caller.principal == self.principal:
             raise InvalidError("nobody removes themselves; ask another admin")
-        view.require_action("organization.manage_users", view.root)
         for role, place in view.facts.assignments.get(self.principal, {}):
             if view.caller and place == view.root:
                 view.require(Question(view.caller, "assignment.remove", place, role=role, subject=self.principal))
+        keep_an_owner(view, self.principal)
         return Plan((PrincipalRemoved(self.principal),), (DocumentPut("principal", self.principal, None),))
 
 

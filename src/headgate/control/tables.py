@@ -22,6 +22,7 @@ class CreateDatabase:
         """Need `lake.create_database`."""
         view.resource(self.lake, "lake")
         view.require_action("lake.create_database", self.lake)
+        view.free_id(self.database)
         view.free_name(self.lake, self.title)
         return Plan((ResourceCreated(self.database, "database", self.lake, self.title, _creator(view)),))
 
@@ -56,6 +57,7 @@ class CreateTable:
         """Need `database.create_table`; a run only makes the table that its pipeline declares."""
         view.resource(self.database, "database")
         view.require_action("database.create_table", self.database)
+        view.free_id(self.table)
         view.free_name(self.database, self.title)
         created = ResourceCreated(self.table, "table", self.database, self.title, _creator(view))
         return Plan((created, *self._declared_output(view)), pointers=(self.pointer,))
@@ -67,7 +69,14 @@ class CreateTable:
         declared = [each for each in pipeline.edges("output_layers") if each.target == self.database]
         if self.title not in {each.name for each in declared}:
             raise InvalidError(f"the pipeline `{pipeline.name}` does not declare the output `{self.title}`")
-        kept = [edge for edge in pipeline.relations.get("outputs", ()) if edge.target in view.facts.resources]
+        # A table that is gone goes on closing the pipeline until every declared output is there again.
+        facts, here = view.facts, (self.database, self.title)
+        awaited = [
+            each
+            for each in pipeline.edges("output_layers")
+            if (each.target, each.name) != here and each.name not in facts.children.get(each.target, {})
+        ]
+        kept = [edge for edge in pipeline.relations.get("outputs", ()) if awaited or edge.target in facts.resources]
         outputs = (*kept, Edge(self.table, name=self.title))
         return (RelationsSet(pipeline.id, {**pipeline.relations, "outputs": outputs}),)
 

@@ -53,11 +53,23 @@ class IssueToken:
         """Everybody for themselves; for somebody else whoever may give them every role they hold on the organization."""
         if self.principal not in view.facts.principals:
             raise MissingError(f"there is no principal `{self.principal}`")
+        view.free_id(self.token)
         if self.ends is not None and self.ends <= view.now:
             raise InvalidError("the token would have ended already")
         _of(view, self.principal)
+        self._no_longer_than_the_callers(view)
         document = {"hash": _hash(self.secret), "label": self.label, "principal": self.principal}
-        return Plan((TokenIssued(self.token, self.principal, self.ends),), (DocumentPut("token", self.token, document),))
+        return Plan(
+            (TokenIssued(self.token, self.principal, self.ends),), (DocumentPut("token", self.token, document),)
+        )
+
+    def _no_longer_than_the_callers(self, view: View) -> None:
+        # Or whoever finds a token that ends tomorrow makes it one that never ends.
+        if view.caller is None or view.caller.token is None:
+            return
+        limit = view.facts.tokens[view.caller.token].ends
+        if limit is not None and (self.ends is None or self.ends > limit):
+            raise InvalidError("a token that ends can only make tokens that end no later; use one without an end")
 
 
 @dataclass(frozen=True, slots=True)

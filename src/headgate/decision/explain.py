@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from headgate.decision.records import Explanation, Fix, Question
-from headgate.decision.reference import ASSIGNING, decide, discoverable
+from headgate.decision.reference import decide, discoverable
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.fold import apply
@@ -14,9 +14,9 @@ from headgate.model.model import Model
 
 
 def explain(model: Model, facts: Snapshot, question: Question, now: float) -> Explanation:
-    """Answer a question in full. Who may not discover the resource gets no fix and no approver."""
+    """Answer a question in full. Who may not discover what it is decided on gets no fix and no approver."""
     decision = decide(model, facts, question, now)
-    visible = discoverable(model, facts, question.caller, question.resource, now)
+    visible = all(discoverable(model, facts, question.caller, id, now) for id in _decided_on(model, question))
     fixes = () if decision.allowed or not visible else smallest_fixes(model, facts, question, now)
     return Explanation(decision, visible, fixes)
 
@@ -32,7 +32,9 @@ def smallest_fixes(model: Model, facts: Snapshot, question: Question, now: float
     candidates = _candidates(model, facts, question)
     working = [(role, place) for role, place in candidates if _works(model, facts, question, role, place, now)]
     return tuple(
-        Fix(question.caller.principal, role, place, approvers(model, facts, role, place, question.caller.principal, now))
+        Fix(
+            question.caller.principal, role, place, approvers(model, facts, role, place, question.caller.principal, now)
+        )
         for role, place in _least(model, working)
     )
 
@@ -47,6 +49,12 @@ def approvers(
         for user, kind in sorted(facts.principals.items())
         if kind == "user" and decide(model, facts, replace(question, caller=Caller(user)), now).allowed
     )
+
+
+def _decided_on(model: Model, question: Question) -> tuple[ResourceId, ...]:
+    """Return the named resources too; and only these where no role on the resource itself is asked for."""
+    named = tuple(id for ids in question.on.values() for id in ids)
+    return named if named and not model.giving(question.action) else (question.resource, *named)
 
 
 def _candidates(model: Model, facts: Snapshot, question: Question) -> Iterator[tuple[str, ResourceId]]:
@@ -65,7 +73,7 @@ def _candidates(model: Model, facts: Snapshot, question: Question) -> Iterator[t
 def _works(model: Model, facts: Snapshot, question: Question, role: str, place: ResourceId, now: float) -> bool:
     principal = question.caller.principal
     ask = Question(Caller(principal), "assignment.add", place, role=role, subject=principal)
-    if question.action not in ASSIGNING and not _grantable(model, facts, ask, now):
+    if not _grantable(model, facts, ask, now):
         return False
     after = apply(facts, RoleAssigned(principal, role, place, model.name))
     return decide(model, after, question, now).allowed

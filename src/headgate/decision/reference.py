@@ -32,8 +32,8 @@ def decide(model: Model, facts: Snapshot, question: Question, now: float) -> Dec
     answer = _answer(model, facts, question, now)
     version = f"{model.name} {model.version}"
     if isinstance(answer, Missing):
-        return Decision(False, facts.revision, version, missing=answer)
-    return Decision(True, facts.revision, version, paths=answer)
+        return Decision(allowed=False, revision=facts.revision, model=version, missing=answer)
+    return Decision(allowed=True, revision=facts.revision, model=version, paths=answer)
 
 
 def discoverable(model: Model, facts: Snapshot, caller: Caller, resource: ResourceId, now: float) -> bool:
@@ -68,13 +68,7 @@ def _answer(model: Model, facts: Snapshot, question: Question, now: float) -> tu
         return Missing("not-declared", resource.id)
     if question.action in ASSIGNING:
         return _assigning(model, facts, principal, resource, question, now)
-    roles = model.giving(question.action)
-    if not roles:
-        return Missing("unknown-action", resource.id)
-    paths = _having(model, facts, principal, resource, roles, now)
-    if question.action not in model.requires:
-        return paths or Missing("no-role", resource.id, roles)
-    return _required(model, facts, principal, question, now)
+    return _acting(model, facts, principal, resource, question, now)
 
 
 def not_standing(facts: Snapshot, caller: Caller, now: float) -> Missing | None:
@@ -92,6 +86,19 @@ def not_standing(facts: Snapshot, caller: Caller, now: float) -> Missing | None:
     return None
 
 
+def _acting(
+    model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, question: Question, now: float
+) -> tuple[Path, ...] | Missing:
+    roles = model.giving(question.action)
+    if not _is_on(question.action, resource.type) or not (roles or question.action in model.requires):
+        return Missing("unknown-action", resource.id)
+    paths = _having(model, facts, principal, resource, roles, now)
+    if roles and not paths:
+        return Missing("no-role", resource.id, roles)
+    required = _required(model, facts, principal, question, now)
+    return required if isinstance(required, Missing) else (*paths, *required)
+
+
 def _having(
     model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, roles: Sequence[str], now: float
 ) -> tuple[Path, ...]:
@@ -102,9 +109,9 @@ def _required(
     model: Model, facts: Snapshot, principal: PrincipalId, question: Question, now: float
 ) -> tuple[Path, ...] | Missing:
     found: list[Path] = []
-    for requirement in model.requires[question.action]:
+    for requirement in model.requires.get(question.action, ()):
         touched = question.on.get(requirement.parameter, ())
-        if not touched and requirement.parameter == "output_layers":
+        if not touched and not requirement.optional:
             return Missing("no-resource")
         for id in touched:
             resource = facts.resources.get(id)
@@ -147,13 +154,17 @@ def _assignments(model: Model, facts: Snapshot, principal: PrincipalId, now: flo
     subjects: list[SubjectId] = [principal, *facts.groups_of(principal)]
     for subject in subjects:
         for assignment in facts.assignments.get(subject, {}).values():
-            if assignment.model == model.name and not _over(assignment.ends, now):
+            if assignment.model == model.name and not _over(assignment.ends, now) and _fits(model, facts, assignment):
                 yield assignment
 
 
-def _assigned(
-    model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, now: float
-) -> Iterator[Path]:
+def _fits(model: Model, facts: Snapshot, assignment: Assignment) -> bool:
+    """Say whether the model knows the role and lets it be assigned on such a resource; else it gives nothing."""
+    role, resource = model.roles.get(assignment.role), facts.resources.get(assignment.resource)
+    return role is not None and resource is not None and resource.type in role.on
+
+
+def _assigned(model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, now: float) -> Iterator[Path]:
     above = {each.id for each in facts.ancestors(resource.id)}
     for given in _assignments(model, facts, principal, now):
         if given.resource == resource.id:
@@ -172,13 +183,11 @@ def _reaches(facts: Snapshot, rule: Spread, origin: Resource, target: Resource, 
     return nearest == target.id
 
 
-def _derived(
-    model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, now: float
-) -> Iterator[Path]:
+def _derived(model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, now: float) -> Iterator[Path]:
     rule = model.derived.get(resource.type)
     if rule is None:
         return
-    touched = _touched(resource, rule.weakest_over) or _touched(resource, rule.when_empty)
+    touched = _touched(resource, rule.weakest_over) or _written(resource, rule.when_empty)
     ways = [(id, _held_there(model, facts, principal, id, now)) for id in touched]
     if not ways:
         return
@@ -189,11 +198,11 @@ def _derived(
             yield Path(path.role, path.subject, path.assigned_role, path.assigned_on, weakest)
 
 
-def _held_there(
-    model: Model, facts: Snapshot, principal: PrincipalId, id: ResourceId, now: float
-) -> Sequence[Path]:
+def _held_there(model: Model, facts: Snapshot, principal: PrincipalId, id: ResourceId, now: float) -> Sequence[Path]:
     resource = facts.resources.get(id)
-    return held(model, facts, principal, resource, now) if resource else ()
+    if resource is None or resource.type in model.derived:  # what is derived rests on what is assigned, in one step
+        return ()
+    return held(model, facts, principal, resource, now)
 
 
 def _touched(resource: Resource, relations: Sequence[str]) -> list[ResourceId]:
@@ -201,8 +210,13 @@ def _touched(resource: Resource, relations: Sequence[str]) -> list[ResourceId]:
     return sorted({edge.target for relation in relations for edge in resource.edges(relation)})
 
 
+def _written(resource: Resource, relations: Sequence[str]) -> list[ResourceId]:
+    """Return what all edges name: with every stream switched off it is still known where they would write."""
+    return sorted({edge.target for relation in relations for edge in resource.relations.get(relation, ())})
+
+
 def _is_on(action: str, type: str) -> bool:
-    return action.split(".")[0] == type
+    return action.partition(".")[0] == type
 
 
 def _over(ends: float | None, now: float) -> bool:

@@ -67,6 +67,7 @@ def _principal_removed(s: Snapshot, change: c.PrincipalRemoved) -> Snapshot:
         groups={id: replace(group, members=group.members - {gone}) for id, group in s.groups.items()},
         assignments=_without(s.assignments, gone),
         tokens={id: token for id, token in s.tokens.items() if token.principal != gone},
+        run_as={id: principal for id, principal in s.run_as.items() if principal != gone},
     )
 
 
@@ -95,9 +96,7 @@ def _token_revoked(s: Snapshot, change: c.TokenRevoked) -> Snapshot:
 
 
 def _resource_created(s: Snapshot, change: c.ResourceCreated) -> Snapshot:
-    resource = Resource(
-        change.resource, change.type, change.parent, change.name, change.creator, change.relations
-    )
+    resource = Resource(change.resource, change.type, change.parent, change.name, change.creator, change.relations)
     siblings = {**s.children[change.parent], change.name: change.resource}
     return replace(
         s,
@@ -138,9 +137,7 @@ def _run_as_set(s: Snapshot, change: c.RunAsSet) -> Snapshot:
 
 
 def _role_assigned(s: Snapshot, change: c.RoleAssigned) -> Snapshot:
-    assignment = Assignment(
-        change.subject, change.role, change.resource, change.model, change.grantor, change.ends
-    )
+    assignment = Assignment(change.subject, change.role, change.resource, change.model, change.grantor, change.ends)
     held = {**s.assignments.get(change.subject, {}), (change.role, change.resource): assignment}
     return replace(s, assignments={**s.assignments, change.subject: held})
 

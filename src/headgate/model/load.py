@@ -9,8 +9,11 @@ from headgate.model.reader import Reader
 from headgate.model.vocabulary import Action
 
 TYPES = frozenset(
-    ("organization", "project", "lake", "database", "table", "volume", "source", "query", "connection", "group")
-)
+    (
+        "organization", "project", "lake", "database", "table", "volume", "connection", "group",
+        "source", "query", "notebook", "history", "destination", "integration", "visualization",
+    )
+)  # fmt: skip
 """The types of the tree (DESIGN, section 2) that this version knows."""
 
 RELATIONS = frozenset(("inputs", "outputs", "output_layers", "connections"))
@@ -105,6 +108,8 @@ def _derived(read: Reader, value: Marked) -> dict[str, Derived]:
             raise read.fail(each, "`weakest_over` needs at least one relation")
         empty = read.names(read.section(row, "when_empty", each), RELATIONS, "relation")
         for type in read.names(read.section(row, "types", each), TYPES, "type"):
+            if type in derived:
+                raise read.fail(each, f"the roles on a {type} are derived by an earlier rule already")
             derived[type] = Derived(over, empty)
     return derived
 
@@ -119,31 +124,30 @@ def _requires(
 
 
 def _requirement(read: Reader, value: Marked, roles: Collection[str]) -> Requirement:
-    row = read.table(value, ("parameter", "role"))
+    row = read.table(value, ("parameter", "role", "optional"))
     return Requirement(
         read.known(read.section(row, "parameter", value), RELATIONS, "relation"),
         read.known(read.section(row, "role", value), roles, "role"),
+        "optional" in row and read.flag(row["optional"]),
     )
 
 
 def _assign(read: Reader, value: Marked, roles: Mapping[str, Role]) -> AssignRule:
     row = read.table(value, ("holder", "roles", "on"))
     on = frozenset(read.names(read.section(row, "on", value), TYPES, "type"))
-    assigned = read.items(read.section(row, "roles", value))
-    for each in assigned:
+    holder = read.known(read.section(row, "holder", value), roles, "role")
+    return AssignRule(holder, _assignable(read, read.section(row, "roles", value), roles, on), on)
+
+
+def _eligible(read: Reader, value: Marked, roles: Mapping[str, Role]) -> Eligible:
+    row = read.table(value, ("on", "roles"))
+    on = read.known(read.section(row, "on", value), TYPES, "type")
+    return Eligible(on, _assignable(read, read.section(row, "roles", value), roles, frozenset((on,))))
+
+
+def _assignable(read: Reader, value: Marked, roles: Mapping[str, Role], on: frozenset[str]) -> frozenset[str]:
+    for each in read.items(value):
         role = roles[read.known(each, roles, "role")]
         if not on <= role.on:
             raise read.fail(each, f"role `{role.name}` is not assignable on every type of this rule")
-    return AssignRule(
-        read.known(read.section(row, "holder", value), roles, "role"),
-        frozenset(read.text(each) for each in assigned),
-        on,
-    )
-
-
-def _eligible(read: Reader, value: Marked, roles: Collection[str]) -> Eligible:
-    row = read.table(value, ("on", "roles"))
-    return Eligible(
-        read.known(read.section(row, "on", value), TYPES, "type"),
-        frozenset(read.names(read.section(row, "roles", value), roles, "role")),
-    )
+    return frozenset(read.text(each) for each in read.items(value))

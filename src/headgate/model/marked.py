@@ -1,6 +1,8 @@
 """YAML with positions: plain values that remember the line and column they came from."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import yaml
 
@@ -45,14 +47,27 @@ Marked = Text | Items | Table
 def parse(text: str, file: str) -> Marked:
     """Return the document with positions. Raises `ModelError` for anything that is not plain YAML."""
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        _refuse_aliases(text, file)
+        # The package's own types leave these two functions' results open.
+        node = cast("yaml.Node | None", yaml.compose(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         raise ModelError(file, line, column, f"not valid YAML: {error.problem}") from None
+    except yaml.YAMLError:
+        raise ModelError(file, 1, 1, "not valid YAML: a character that cannot stand in a text file") from None
     if node is None:
         raise ModelError(file, 1, 1, "the file is empty")
     return _marked(node, file)
+
+
+def _refuse_aliases(text: str, file: str) -> None:
+    # An alias can name what it stands in, or double the text at every use: a model is what one can read.
+    tokens = cast("Iterator[yaml.Token]", yaml.scan(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
+    for token in tokens:
+        if isinstance(token, yaml.AliasToken):
+            mark = token.start_mark
+            raise ModelError(file, mark.line + 1, mark.column + 1, "write it out: aliases are not read")
 
 
 def _marked(node: yaml.Node, file: str) -> Marked:

@@ -38,10 +38,11 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """An action also needs this role on each resource that the parameter names, and at least one."""
+    """An action also needs this role on each resource that the parameter names; at least one, unless `optional`."""
 
     parameter: str
     role: str
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,10 @@ class Reader:
         """Return a list of known names."""
         return tuple(self.known(each, names, what) for each in self.items(value))
 
+    def flag(self, value: Marked) -> bool:
+        """Return `true` or `false`."""
+        return self.known(value, ("true", "false"), "flag") == "true"
+
     def number(self, value: Marked) -> int:
         """Return a whole number."""
         word = self.text(value)

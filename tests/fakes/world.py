@@ -1,0 +1,117 @@
+"""A small world to ask questions in: an organization of people, tables and pipelines, built from changes.
+
+The people are `owner`, `admin`, `member` and `other`, called after the role they hold on the organization (the last
+two are members), and `stranger`, who is in it without any. Two databases: `raw` with `flights`, `planes` and the volume
+`files`, and `secret` with `salaries`. `load` is a source into `flights` and `planes`, `delays` a query from `flights`
+into `planes`. Ids are the names.
+"""
+
+from collections.abc import Mapping
+from importlib.resources import files
+
+from headgate.control.control import Control
+from headgate.decision.records import Decision, Question
+from headgate.decision.reference import decide
+from headgate.facts.caller import Caller
+from headgate.facts.changes import (
+    Change,
+    Edge,
+    GroupCreated,
+    OrganizationCreated,
+    PrincipalAdded,
+    ResourceCreated,
+    RoleAssigned,
+    RunAsSet,
+)
+from headgate.facts.fold import fold
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.load import load_model
+from headgate.model.vocabulary import load_actions
+from tests.fakes.store import FakeStore
+
+_MODELS = files("headgate.model")
+ACTIONS = load_actions((_MODELS / "actions.yaml").read_text())
+NEKT = load_model((_MODELS / "models" / "nekt.yaml").read_text(), ACTIONS, "nekt.yaml")
+
+NOW = 1_000.0
+ROOT, PROJECT, LAKE = ResourceId("organization"), ResourceId("project"), ResourceId("lake")
+RAW, SECRET = ResourceId("raw"), ResourceId("secret")
+FLIGHTS, PLANES, SALARIES = ResourceId("flights"), ResourceId("planes"), ResourceId("salaries")
+FILES = ResourceId("files")
+LOAD, DELAYS, PLACE = ResourceId("load"), ResourceId("delays"), ResourceId("place")
+OWNER, ADMIN, MEMBER, OTHER = PrincipalId("owner"), PrincipalId("admin"), PrincipalId("member"), PrincipalId("other")
+STRANGER = PrincipalId("stranger")
+ALL, CREW = GroupId("All"), GroupId("crew")
+
+
+def edges(*targets: ResourceId, enabled: bool = True) -> tuple[Edge, ...]:
+    """Edges to these, each named as its target."""
+    return tuple(Edge(target, enabled, target) for target in targets)
+
+
+def assigned(subject: SubjectId, role: str, resource: ResourceId, ends: float | None = None) -> RoleAssigned:
+    """A role of the shipped model."""
+    return RoleAssigned(subject, role, resource, NEKT.name, None, ends)
+
+
+PEOPLE: tuple[Change, ...] = (
+    OrganizationCreated(ROOT, NEKT.name, NEKT.hash),
+    GroupCreated(ALL, built_in=True),
+    GroupCreated(CREW),
+    *(PrincipalAdded(each, "user") for each in (OWNER, ADMIN, MEMBER, OTHER, STRANGER)),
+    assigned(OWNER, "owner", ROOT),
+    assigned(ADMIN, "admin", ROOT),
+    assigned(MEMBER, "member", ROOT),
+    assigned(OTHER, "member", ROOT),
+)
+
+LOAD_RELATIONS: Mapping[str, tuple[Edge, ...]] = {
+    "outputs": edges(FLIGHTS, PLANES),
+    "output_layers": (Edge(RAW, name="flights"), Edge(RAW, name="planes")),
+    "connections": edges(PLACE),
+}
+DELAYS_RELATIONS: Mapping[str, tuple[Edge, ...]] = {
+    "inputs": edges(FLIGHTS),
+    "outputs": edges(PLANES),
+    "output_layers": (Edge(RAW, name="planes"),),
+}
+
+THINGS: tuple[Change, ...] = (
+    ResourceCreated(PROJECT, "project", ROOT, "default"),
+    ResourceCreated(LAKE, "lake", PROJECT, "lake"),
+    ResourceCreated(RAW, "database", LAKE, "raw"),
+    ResourceCreated(SECRET, "database", LAKE, "secret"),
+    ResourceCreated(FLIGHTS, "table", RAW, "flights"),
+    ResourceCreated(PLANES, "table", RAW, "planes"),
+    ResourceCreated(FILES, "volume", RAW, "files"),
+    ResourceCreated(SALARIES, "table", SECRET, "salaries"),
+    ResourceCreated(PLACE, "connection", PROJECT, "place"),
+    ResourceCreated(LOAD, "source", PROJECT, "load", None, LOAD_RELATIONS),
+    ResourceCreated(DELAYS, "query", PROJECT, "delays", None, DELAYS_RELATIONS),
+    RunAsSet(LOAD, ADMIN),
+    RunAsSet(DELAYS, ADMIN),
+)
+
+
+def snapshot(*more: Change) -> Snapshot:
+    """The world, and what is added to it, at revision 1."""
+    return fold(Snapshot(), (*PEOPLE, *THINGS, *more), 1)
+
+
+def controlled(*more: Change) -> tuple[Control, FakeStore]:
+    """The world behind commands."""
+    store = FakeStore()
+    store.write(*PEOPLE, *THINGS, *more)
+    return Control(store, NEKT, lambda: NOW), store
+
+
+def ask(facts: Snapshot, caller: Caller | PrincipalId, action: str, resource: ResourceId, **more: object) -> Decision:
+    """One question on the shipped model."""
+    who = caller if isinstance(caller, Caller) else Caller(caller)
+    return decide(NEKT, facts, Question(who, action, resource, **more), NOW)  # pyright: ignore[reportArgumentType]
+
+
+def allows(facts: Snapshot, caller: Caller | PrincipalId, action: str, resource: ResourceId) -> bool:
+    """One question, answered shortly."""
+    return ask(facts, caller, action, resource).allowed
