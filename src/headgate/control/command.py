@@ -48,6 +48,10 @@ class InvalidError(CommandError):
     """An argument is not usable; the message says which and what would be."""
 
 
+class NotEmptyError(InvalidError):
+    """What would go still holds something."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What an accepted command writes."""

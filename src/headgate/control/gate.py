@@ -7,7 +7,7 @@ from headgate.control.control import Control
 from headgate.control.names import located
 from headgate.control.wording import Wording
 from headgate.decision.explain import explain
-from headgate.decision.records import Question
+from headgate.decision.records import Explanation, Question
 from headgate.decision.reference import decide, discoverable
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -53,6 +53,12 @@ class Gate:
         if place is None or not discoverable(model, place[0], caller, place[1], now):
             return Verdict(False, False, self._wording.hidden(names), facts.revision, None)
         return Verdict(True, True, "", facts.revision, place[1] if place[1] in facts.resources else None)
+
+    def refusal(self, action: str, names: Sequence[str], explained: Explanation) -> Verdict:
+        """Return the verdict of a command that was refused on the facts it would have landed on."""
+        facts = self._control.snapshot
+        message = self._wording.refusal(facts, action, names, explained)
+        return Verdict(False, explained.discoverable, message, facts.revision, None)
 
     def hidden(self, names: Sequence[str]) -> str:
         """Return the text for a name that is hidden or missing."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.command import InvalidError, MissingError, NotEmptyError, Plan, View
 from headgate.control.ports import Pointer
 from headgate.facts.changes import Change, Edge, RelationsSet, ResourceCreated, ResourceDeleted, ResourceRenamed
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -39,7 +39,7 @@ class DropDatabase:
         found = view.resource(self.database, "database")
         view.require_action("database.drop", found.id)
         if view.facts.children[found.id]:
-            raise InvalidError(f"`{found.name}` is not empty; drop its tables first")
+            raise NotEmptyError(f"`{found.name}` is not empty; drop its tables first")
         return Plan((ResourceDeleted(found.id),))
 
 

@@ -10,6 +10,7 @@ from headgate.control.command import (
     CommandError,
     InvalidError,
     MissingError,
+    NotEmptyError,
     RefusedError,
     TakenError,
     UnknownCallerError,
@@ -22,6 +23,7 @@ _STATUS: dict[type[CommandError], tuple[int, str]] = {
     UnknownCallerError: (401, "unauthenticated"),
     MissingError: (404, "not-found"),
     TakenError: (409, "taken"),
+    NotEmptyError: (409, "not-empty"),
     InvalidError: (422, "invalid"),
 }
 _REFUSED = "42501"
@@ -59,6 +61,8 @@ def install(app: FastAPI, control: Control, wording: Wording) -> None:
 
     @app.exception_handler(StatementError)
     def on_statement(_: Request, error: StatementError) -> JSONResponse:
+        if error.condition == "UNAVAILABLE":
+            return problem(503, "unavailable", str(error))
         refusal = error.sqlstate == _REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
         status, code = (403, "refused") if refusal else (400, "statement-failed")
         return problem(status, code, str(error), sqlstate=error.sqlstate)

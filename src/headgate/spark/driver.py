@@ -87,6 +87,11 @@ class Driver:
         return f"127.0.0.1:{self._port}"
 
     @property
+    def ready(self) -> bool:
+        """Whether the driver serves now."""
+        return self.state is DriverState.SERVING
+
+    @property
     def pid(self) -> int | None:
         """The JVM's process id, if there is one."""
         return self._process.pid if self._process else None

@@ -1,0 +1,49 @@
+"""The HTTP application: every door of the deployment on one port."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+
+from headgate.app.deployment import Deployment
+from headgate.app.lakegate import LakeGate, identifier
+from headgate.doors import problems
+from headgate.doors.api import api_router
+from headgate.doors.guard import guard_router
+from headgate.doors.iceberg_rest import iceberg_router
+from headgate.doors.services import Services, StartsRuns
+from headgate.lake.catalog import TableCatalog
+from headgate.lake.warehouse import Warehouse
+from headgate.spark.driver_calls import DriverCalls
+from headgate.spark.statements import RunsStatements
+
+
+def http_application(
+    deployment: Deployment,
+    calls: DriverCalls,
+    runner: StartsRuns,
+    statements: RunsStatements,
+    health: Callable[[], Mapping[str, Any]],
+) -> FastAPI:
+    """Return the application of one deployment."""
+    app = FastAPI(title="Headgate", version="0.1.0", docs_url="/api/docs", redoc_url=None, openapi_url="/api/openapi.json")
+    app.state.services = Services(
+        control=deployment.control,
+        store=deployment.store,
+        directory=deployment.directory,
+        identity=deployment.identity,
+        gate=deployment.gate,
+        wording=deployment.wording,
+        runner=runner,
+        statements=statements,
+        health=health,
+    )
+    problems.install(app, deployment.control, deployment.wording)
+    app.include_router(api_router())
+    app.include_router(
+        guard_router(deployment.control, deployment.gate, deployment.wording, calls, deployment.places.may_read)
+    )
+    gate = LakeGate(deployment.control, deployment.gate)
+    catalog = TableCatalog(deployment.store, Warehouse(deployment.settings.warehouse))
+    app.include_router(iceberg_router(gate, catalog, identifier(deployment.identity, calls)), prefix="/iceberg")
+    return app

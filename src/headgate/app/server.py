@@ -1,0 +1,205 @@
+"""Serving: the HTTP doors first, then the Spark driver and the gateway in front of it; and an orderly end."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+from headgate.app.deployment import Deployment, open_deployment
+from headgate.app.doors import http_application
+from headgate.app.settings import HOST, Settings
+from headgate.facts.caller import Caller
+from headgate.pipelines.runner import Runner
+from headgate.spark.driver import Driver, DriverSettings, rest_lake
+from headgate.spark.driver_calls import DriverCalls
+from headgate.spark.sessions import Sessions
+from headgate.spark.statements import Rows, StatementError
+from headgate.spark.toolchain import prepare
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+    from headgate.spark.client import Statements
+    from headgate.spark.gateway.server import Gateway
+
+Say = Callable[[str], None]
+
+
+class ServerError(Exception):
+    """The server cannot start or go on; the message says what to do about it."""
+
+
+class _Http(uvicorn.Server):
+    """uvicorn without handlers of its own for signals: the server ends everything in order."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to the server."""
+        yield
+
+
+class Server:
+    """One deployment, serving. Made in one thread and run in one event loop."""
+
+    def __init__(self, settings: Settings, say: Say) -> None:
+        """Open the data folder and take the ports. Raises `StoreError` or `ServerError`."""
+        self._say = say
+        self._began = time.monotonic()
+        self.settings = settings
+        self._socket = _listen(settings.api_port, "HEADGATE_API_PORT")
+        self.api_port: int = self._socket.getsockname()[1]
+        self.gateway_port = 0
+        try:
+            self.deployment: Deployment = open_deployment(settings)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._sessions = Sessions()
+        self._driver: Driver | None = None
+        self._gateway: Gateway | None = None
+        self._statements = _Statements(self._spark_port)
+        self._stop = asyncio.Event()
+        deployment = self.deployment
+        self.runner = Runner(
+            deployment.control, deployment.store, deployment.identity, deployment.places, self._connect
+        )
+        self.runner.end_left_over()
+
+    @property
+    def url(self) -> str:
+        """The address of the HTTP doors."""
+        return f"http://{HOST}:{self.api_port}"
+
+    def health(self) -> Mapping[str, Any]:
+        """Return whether Spark can be used now."""
+        state = self._driver.state.value if self._driver else "starting"
+        ready = self._gateway is not None and self._driver is not None and self._driver.ready
+        return {"api": "ok", "spark": "ready" if ready else state, "spark_port": self.gateway_port}
+
+    def stop(self) -> None:
+        """Ask the server to end; from its own event loop."""
+        self._stop.set()
+
+    async def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until `stop`. Raises `ServerError` or the driver's own error if Spark cannot be had."""
+        http = self._http()
+        serving = asyncio.create_task(http.serve(sockets=[self._socket]))
+        spark = asyncio.create_task(self._start_spark(ready))
+        stopping = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait({serving, stopping, spark}, return_when=asyncio.FIRST_COMPLETED)
+            if spark.done() and not self._stop.is_set():
+                spark.result()
+                await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            spark.cancel()
+            stopping.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await spark
+            await self._end_spark()
+            http.should_exit = True
+            await serving
+            self.deployment.close()
+
+    def _http(self) -> _Http:
+        calls = DriverCalls(lambda: self._driver.key if self._driver else b"", self._sessions)
+        app = http_application(self.deployment, calls, self.runner, self._statements, self.health)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+        return _Http(config)
+
+    async def _start_spark(self, ready: Callable[[], None]) -> None:
+        self._say(f"API at {self.url}/api/v1 after {self._seconds():.1f} s")
+        settings = self.settings
+        tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
+        self._driver = Driver(
+            DriverSettings(
+                java=tools.java,
+                guard_jar=tools.guard_jar,
+                iceberg_jar=tools.iceberg_jar,
+                log=settings.folder / "logs" / "driver.log",
+                scratch=settings.folder / "scratch",
+                decision_url=self.url,
+                conf=rest_lake(f"{self.url}/iceberg"),
+            ),
+            self._say,
+        )
+        loading = asyncio.create_task(asyncio.to_thread(_load_clients))
+        await self._driver.start()
+        await loading
+        await self._open_gateway(self._driver)
+        self._say(f"Spark at sc://localhost:{self.gateway_port} after {self._seconds():.1f} s")
+        ready()
+
+    async def _open_gateway(self, driver: Driver) -> None:
+        from headgate.spark.gateway.server import Gateway, GatewaySettings
+
+        deployment = self.deployment
+        self._gateway = Gateway(
+            GatewaySettings(HOST, self.settings.gateway_port),
+            deployment.identity.authenticate,
+            deployment.places.may_read,
+            self._sessions,
+            driver,
+        )
+        try:
+            self.gateway_port = await self._gateway.start()
+        except RuntimeError as error:
+            port = self.settings.gateway_port
+            raise ServerError(f"port {port} is in use; end what holds it, or set HEADGATE_SPARK_PORT") from error
+
+    async def _end_spark(self) -> None:
+        self.runner.stop()
+        if self._gateway:
+            await self._gateway.stop(grace=1)
+        if self._driver:
+            await self._driver.stop()
+
+    def _connect(self, token: str) -> "SparkSession":
+        from headgate.spark.client import connect
+
+        return connect(self._spark_port(), token)
+
+    def _spark_port(self) -> int:
+        if not self.gateway_port:
+            raise StatementError("Spark is starting; try again in a few seconds", None, "UNAVAILABLE")
+        return self.gateway_port
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+
+class _Statements:
+    """SQL over HTTP, with PySpark loaded at the first statement."""
+
+    def __init__(self, port: Callable[[], int]) -> None:
+        self._port = port
+        self._loaded: Statements | None = None
+
+    def run(self, token: str, statement: str, limit: int) -> Rows:
+        """Run one statement; raises `StatementError`."""
+        from headgate.spark.client import Statements
+
+        self._port()
+        self._loaded = self._loaded or Statements(self._port)
+        return self._loaded.run(token, statement, limit)
+
+
+def _load_clients() -> None:
+    """Load PySpark while the driver starts: it takes a second that nobody then waits for."""
+    import headgate.spark.client
+    import headgate.spark.gateway.server  # noqa: F401 (loaded for later)
+
+
+def _listen(port: int, variable: str) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise ServerError(f"port {port} cannot be used ({error.strerror}); end what holds it, or set {variable}") from error
+    return listener

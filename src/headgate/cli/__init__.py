@@ -1,0 +1,32 @@
+"""The command line: the server's own commands, and the API's from a shell."""
+
+import sys
+
+import httpx
+import typer
+
+from headgate.cli import access, lakehouse, people, questions, serving
+from headgate.cli.api import ApiError
+from headgate.cli.output import fail
+
+app = typer.Typer(
+    name="headgate",
+    help="The access-control plane of a lakehouse: it decides who may do what, and makes Apache Spark obey.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for module in (serving, people, access, lakehouse, questions):
+    module.register(app)
+
+
+def main() -> None:
+    """Run the command line; every failure is one sentence and an exit code that is not 0."""
+    try:
+        app()
+    except ApiError as error:
+        fail(str(error))
+        sys.exit(1)
+    except httpx.TransportError:
+        fail("no Headgate answers there; start one with `headgate serve`, or name it in HEADGATE_URL")
+        sys.exit(1)

@@ -1,0 +1,79 @@
+"""The four people of the demo, and the ways in which each of them comes through the doors."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyspark.sql.connect.session import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Who somebody is in the story, and what they hold: (role, resource)."""
+
+    name: str
+    what: str
+    holds: tuple[tuple[str, str], ...]
+
+
+PARTS = (
+    Part("ada", "owner", ()),
+    Part("ed", "editor", (("editor", "lake.raw"), ("editor", "lake.trusted"), ("connection_user", "nycflights13"))),
+    Part("vic", "viewer", (("viewer", "lake.raw"), ("viewer", "lake.trusted"))),
+    Part("sam", "stranger", ()),
+)
+
+
+class RefusedError(Exception):
+    """A door said no; the message is its own."""
+
+
+class Person:
+    """Somebody with a token: at the API, in Spark and at the REST catalog."""
+
+    def __init__(self, part: Part, token: str, url: str, spark_port: int) -> None:
+        self.part = part
+        self.name = part.name
+        self.token = token
+        self._url = url
+        self._spark_port = spark_port
+        self._http = httpx.Client(
+            base_url=f"{url}/api/v1", headers={"authorization": f"Bearer {token}"}, timeout=120.0, trust_env=False
+        )
+
+    def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """Call the API. Raises `RefusedError` for a refusal, `httpx.HTTPStatusError` for any other failure."""
+        answer = self._http.request(method, path, json=body, params=query)
+        if answer.status_code in (403, 404):
+            raise RefusedError(answer.json()["detail"])
+        answer.raise_for_status()
+        return answer.json()
+
+    def ensure(self, method: str, path: str, body: Any) -> None:
+        """Call the API; what is there already is as good."""
+        answer = self._http.request(method, path, json=body)
+        if answer.status_code != httpx.codes.CONFLICT:
+            answer.raise_for_status()
+
+    @cached_property
+    def spark(self) -> "SparkSession":
+        """One live session through the stock Spark Connect client."""
+        from pyspark.sql.connect.session import SparkSession
+
+        return SparkSession.builder.remote(f"sc://localhost:{self._spark_port}/;token={self.token}").create()
+
+    @cached_property
+    def catalog(self) -> "Catalog":
+        """The REST catalog through PyIceberg."""
+        from pyiceberg.catalog import load_catalog
+
+        return load_catalog("lake", type="rest", uri=f"{self._url}/iceberg", token=self.token)
+
+    def close(self) -> None:
+        """End the session and the connections."""
+        self.spark.stop()
+        self._http.close()

@@ -1,0 +1,71 @@
+"""What the demo prints: the grid of who could do what, each refusal with its reason, and how to go on."""
+
+from rich.table import Table
+
+from headgate.app.server import Server
+from headgate.cli.demo.people import Person
+from headgate.cli.demo.things import Tried
+from headgate.cli.output import console, say
+
+
+def print_grid(people: list[Person], tried: list[Tried]) -> None:
+    """Print who could do what. A cell that did not end as it should is marked."""
+    grid = Table("", *(f"{each.name}\n{each.part.what}" for each in people), title="\nwho could do what", title_justify="left")
+    for thing in dict.fromkeys(each.thing for each in tried):
+        grid.add_row(thing.title, *(_cell(each) for each in tried if each.thing is thing))
+    console.print(grid)
+
+
+def print_refusals(people: list[Person], tried: list[Tried]) -> None:
+    """Print each refusal in the door's own words, and the smallest fix as the owner is told it."""
+    say("\nwhy not (in the words that each of them read; the fix is shown to the owner)")
+    owner = people[0]
+    for each in tried:
+        if not each.allowed:
+            say(f"  {each.person.name}, {each.thing.title.strip()}:\n      {_short(each.words)}")
+            if fix := _fix(owner, each):
+                say(f"      fix: {fix}")
+
+
+def farewell(server: Server, people: list[Person]) -> None:
+    """Print where everything is, and a snippet to paste."""
+    viewer = next(each for each in people if each.part.what == "viewer")
+    say(f"""
+serving until Ctrl-C
+  API                   {server.url}/api/v1   (its pages: {server.url}/api/docs)
+  Iceberg REST catalog  {server.url}/iceberg
+  Spark Connect         sc://localhost:{server.gateway_port}
+
+paste into Python (pip install 'pyspark[connect]'), as {viewer.name} the viewer:
+
+  from pyspark.sql import SparkSession
+  spark = SparkSession.builder.remote("sc://localhost:{server.gateway_port}/;token={viewer.token}").getOrCreate()
+  spark.table("lake.trusted.delays_by_carrier").show()
+  spark.sql("SELECT * FROM lake.secret.salaries").show()
+
+or on the command line, as {people[0].name} the owner:
+
+  export HEADGATE_URL={server.url} HEADGATE_DATA={server.settings.folder}
+  headgate why table.select lake.secret.salaries --for {viewer.name}
+  headgate grant viewer lake.secret.salaries --to {viewer.name}
+""")
+
+
+def _cell(each: Tried) -> str:
+    if each.broken:
+        return "[red]broke[/red]"
+    answer = "[green]yes[/green]" if each.allowed else "no"
+    return answer if each.as_expected else f"[red]{answer}, unexpected[/red]"
+
+
+def _short(words: str) -> str:
+    return " ".join(words.split())
+
+
+def _fix(owner: Person, each: Tried) -> str:
+    if each.thing.question is None:
+        return ""
+    action, resource = each.thing.question
+    body = {"action": action, "resource": resource.format(person=each.person.name), "person": each.person.name}
+    fixes = owner.call("POST", "/questions", body)["fixes"]
+    return "; or ".join(f"{fix['role']} on {fix['resource']}, given by {' or '.join(fix['approvers'])}" for fix in fixes)

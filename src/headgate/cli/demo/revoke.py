@@ -1,0 +1,33 @@
+"""A revoke that takes effect at once, in a session that is open and on a DataFrame that has worked."""
+
+import time
+
+from headgate.cli.demo.people import Person
+from headgate.cli.output import say
+
+TABLE = "lake.trusted.delays_by_carrier"
+
+
+def revoke_in_a_live_session(people: list[Person]) -> bool:
+    """Show it; returns whether it was so."""
+    from pyspark.errors import PySparkException
+
+    owner = people[0]
+    viewer = next(each for each in people if each.part.what == "viewer")
+    frame = viewer.spark.table(TABLE)
+    say(f"\na revoke in a live session\n  {viewer.name} reads {TABLE}: {frame.count()} rows")
+    owner.call("DELETE", "/assignments", subject=viewer.name, role="viewer", resource_name="lake.trusted")
+    revoked = time.monotonic()
+    say(f"  {owner.name} takes viewer on lake.trusted from {viewer.name}")
+    try:
+        frame.count()
+    except PySparkException as error:
+        say(f"  {viewer.name} asks the same DataFrame again, {(time.monotonic() - revoked) * 1000:.0f} ms later:")
+        say(f"      {' '.join(str(error).split('JVM stacktrace')[0].split())}")
+        refused = error.getSqlState() == "42501"
+    else:
+        say(f"  {viewer.name} could still read it")
+        refused = False
+    owner.call("POST", "/assignments", {"subject": viewer.name, "role": "viewer", "resource": "lake.trusted"})
+    say(f"  {owner.name} gives it back: {viewer.name} reads {frame.count()} rows again")
+    return refused

