@@ -36,7 +36,8 @@ def _free_port() -> int:
 
 def _command(java: str, port: int, token: str) -> list[str]:
     spec = find_spec("pyspark")
-    assert spec is not None and spec.origin is not None
+    assert spec is not None
+    assert spec.origin is not None
     jars = Path(spec.origin).parent / "jars" / "*"
     conf = {
         "spark.master": "local[2]",

@@ -24,7 +24,7 @@ class Tokens:
         return self.callers.get(token)
 
 
-def read_nothing(caller: Caller, path: str) -> bool:
+def read_nothing(_caller: Caller, _path: str) -> bool:
     """Refuse every path."""
     return False
 

@@ -44,7 +44,7 @@ def inspector() -> ThreadPoolExecutor:
     Python's protobuf reads 100 levels unless told otherwise, which is some fifty DataFrame operations; Spark reads
     1024. The switch is one for the whole process, so nothing but the gateway may read foreign messages in it.
     """
-    _message.SetAllowOversizeProtos(True)
+    _message.SetAllowOversizeProtos(True)  # noqa: FBT003 - a C function without keywords
     executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gateway-inspector")
     before = threading.stack_size(_STACK)
     try:

@@ -31,8 +31,7 @@ _ALLOWED: Final = {
     "AnalyzePlanRequest.TreeString": "plan level",
     "ArtifactStatusesRequest": "session_id client_observed_server_side_session_id user_context client_type names",
     "AsOfJoin": (
-        "left right left_as_of right_as_of join_expr using_columns join_type tolerance allow_exact_matches "
-        "direction"
+        "left right left_as_of right_as_of join_expr using_columns join_type tolerance allow_exact_matches direction"
     ),
     "Bools": "values",
     "CallFunction": "function_name arguments",
@@ -177,8 +176,7 @@ _ALLOWED: Final = {
     "Read.DataSource": "format schema options paths",
     "Read.NamedTable": "unparsed_identifier options",
     "ReattachExecuteRequest": (
-        "session_id client_observed_server_side_session_id user_context operation_id client_type "
-        "last_response_id"
+        "session_id client_observed_server_side_session_id user_context operation_id client_type last_response_id"
     ),
     "ReattachOptions": "reattachable",
     "Relation": (
@@ -234,8 +232,7 @@ _ALLOWED: Final = {
     "WithRelations": "root references",
     "WithWatermark": "input event_time delay_threshold",
     "WriteOperation": (
-        "input source table mode sort_column_names partitioning_columns bucket_by options "
-        "clustering_columns"
+        "input source table mode sort_column_names partitioning_columns bucket_by options clustering_columns"
     ),
     "WriteOperation.BucketBy": "bucket_column_names num_buckets",
     "WriteOperation.SaveTable": "table_name save_method",

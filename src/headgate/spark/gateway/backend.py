@@ -24,19 +24,29 @@ class Driver(Protocol):
     """The driver process: where it listens, the secrets of its present start, and whether it serves."""
 
     @property
-    def address(self) -> str: ...
+    def address(self) -> str:
+        """Return host and port of the Spark Connect server."""
+        ...
 
     @property
-    def token(self) -> str: ...
+    def token(self) -> str:
+        """Return the token that the server asks of every call."""
+        ...
 
     @property
-    def key(self) -> bytes: ...
+    def key(self) -> bytes:
+        """Return the key that signs what the guard believes."""
+        ...
 
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> int:
+        """Return the number of the present start; sessions of an earlier one are gone."""
+        ...
 
     @property
-    def ready(self) -> bool: ...
+    def ready(self) -> bool:
+        """Tell whether the driver serves, and refused its canary."""
+        ...
 
 
 class Backend:

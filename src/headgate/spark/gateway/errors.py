@@ -9,6 +9,8 @@ from google.rpc.status_pb2 import Status
 
 STATUS_KEY: Final = "grpc-status-details-bin"
 SQLSTATE_REFUSED: Final = "42501"
+_SHOWN_AS: Final = '["org.apache.spark.sql.AnalysisException"]'
+"""PySpark shows a class that it does not know as an `UnknownException`."""
 _LONGEST: Final = 500
 """The message travels in gRPC trailers, which clients limit to 8 KiB, and may quote what the user sent."""
 
@@ -59,7 +61,8 @@ def status_details(error: GatewayError) -> bytes:
     """Return the error as the rich status that PySpark shows as the sentence alone."""
     status = Status(code=error.code.value[0], message=error.message)
     if error.sqlstate:
+        metadata = {"sqlState": error.sqlstate, "classes": _SHOWN_AS}
         detail = Any()
-        detail.Pack(ErrorInfo(reason="refused", domain="headgate", metadata={"sqlState": error.sqlstate}))
+        detail.Pack(ErrorInfo(reason="refused", domain="headgate", metadata=metadata))
         status.details.append(detail)
     return status.SerializeToString()

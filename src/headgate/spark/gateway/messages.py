@@ -39,8 +39,7 @@ def _check_one(message: Message, reader: Reader) -> None:
     for field, value in message.ListFields():
         if field.name not in fields:
             raise _refused(_subject(name, field))
-        if field.enum_type is not None:
-            _check_enum(name, field, value)
+        _check_enum(name, field, value)
     if len(UnknownFieldSet(message)):
         raise RefusedError(f"`{name}` has a field that Headgate does not know; use a PySpark 4.1 client")
     rule = RULES.get(name)
@@ -60,6 +59,8 @@ def _refused(name: str) -> RefusedError:
 
 
 def _check_enum(name: str, field: FieldDescriptor, value: object) -> None:
+    if field.enum_type is None:
+        return
     numbers: Iterable[object] = value if field.is_repeated else (value,)  # pyright: ignore[reportAssignmentType]
     known = field.enum_type.values_by_number
     if any(number not in known for number in numbers):

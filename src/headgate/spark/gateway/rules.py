@@ -36,7 +36,7 @@ _WRITE_FORMATS: Final = frozenset({"", "iceberg"})
 
 
 def _name(*fields: str) -> Rule:
-    def rule(message: Any, reader: Reader) -> None:
+    def rule(message: Any, _reader: Reader) -> None:
         for field in fields:
             _check_name(getattr(message, field))
 
@@ -49,7 +49,7 @@ def _check_name(name: str) -> None:
 
 
 def _schema(field: str) -> Rule:
-    def rule(message: Any, reader: Reader) -> None:
+    def rule(message: Any, _reader: Reader) -> None:
         check_schema(getattr(message, field))
 
     return rule
@@ -61,7 +61,7 @@ def _check_options(given: Mapping[str, str], allowed: frozenset[str], what: str)
             raise RefusedError(f"the {what} `{key}` is not allowed")
 
 
-def _named_table(message: Any, reader: Reader) -> None:
+def _named_table(message: Any, _reader: Reader) -> None:
     _check_name(message.unparsed_identifier)
     _check_options(message.options, options.TABLE_READ, "option of a table read")
 
@@ -80,7 +80,7 @@ def _data_source(message: Any, reader: Reader) -> None:
             raise RefusedError(f"the path `{path}` is not declared by the pipeline")
 
 
-def _write(message: Any, reader: Reader) -> None:
+def _write(message: Any, _reader: Reader) -> None:
     if not message.HasField("table"):
         raise RefusedError("a write must name a table; use `saveAsTable` or `writeTo`")
     _check_name(message.table.table_name)
@@ -88,7 +88,7 @@ def _write(message: Any, reader: Reader) -> None:
     _check_options(message.options, options.TABLE_WRITE, "option of a table write")
 
 
-def _write_v2(message: Any, reader: Reader) -> None:
+def _write_v2(message: Any, _reader: Reader) -> None:
     _check_name(message.table_name)
     _check_write_format(message.provider)
     _check_options(message.options, options.TABLE_WRITE, "option of a table write")
@@ -100,20 +100,20 @@ def _check_write_format(name: str) -> None:
         raise RefusedError(f"the table format `{name}` is not allowed; leave it out")
 
 
-def _artifact(message: Any, reader: Reader) -> None:
+def _artifact(message: Any, _reader: Reader) -> None:
     """Let the two parts of a large local relation pass: its rows as Arrow, and its schema in text."""
     _check_artifact_name(message.name)
     if not message.data.data.startswith(_ARROW):
         check_schema(message.data.data.decode(errors="replace"))
 
 
-def _chunked_artifact(message: Any, reader: Reader) -> None:
+def _chunked_artifact(message: Any, _reader: Reader) -> None:
     _check_artifact_name(message.name)
     if not message.initial_chunk.data.startswith(_ARROW):
         raise RefusedError("an artifact in several chunks must be rows in Arrow format")
 
 
-def _artifact_names(message: Any, reader: Reader) -> None:
+def _artifact_names(message: Any, _reader: Reader) -> None:
     for name in message.names:
         _check_artifact_name(name)
 
@@ -124,7 +124,7 @@ def _check_artifact_name(name: str) -> None:
 
 
 def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
-    def rule(message: Any, reader: Reader) -> None:
+    def rule(message: Any, _reader: Reader) -> None:
         for key in keys(message):
             if key not in config_keys.SETTABLE:
                 raise RefusedError(f"the configuration key `{key}` cannot be changed by users")
@@ -133,7 +133,7 @@ def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
 
 
 def _readable(keys: Callable[[Any], Iterable[str]]) -> Rule:
-    def rule(message: Any, reader: Reader) -> None:
+    def rule(message: Any, _reader: Reader) -> None:
         for key in keys(message):
             if key not in config_keys.READABLE and key not in config_keys.SETTABLE:
                 raise RefusedError(f"the configuration key `{key}` cannot be read by users")

@@ -6,7 +6,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import grpc
 import grpc.aio
@@ -29,7 +29,7 @@ from headgate.spark.gateway.rpcs import CLONE_SESSION, RELEASE_SESSION, RPCS, Rp
 from headgate.spark.gateway.rules import MayRead, Reader
 from headgate.spark.sessions import Sessions
 
-Authenticate = Callable[[str], Caller | None | Awaitable[Caller | None]]
+Authenticate = Callable[[str], Caller | Awaitable[Caller | None] | None]
 Context = grpc.aio.ServicerContext[Any, Any]
 
 _RECHECK_SECONDS: Final = 5.0
@@ -211,7 +211,7 @@ class _Answering:
         self._context = context
         self.call: _Call | None = None
 
-    async def __aenter__(self) -> "_Answering":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -266,7 +266,7 @@ def _taking(gateway: Gateway, rpc: Rpc) -> Any:
 
 
 def _refusing(gateway: Gateway, path: str) -> Any:
-    async def handle(requests: AsyncIterator[bytes], context: Context) -> None:
+    async def handle(_requests: AsyncIterator[bytes], context: Context) -> None:
         await gateway.refuse(path.rpartition("/")[2], context)
 
     return handle

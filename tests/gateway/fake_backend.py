@@ -1,0 +1,117 @@
+"""A Spark Connect server that answers at once and remembers what it was asked."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyProto
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
+
+from headgate.spark.gateway.protos import base
+from headgate.spark.gateway.rpcs import RPCS, Rpc
+
+ANSWERS: dict[str, type[Any]] = {
+    "ExecutePlan": base.ExecutePlanResponse,
+    "ReattachExecute": base.ExecutePlanResponse,
+    "AnalyzePlan": base.AnalyzePlanResponse,
+    "Config": base.ConfigResponse,
+    "AddArtifacts": base.AddArtifactsResponse,
+    "ArtifactStatus": base.ArtifactStatusesResponse,
+    "Interrupt": base.InterruptResponse,
+    "ReleaseExecute": base.ReleaseExecuteResponse,
+    "ReleaseSession": base.ReleaseSessionResponse,
+    "FetchErrorDetails": base.FetchErrorDetailsResponse,
+    "CloneSession": base.CloneSessionResponse,
+}
+
+
+@dataclass
+class FakeDriver:
+    """What the gateway asks of a driver; the test changes it."""
+
+    address: str = ""
+    token: str = "backend-token"  # noqa: S105 - it opens nothing
+    key: bytes = b"k" * 32
+    generation: int = 1
+    ready: bool = True
+
+
+@dataclass
+class FakeBackend(grpc.GenericRpcHandler):
+    """Remembers every call. `fail` names the call that fails as Spark does."""
+
+    driver: FakeDriver = field(default_factory=FakeDriver)
+    calls: list[tuple[str, Any]] = field(default_factory=list)
+    metadata: list[dict[str, Any]] = field(default_factory=list)
+    fail: str = ""
+    fail_with: tuple[grpc.StatusCode, str] | None = None
+    """Instead of an error of Spark's, one of the way to it."""
+
+    def names(self) -> list[str]:
+        """Return the names of the calls, in order."""
+        return [name for name, _ in self.calls]
+
+    def last(self, name: str) -> Any:
+        """Return the latest request of a call."""
+        return next(request for called, request in reversed(self.calls) if called == name)
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        """Return a handler that remembers and answers."""
+        rpc = RPCS[handler_call_details.method]
+
+        def take(data: bytes, context: grpc.ServicerContext) -> Any:
+            request = rpc.request.FromString(data)
+            self.calls.append((rpc.name, request))
+            self.metadata.append(dict(context.invocation_metadata()))
+            if rpc.name == self.fail:
+                context.abort(*self.fail_with) if self.fail_with else _fail_as_spark(context)
+            return request
+
+        return _handler(rpc, take)
+
+
+def _handler(rpc: Rpc, take: Any) -> Any:
+    answer = ANSWERS[rpc.name]
+
+    def unary(data: bytes, context: grpc.ServicerContext) -> bytes:
+        return answer(session_id=take(data, context).session_id).SerializeToString()
+
+    def stream(data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        request = take(data, context)
+        for index in range(3):
+            yield answer(session_id=request.session_id, response_id=str(index)).SerializeToString()
+
+    def upload(requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        session = [take(data, context).session_id for data in requests][-1]
+        return answer(session_id=session).SerializeToString()
+
+    if rpc.streams_out:
+        return grpc.unary_stream_rpc_method_handler(stream)
+    return (
+        grpc.stream_unary_rpc_method_handler(upload) if rpc.streams_in else grpc.unary_unary_rpc_method_handler(unary)
+    )
+
+
+def _fail_as_spark(context: grpc.ServicerContext) -> None:
+    detail = AnyProto()
+    detail.Pack(ErrorInfo(reason="org.apache.spark.SparkException", metadata={"errorClass": "SOME_CLASS"}))
+    status = Status(code=13, message="[SOME_CLASS] it broke", details=[detail])
+    context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()), ("internal", "x")))
+    context.abort(grpc.StatusCode.INTERNAL, "[SOME_CLASS] it broke")
+
+
+@contextmanager
+def fake_backend() -> Iterator[FakeBackend]:
+    """Serve until the block ends."""
+    backend = FakeBackend()
+    server = grpc.server(ThreadPoolExecutor(4), handlers=[backend])
+    backend.driver.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    try:
+        yield backend
+    finally:
+        server.stop(None).wait(5)

@@ -1,0 +1,417 @@
+"""Nothing passes that is not on a list: messages, fields, names, paths, options, keys, schemas."""
+
+import importlib.metadata
+from typing import Any
+
+import pytest
+import zstandard
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.message import Message
+
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, RunId, TokenId
+from headgate.spark.gateway import protos
+from headgate.spark.gateway.admission import Admitted, admit, inspector
+from headgate.spark.gateway.allowed import ALLOWED
+from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
+from headgate.spark.gateway.messages import MAX_DEPTH
+from headgate.spark.gateway.refused import REFUSED, reason
+from headgate.spark.gateway.rpcs import ADD_ARTIFACTS, ANALYZE_PLAN, CONFIG, EXECUTE_PLAN, RPCS, SERVICE, Rpc
+from headgate.spark.gateway.rules import RULES, Reader
+
+# Nested messages are written as dicts here, which the stubs do not know.
+base: Any = protos.base
+commands: Any = protos.commands
+relations: Any = protos.relations
+SESSION = "00000000-0000-0000-0000-000000000001"
+ANN = Caller(PrincipalId("ann"), TokenId("t1"))
+RUN = Caller(PrincipalId("ann"), run=RunId("r1"))
+IN_THE_DROP = "file:/drop/a.csv"
+UDT = '{"type":"struct","fields":[{"name":"a","nullable":true,"metadata":{},"type":{"type":"\\u0075dt","class":"x"}}]}'
+
+
+def may_read(_caller: Caller, path: str) -> bool:
+    return path.startswith("file:/drop/")
+
+
+def admit_as(caller: Caller, rpc: Rpc, data: bytes) -> Admitted:
+    return admit(rpc, data, Reader(caller, may_read))
+
+
+def try_relation(caller: Caller = ANN, **fields: Any) -> Any:
+    request = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(root=relations.Relation(**fields)))
+    return admit_as(caller, EXECUTE_PLAN, request.SerializeToString()).request
+
+
+def try_command(**fields: Any) -> Any:
+    request = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(command=commands.Command(**fields)))
+    return admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).request
+
+
+def try_config(**operation: Any) -> Any:
+    request = base.ConfigRequest(session_id=SESSION, operation=base.ConfigRequest.Operation(**operation))
+    return admit_as(ANN, CONFIG, request.SerializeToString()).request
+
+
+def a_range() -> Any:
+    return relations.Relation(range=relations.Range(end=1, step=1))
+
+
+def a_table(name: str = "lake.raw.flights", **options: str) -> Any:
+    return relations.Read(named_table=relations.Read.NamedTable(unparsed_identifier=name, options=options))
+
+
+def files(**fields: Any) -> Any:
+    given = {"format": "csv", "paths": [IN_THE_DROP], **fields}
+    return relations.Read(data_source=relations.Read.DataSource(**given))
+
+
+def short(name: str) -> str:
+    return name.removeprefix("spark.connect.")
+
+
+def reachable() -> dict[str, Descriptor]:
+    found: dict[str, Descriptor] = {}
+    waiting: list[Descriptor] = [rpc.request.DESCRIPTOR for rpc in RPCS.values()]
+    while waiting:
+        message = waiting.pop()
+        if message.full_name not in found:
+            found[message.full_name] = message
+            waiting.extend(field.message_type for field in message.fields if field.message_type is not None)
+    return {short(name): message for name, message in found.items() if not message.GetOptions().map_entry}
+
+
+class TestTheLists:
+    def test_they_were_reviewed_for_this_pyspark(self) -> None:
+        assert importlib.metadata.version("pyspark") == "4.1.4"
+
+    def test_every_call_is_in_the_table(self) -> None:
+        service = base.DESCRIPTOR.services_by_name["SparkConnectService"]
+
+        assert set(RPCS) == {SERVICE + method.name for method in service.methods}
+        for method in service.methods:
+            assert RPCS[SERVICE + method.name].request.DESCRIPTOR is method.input_type
+
+    def test_every_message_is_allowed_or_refused_with_a_reason(self) -> None:
+        for name in reachable():
+            assert (name in ALLOWED) != (reason(name) is not None), name
+
+    def test_every_field_of_an_allowed_message_is_allowed_or_refused_with_a_reason(self) -> None:
+        for name, message in reachable().items():
+            for field in message.fields if name in ALLOWED else ():
+                inner = "" if field.message_type is None else short(field.message_type.full_name)
+                refused = reason(f"{name}.{field.name}") or reason(inner)
+                assert (field.name in ALLOWED[name]) != (refused is not None), f"{name}.{field.name}"
+
+    def test_they_name_nothing_that_does_not_exist(self) -> None:
+        messages = reachable()
+
+        assert set(ALLOWED) <= set(messages)
+        assert set(RULES) <= set(ALLOWED)
+        for name in REFUSED:
+            owner, _, field = name.rpartition(".")
+            assert name in messages or field in messages[owner].fields_by_name
+
+    def test_no_any_passes(self) -> None:
+        for name, fields in ALLOWED.items():
+            for field in fields:
+                inner = reachable()[name].fields_by_name[field].message_type
+                assert inner is None or inner.full_name != "google.protobuf.Any"
+
+
+class TestUnknown:
+    def test_an_unknown_field_is_refused_at_any_depth(self) -> None:
+        plain = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(root=a_range()))
+        unknown = b"\xfa\xff\x03\x01x"  # field 8191, one byte of content
+        relation = relations.Relation.FromString(a_range().SerializeToString() + unknown)
+
+        with pytest.raises(RefusedError, match="`ExecutePlanRequest` has a field that Headgate does not know"):
+            admit_as(ANN, EXECUTE_PLAN, plain.SerializeToString() + unknown)
+        with pytest.raises(RefusedError, match="`Relation` has a field that Headgate does not know"):
+            try_relation(limit=relations.Limit(input=relation))
+
+    def test_an_unknown_value_of_an_enumeration_is_refused(self) -> None:
+        join = relations.Join(left=a_range(), right=a_range(), join_type=99)
+
+        with pytest.raises(RefusedError, match=r"`Join\.join_type`"):
+            try_relation(join=join)
+
+    def test_what_is_no_message_is_an_invalid_request(self) -> None:
+        with pytest.raises(InvalidRequestError):
+            admit_as(ANN, EXECUTE_PLAN, b"\xff\xff")
+
+
+REFUSED_RELATIONS = {
+    "user code": relations.Relation(map_partitions=relations.MapPartitions(input=a_range())),
+    "user code per group": relations.Relation(group_map=relations.GroupMap(input=a_range())),
+    "a relation by id": relations.Relation(cached_remote_relation=relations.CachedRemoteRelation(relation_id="x")),
+    "the cache of everybody": relations.Relation(catalog={"clear_cache": {}}),
+    "a refresh by path": relations.Relation(catalog={"refresh_by_path": {"path": "/x"}}),
+    "a table at a path": relations.Relation(catalog={"create_table": {"table_name": "t", "path": "/x"}}),
+    "the columns of a path": relations.Relation(catalog={"list_columns": {"table_name": "lake.`/warehouse/secret`"}}),
+    "an extension": relations.Relation(extension={"type_url": "type.googleapis.com/x.Y"}),
+    "nothing known": relations.Relation(unknown={}),
+    "a path as a table": relations.Relation(read=a_table("lake.`file:/warehouse/x`")),
+    "a path as an option": relations.Relation(read=a_table(path="/warehouse/secret")),
+    "time travel": relations.Relation(read=a_table(versionAsOf="1")),
+    "a stream": relations.Relation(read=relations.Read(is_streaming=True, named_table=a_table().named_table)),
+    "a class in a schema": relations.Relation(local_relation={"schema": UDT}),
+    "a class in a schema's text": relations.Relation(
+        to_schema={"input": a_range(), "schema": {"unparsed": {"data_type_string": UDT}}}
+    ),
+    "a schema that cannot be read": relations.Relation(local_relation={"schema": '{"type": unreadable'}),
+}
+
+
+class TestRelations:
+    def test_what_people_do_every_day_passes(self) -> None:
+        try_relation(read=a_table())
+        try_relation(sql=relations.SQL(query="SELECT 1"))
+        try_relation(catalog={"list_tables": {"db_name": "lake.raw"}})
+        try_relation(local_relation={"schema": '{"type":"struct","fields":[]}'})
+        try_relation(local_relation={"schema": "a STRING"})
+
+    @pytest.mark.parametrize("what", REFUSED_RELATIONS)
+    def test_what_nobody_may_is_refused_on_top_and_below(self, what: str) -> None:
+        relation = REFUSED_RELATIONS[what]
+
+        with pytest.raises(RefusedError):
+            try_relation(limit=relations.Limit(input=relation, limit=1))
+        with pytest.raises(RefusedError):
+            try_relation(with_relations=relations.WithRelations(root=a_range(), references=[relation]))
+        with pytest.raises(RefusedError):
+            try_command(sql_command=commands.SqlCommand(sql="SELECT 1", input=relation))
+
+    def test_a_value_in_a_map_is_looked_at(self) -> None:
+        udf = {"common_inline_user_defined_function": {"python_udf": {"command": b"x"}}}
+
+        with pytest.raises(RefusedError, match="user code does not run in the driver"):
+            try_relation(sql={"query": "SELECT :a", "named_arguments": {"a": udf}})
+
+
+class TestFiles:
+    def test_a_run_reads_what_it_declares(self) -> None:
+        try_relation(RUN, read=files(options={"header": "true", "inferSchema": "true"}))
+
+    def test_nobody_else_reads_files(self) -> None:
+        with pytest.raises(RefusedError, match="only a run"):
+            try_relation(ANN, read=files())
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"paths": [IN_THE_DROP, "file:/warehouse/secret"]},
+            {"paths": ["file:/drop/../warehouse"]},
+            {"paths": ["file:/drop/{a,../../warehouse}"]},
+            {"paths": []},
+            {"format": "jdbc"},
+            {"format": "org.apache.spark.sql.execution.datasources.csv.CSVFileFormat"},
+            {"options": {"path": "file:/warehouse/secret"}},
+            {"options": {"PATH": "file:/warehouse/secret"}},
+            {"predicates": ["1 = 1"]},
+            {"schema": UDT},
+        ],
+        ids=str,
+    )
+    def test_a_run_reads_nothing_else(self, fields: dict[str, Any]) -> None:
+        with pytest.raises(RefusedError):
+            try_relation(RUN, read=files(**fields))
+
+
+class TestWrites:
+    def test_a_write_to_a_table_passes(self) -> None:
+        try_command(write_operation={"input": a_range(), "table": {"table_name": "lake.trusted.t"}, "mode": 1})
+        try_command(write_operation_v2={"input": a_range(), "table_name": "lake.trusted.t", "provider": "iceberg"})
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"path": "/x"},
+            {},
+            {"table": {"table_name": "lake.`/x`"}},
+            {"table": {"table_name": "t"}, "source": "jdbc"},
+            {"table": {"table_name": "t"}, "options": {"path": "/x"}},
+            {"table": {"table_name": "t"}, "options": {"branch": "audit"}},
+        ],
+        ids=str,
+    )
+    def test_any_other_write_is_refused(self, fields: dict[str, Any]) -> None:
+        with pytest.raises(RefusedError):
+            try_command(write_operation={"input": a_range(), **fields})
+
+    @pytest.mark.parametrize(
+        "key", ["location", "path", "write.data.path", "write.metadata.path", "current-snapshot-id"]
+    )
+    def test_a_table_property_does_not_name_a_place(self, key: str) -> None:
+        table = {"input": a_range(), "table_name": "lake.trusted.t", "table_properties": {key: "/x"}}
+
+        with pytest.raises(RefusedError):
+            try_command(write_operation_v2=table)
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            {"register_function": {"java_udf": {"class_name": "x"}}},
+            {"create_dataframe_view": {"input": a_range(), "name": "v", "is_global": True}},
+            {"write_stream_operation_start": {"input": a_range()}},
+            {"checkpoint_command": {"relation": a_range()}},
+            {"execute_external_command": {"runner": "x"}},
+            {"ml_command": {"clean_cache": {}}},
+            {"pipeline_command": {"create_dataflow_graph": {"default_database": "secret"}}},
+            {"get_resources_command": {}},
+        ],
+        ids=lambda command: next(iter(command)),
+    )
+    def test_other_commands_are_refused(self, command: dict[str, Any]) -> None:
+        with pytest.raises(RefusedError):
+            try_command(**command)
+
+
+class TestConfig:
+    def test_the_client_reads_what_it_needs_and_changes_what_is_harmless(self) -> None:
+        try_config(get={"keys": ["spark.sql.session.timeZone", "spark.sql.timestampType"]})
+        try_config(set={"pairs": [{"key": "spark.sql.session.timeZone", "value": "UTC"}]})
+        try_config(unset={"keys": ["spark.sql.shuffle.partitions"]})
+
+    @pytest.mark.parametrize(
+        "key",
+        [
+            "spark.headgate.principal.token",
+            "spark.sql.catalog.evil",
+            "spark.sql.catalog.lake.token-handle",
+            "spark.sql.variable.substitute",
+            "spark.sql.optimizer.excludedRules",
+            "my.a",
+            "SPARK.SQL.SESSION.TIMEZONE",
+        ],
+    )
+    def test_no_other_key_passes_either_way(self, key: str) -> None:
+        harmless = "spark.sql.session.timeZone"
+        for operation in (
+            {"get": {"keys": [harmless, key]}},
+            {"get_option": {"keys": [key]}},
+            {"get_with_default": {"pairs": [{"key": harmless}, {"key": key, "value": "x"}]}},
+            {"is_modifiable": {"keys": [key]}},
+            {"set": {"pairs": [{"key": harmless, "value": "UTC"}, {"key": key, "value": "x"}]}},
+            {"unset": {"keys": [key]}},
+        ):
+            with pytest.raises(RefusedError, match=key):
+                try_config(**operation)
+
+    def test_all_keys_at_once_are_refused(self) -> None:
+        with pytest.raises(RefusedError):
+            try_config(get_all={})
+
+    def test_what_the_client_only_reads_cannot_be_changed(self) -> None:
+        with pytest.raises(RefusedError):
+            try_config(unset={"keys": ["spark.sql.session.localRelationCacheThreshold"]})
+
+
+class TestAnalyze:
+    @pytest.mark.parametrize("kind", ["schema", "tree_string", "is_local", "is_streaming", "semantic_hash"])
+    def test_questions_about_a_plan_pass_and_the_plan_is_checked(self, kind: str) -> None:
+        good, bad = base.Plan(root=a_range()), base.Plan(root=relations.Relation(unknown={}))
+
+        self.try_kind(**{kind: {"plan": good}})
+        with pytest.raises(RefusedError):
+            self.try_kind(**{kind: {"plan": bad}})
+
+    @pytest.mark.parametrize("kind", ["explain", "input_files"])
+    def test_questions_that_show_too_much_are_refused(self, kind: str) -> None:
+        with pytest.raises(RefusedError):
+            self.try_kind(**{kind: {"plan": base.Plan(root=a_range())}})
+
+    @pytest.mark.parametrize("kind", ["persist", "unpersist", "get_storage_level"])
+    def test_the_cache_is_refused(self, kind: str) -> None:
+        with pytest.raises(RefusedError):
+            self.try_kind(**{kind: {"relation": a_range()}})
+
+    def try_kind(self, **kind: Any) -> None:
+        request = base.AnalyzePlanRequest(session_id=SESSION, **kind)
+        admit_as(ANN, ANALYZE_PLAN, request.SerializeToString())
+
+
+class TestArtifacts:
+    NAME = "cache/" + "0" * 64
+
+    def try_artifact(self, name: str, data: bytes, *, chunked: bool = False) -> None:
+        chunk = {"data": data, "crc": 0}
+        whole = {"batch": {"artifacts": [{"name": name, "data": chunk}]}}
+        parts = {"begin_chunk": {"name": name, "initial_chunk": chunk}}
+        request = base.AddArtifactsRequest(session_id=SESSION, **(parts if chunked else whole))
+        admit_as(ANN, ADD_ARTIFACTS, request.SerializeToString())
+
+    def test_the_parts_of_a_large_local_relation_pass(self) -> None:
+        self.try_artifact(self.NAME, b"\xff\xff\xff\xffrows")
+        self.try_artifact(self.NAME, b"\xff\xff\xff\xffrows", chunked=True)
+        self.try_artifact(self.NAME, b'{"type":"struct","fields":[]}')
+
+    @pytest.mark.parametrize(
+        "name", ["jars/a.jar", "pyfiles/a.py", "files/a", "forward_to_fs/x", "cache/../x", "cache/x"]
+    )
+    def test_code_and_files_are_refused(self, name: str) -> None:
+        for chunked in (False, True):
+            with pytest.raises(RefusedError):
+                self.try_artifact(name, b"\xff\xff\xff\xff", chunked=chunked)
+
+    def test_a_schema_with_a_class_in_it_is_refused(self) -> None:
+        with pytest.raises(RefusedError):
+            self.try_artifact(self.NAME, UDT.encode())
+        with pytest.raises(RefusedError):
+            self.try_artifact(self.NAME, b"", chunked=True)
+
+
+class TestCompressedPlans:
+    @staticmethod
+    def compressed(message: Message, kind: int = 1, data: bytes | None = None) -> bytes:
+        packed = zstandard.compress(message.SerializeToString()) if data is None else data
+        operation = {"data": packed, "op_type": kind, "compression_codec": 1}
+        return base.ExecutePlanRequest(session_id=SESSION, plan={"compressed_operation": operation}).SerializeToString()
+
+    def test_spark_gets_what_was_checked(self) -> None:
+        relation = relations.Relation(read=a_table())
+
+        plan = admit_as(ANN, EXECUTE_PLAN, self.compressed(relation)).request.plan
+
+        assert plan.WhichOneof("op_type") == "root"
+        assert plan.root == relation
+
+    def test_a_compressed_plan_hides_nothing(self) -> None:
+        with pytest.raises(RefusedError, match="`MapPartitions`"):
+            admit_as(ANN, EXECUTE_PLAN, self.compressed(relations.Relation(map_partitions={"input": a_range()})))
+        with pytest.raises(RefusedError, match="streams"):
+            admit_as(ANN, EXECUTE_PLAN, self.compressed(commands.Command(write_stream_operation_start={}), kind=2))
+
+    def test_a_bomb_is_refused_at_the_bound(self) -> None:
+        bomb = zstandard.compress(bytes(65 * 1024 * 1024))
+
+        with pytest.raises(RefusedError, match="larger than 64 MiB"):
+            admit_as(ANN, EXECUTE_PLAN, self.compressed(a_range(), data=bomb))
+
+    def test_broken_data_is_an_invalid_request(self) -> None:
+        with pytest.raises(InvalidRequestError):
+            admit_as(ANN, EXECUTE_PLAN, self.compressed(a_range(), data=b"no zstd"))
+
+
+class TestDepth:
+    @staticmethod
+    def nested(levels: int) -> bytes:
+        data = a_range().SerializeToString()
+        for _ in range(levels):
+            data = length_delimited(8, length_delimited(1, data))  # Relation.limit, Limit.input
+        plan = length_delimited(1, data)
+        return base.ExecutePlanRequest(session_id=SESSION).SerializeToString() + length_delimited(3, plan)
+
+    @pytest.mark.parametrize(("levels", "error"), [(200, None), (MAX_DEPTH, RefusedError), (30000, RefusedError)])
+    def test_long_chains_pass_and_endless_ones_do_no_harm(self, levels: int, error: type[Exception] | None) -> None:
+        with inspector() as thread:
+            work = thread.submit(admit_as, ANN, EXECUTE_PLAN, self.nested(levels))
+            assert isinstance(work.exception(), error) if error else work.result()
+
+
+def length_delimited(field: int, content: bytes) -> bytes:
+    size, prefix = len(content), bytearray([(field << 3) | 2])
+    while size > 127:
+        prefix.append(size & 127 | 128)
+        size >>= 7
+    return bytes(prefix) + bytes([size]) + content
