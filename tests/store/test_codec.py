@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from store_samples import SAMPLES
+from tests.store.samples import SAMPLES
 
 from headgate.control.ports import StoreError
 from headgate.facts import changes as c

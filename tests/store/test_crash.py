@@ -7,17 +7,18 @@ import time
 from pathlib import Path
 
 import pytest
-from store_samples import created
+from tests.store.samples import created
 
 from headgate.facts.ids import ResourceId
 from headgate.store import SqliteStore
 
-APPENDER = Path(__file__).parent / "store_appender.py"
+ROOT = Path(__file__).parents[2]
+APPENDER = [sys.executable, "-m", "tests.store.appender"]
 
 
 def _append_until_killed(folder: Path, seconds: float) -> int:
     """Return the last revision that the process acknowledged."""
-    with subprocess.Popen([sys.executable, str(APPENDER), str(folder)], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*APPENDER, str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
         time.sleep(seconds)

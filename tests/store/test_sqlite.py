@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from store_samples import ANNA, SAMPLES, created, deleted
+from tests.store.samples import ANNA, SAMPLES, created, deleted
 
 from headgate.control.ports import (
     DocumentPut,

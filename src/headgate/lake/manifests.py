@@ -7,6 +7,7 @@ from typing import Any, cast
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile
 from pyiceberg.manifest import ManifestEntry, ManifestFile, read_manifest_list
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.typedef import Record
 
 from headgate.lake.errors import InvalidError, LakeError, RuleError
 from headgate.lake.warehouse import Warehouse
@@ -64,18 +65,18 @@ class TableFiles:
                     self._warehouse.resolve(self._location, entry.data_file.file_path)
 
 
-def fingerprint(record: Any) -> Fingerprint:
+def fingerprint(record: Record) -> Fingerprint:
     """Return every field of a record, comparable and hashable."""
     return tuple(_frozen(record[position]) for position in range(len(record)))
 
 
 def _frozen(value: Any) -> Any:
-    if isinstance(value, dict):
-        return tuple(sorted((key, _frozen(each)) for key, each in value.items()))
-    if isinstance(value, list):
-        return tuple(_frozen(each) for each in value) or None
-    if hasattr(value, "__getitem__") and hasattr(value, "__len__") and not isinstance(value, str | bytes):
+    if isinstance(value, Record):
         return fingerprint(value)
+    if isinstance(value, Mapping):
+        return tuple(sorted((key, _frozen(each)) for key, each in value.items())) or None
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(each) for each in value) or None
     return value
 
 

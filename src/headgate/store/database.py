@@ -54,7 +54,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
         raise _unusable(engine, error) from error
 
 
-def _prepare(connection: Any, record: Any) -> None:
+def _prepare(connection: Any, _record: Any) -> None:
     # The driver must not start transactions by itself: `_begin` does, with the lock it needs.
     connection.isolation_level = None
     cursor = connection.cursor()

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from store_samples import created
+from tests.store.samples import created
 
 from headgate.store import SqliteStore
 

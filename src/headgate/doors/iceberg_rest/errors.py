@@ -1,0 +1,89 @@
+"""Errors in the shape of the Iceberg REST specification, and the one table that maps ours to them."""
+
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+
+from headgate.control.gate import Verdict
+from headgate.doors.iceberg_rest.ports import Name, NameTakenError, NotEmptyError
+from headgate.lake import errors as lake
+
+log = logging.getLogger(__name__)
+
+
+class SpecError(Exception):
+    """An answer that is an error: HTTP status, the specification's type, and one sentence."""
+
+    def __init__(self, code: int, type: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.type = type
+
+
+_TABLE: Mapping[type[Exception], tuple[int, str]] = {
+    lake.RuleError: (403, "ForbiddenException"),
+    lake.InvalidError: (400, "BadRequestException"),
+    lake.ConflictError: (409, "CommitFailedException"),
+    lake.MissingError: (404, "NoSuchTableException"),
+    NameTakenError: (409, "AlreadyExistsException"),
+    NotEmptyError: (409, "NamespaceNotEmptyException"),
+}
+
+
+def no_such_namespace(shown: str) -> SpecError:
+    """Return the answer for a database that is hidden or missing."""
+    return SpecError(404, "NoSuchNamespaceException", f"there is no namespace `{shown}`, or you may not know of it")
+
+
+def no_such_table(shown: str) -> SpecError:
+    """Return the answer for a table that is hidden or missing."""
+    return SpecError(404, "NoSuchTableException", f"there is no table `{shown}`, or you may not know of it")
+
+
+def bad_request(message: str) -> SpecError:
+    """Return the answer to a request that makes no sense."""
+    return SpecError(400, "BadRequestException", message)
+
+
+def refusal(verdict: Verdict, missing: SpecError) -> SpecError:
+    """Return the answer to somebody who may not: the reason, or what a missing name gets."""
+    if verdict.resource is None or not verdict.discoverable:
+        return missing
+    return SpecError(403, "ForbiddenException", verdict.message)
+
+
+def shown(name: Name) -> str:
+    """Return a full name as the client knows it, without the lake."""
+    return ".".join(name[1:])
+
+
+class SpecRoute(APIRoute):
+    """A route whose every error has the specification's shape."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the route's own handler."""
+        inner = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            try:
+                return await inner(request)
+            except Exception as error:  # noqa: BLE001 - the client is owed an answer in the specification's shape
+                return _answer(error)
+
+        return handler
+
+
+def _answer(error: Exception) -> JSONResponse:
+    if isinstance(error, SpecError):
+        code, kind, message = error.code, error.type, str(error)
+    elif type(error) in _TABLE:
+        code, kind = _TABLE[type(error)]
+        message = str(error)
+    else:
+        log.error("the Iceberg REST catalog failed", exc_info=error)
+        code, kind, message = 500, "InternalServerError", "the catalog cannot answer now; its log says why"
+    return JSONResponse({"error": {"message": message, "type": kind, "code": code}}, code)

@@ -1,0 +1,103 @@
+"""What clients send, as the Iceberg REST specification writes it."""
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
+from pyiceberg.table.update import TableRequirement, TableUpdate
+
+from headgate.doors.iceberg_rest.errors import bad_request
+from headgate.lake.metadata import NewTable
+from headgate.lake.names import LONGEST, usable
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _usable(name: str) -> str:
+    if not usable(name):
+        raise ValueError(f"a name has 1 to {LONGEST} printable characters, none of them `.`, `/`, `*`, a backslash")
+    return name
+
+
+NewName = Annotated[str, AfterValidator(_usable)]
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+
+class CreateNamespace(_Message):
+    """A new database. Namespaces have one level."""
+
+    namespace: tuple[NewName]
+    properties: dict[str, str] = Field(default_factory=dict)
+
+
+class CreateTable(_Message):
+    """A new table, made at once or (`stage-create`) with its first commit."""
+
+    name: NewName
+    location: str | None = None
+    schema_: Schema = Field(alias="schema")
+    partition_spec: PartitionSpec | None = Field(alias="partition-spec", default=None)
+    write_order: SortOrder | None = Field(alias="write-order", default=None)
+    stage_create: bool = Field(alias="stage-create", default=False)
+    properties: dict[str, str] = Field(default_factory=dict)
+
+    def new_table(self) -> NewTable:
+        """Return what the lake is asked for."""
+        return NewTable(
+            self.schema_,
+            self.partition_spec or UNPARTITIONED_PARTITION_SPEC,
+            self.write_order or UNSORTED_SORT_ORDER,
+            self.properties,
+        )
+
+
+class Identifier(_Message):
+    """A table by name. One that is looked up may be any text; it is missing then."""
+
+    namespace: tuple[str, ...]
+    name: str
+
+
+class NewIdentifier(_Message):
+    """A table by a name that it is to have."""
+
+    namespace: tuple[NewName]
+    name: NewName
+
+
+class RenameTable(_Message):
+    """Another name for a table."""
+
+    source: Identifier
+    destination: NewIdentifier
+
+
+class CommitTable(_Message):
+    """Changes to a table, and what must hold for them."""
+
+    identifier: Identifier | None = None
+    requirements: tuple[TableRequirement, ...] = ()
+    updates: tuple[TableUpdate, ...]
+
+
+def parsed(kind: type[M], body: bytes) -> M:
+    """Return the message. Raises the specification's 400 with what is wrong, and nothing else of the input."""
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise bad_request(f"`{where}` cannot be used: {first['msg']}") from error
+    except Exception as error:  # PyIceberg's validators raise what they like
+        raise bad_request(f"the request cannot be used: {error}") from error
+
+
+def table_answer(metadata_location: str | None, metadata: BaseModel) -> dict[str, Any]:
+    """Return the body of a load, create or commit."""
+    located = {} if metadata_location is None else {"metadata-location": metadata_location}
+    return {**located, "metadata": metadata.model_dump(mode="json", by_alias=True, exclude_none=True), "config": {}}
