@@ -256,11 +256,12 @@ def test_promise_7_a_run_touches_what_is_declared_and_its_run_as_may(facts: Snap
     """A run is allowed exactly what its pipeline declares and its run-as principal may do by itself."""
     run = facts.runs[RUN]
     resource = facts.resources.get(question.resource)
-    stands = question.caller.principal == run.run_as and resource is not None
     itself = replace(question, caller=Caller(question.caller.principal))
 
-    expected = stands and declared(facts, RUN, question.action, resource) and _allowed(facts, itself)
-    assert _allowed(facts, question) == expected
+    may = question.caller.principal == run.run_as and _allowed(facts, itself)
+    assert _allowed(facts, question) == (
+        may and resource is not None and declared(facts, RUN, question.action, resource)
+    )
 
 
 @few
