@@ -34,7 +34,6 @@ class FakeGate:
         self.store = store
         self.ids: dict[Name, ResourceId] = {LAKE: ResourceId("lake")}
         self.rights: dict[tuple[str, Name], set[str]] = {}
-        self.log: list[str] = []
 
     def allow(self, person: str, name: Name, *actions: str) -> None:
         self.rights.setdefault((person, name), set()).update(actions)
@@ -109,6 +108,9 @@ def identify(_method: str, _target: str, headers: Mapping[str, str], _body: byte
     return Identified(Caller(PrincipalId(person)), guarded=person != token)
 
 
+ADMIN = "admin"
+
+
 class World:
     """What a test works with: `admin` may do everything, nobody else anything."""
 
@@ -117,15 +119,19 @@ class World:
         self.url = url
         self.gate = gate
         self.lake = catalog
+        self._client = httpx.Client(timeout=30)
 
-    def iceberg(self, token: str = "admin") -> RestCatalog:
+    def close(self) -> None:
+        self._client.close()
+
+    def iceberg(self, token: str = ADMIN) -> RestCatalog:
         """A real PyIceberg client."""
         return RestCatalog("lake", uri=self.url, token=token)
 
-    def call(self, method: str, path: str, body: Any = None, token: str = "admin") -> httpx.Response:
+    def call(self, method: str, path: str, body: Any = None, token: str = ADMIN) -> httpx.Response:
         """One request by hand."""
-        headers = {"Authorization": f"Bearer {token}"}
-        return httpx.request(method, f"{self.url}/v1{path}", json=body, headers=headers)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return self._client.request(method, f"{self.url}/v1{path}", json=body, headers=headers)
 
     def metadata_files(self) -> list[Path]:
         return sorted(self.folder.rglob("*.metadata.json"))
@@ -146,9 +152,11 @@ def served(folder: Path) -> Iterator[World]:
     while not server.started:
         time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
+    world = World(folder, f"http://127.0.0.1:{port}/iceberg", gate, catalog)
     try:
-        yield World(folder, f"http://127.0.0.1:{port}/iceberg", gate, catalog)
+        yield world
     finally:
+        world.close()
         server.should_exit = True
         thread.join()
         store.close()

@@ -3,9 +3,8 @@
 import sys
 from pathlib import Path
 
-from tests.store.samples import created
-
 from headgate.store import SqliteStore
+from tests.store.samples import created
 
 
 def main(folder: Path) -> None:
@@ -13,7 +12,8 @@ def main(folder: Path) -> None:
     head = store.head()
     while True:
         head = store.append(head, created(head + 1))
-        print(head, flush=True)
+        sys.stdout.write(f"{head}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -5,11 +5,11 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.store.samples import SAMPLES
 
 from headgate.control.ports import StoreError
 from headgate.facts import changes as c
 from headgate.store import chain, codec
+from tests.store.samples import SAMPLES
 
 
 def test_a_sample_of_every_change_type_exists() -> None:

@@ -34,7 +34,8 @@ def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
-        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
         with pytest.raises(FolderInUseError, match=f"process {holder.pid};"):
             FolderLock.take(tmp_path)
         holder.kill()

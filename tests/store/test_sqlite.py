@@ -1,5 +1,6 @@
 """The store of a data folder: append, restart, conflict, pointers, documents, tampering."""
 
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -7,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.store.samples import ANNA, SAMPLES, created, deleted
 
 from headgate.control.ports import (
     DocumentPut,
@@ -19,6 +19,7 @@ from headgate.control.ports import (
 )
 from headgate.facts.ids import ResourceId
 from headgate.store import SqliteStore
+from tests.store.samples import ANNA, SAMPLES, created, deleted
 
 T1 = ResourceId("t1")
 
@@ -120,10 +121,8 @@ def test_of_threads_that_race_exactly_one_wins_each_revision(store: SqliteStore)
     def race() -> None:
         for expected in range(20):
             start.wait()
-            try:
+            with contextlib.suppress(RevisionConflictError):
                 wins.append(store.append(expected, Draft(0.0, None, "race", ())))
-            except RevisionConflictError:
-                pass
 
     threads = [threading.Thread(target=race) for _ in range(4)]
     for thread in threads:

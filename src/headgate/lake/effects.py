@@ -11,24 +11,30 @@ from headgate.lake.manifests import Fingerprint, TableFiles, fingerprint
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Whether rows come, and whether rows go."""
+    """Whether rows come, whether rows go, and whether manifests that stay were written anew.
+
+    A manifest that was written anew can say about its files what makes a scan skip them. Only a writer that is
+    trusted to tell the truth may do that without the right to remove rows.
+    """
 
     adds: bool
     removes: bool
+    rewrites: bool = False
 
     def __or__(self, other: "Effect") -> "Effect":
-        return Effect(self.adds or other.adds, self.removes or other.removes)
+        return Effect(self.adds or other.adds, self.removes or other.removes, self.rewrites or other.rewrites)
 
 
 NOTHING = Effect(adds=False, removes=False)
-EVERYTHING = Effect(adds=True, removes=True)
+EVERYTHING = Effect(adds=True, removes=True, rewrites=True)
 
 
 def effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> Effect:
     """Return what the snapshot does to what its parent holds."""
     before = files.manifests(parent) if parent else {}
     after = files.manifests(snapshot)
-    gone = _live(files, (each for path, each in before.items() if not _same(each, after.get(path))))
+    left = [each for path, each in before.items() if not _same(each, after.get(path))]
+    gone = _live(files, left)
     come = _live(files, (each for path, each in after.items() if not _same(each, before.get(path))))
     lost = gone.keys() - come.keys()
     gained = [come[key] for key in come.keys() - gone.keys()]
@@ -36,7 +42,7 @@ def effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> Ef
     new_deletes = any(content != DataFileContent.DATA for content in gained)
     # A delete file that is lost brings rows back.
     resurrects = any(gone[key] != DataFileContent.DATA for key in lost)
-    return Effect(adds=new_data or resurrects, removes=bool(lost) or new_deletes)
+    return Effect(adds=new_data or resurrects, removes=bool(lost) or new_deletes, rewrites=bool(left))
 
 
 def _same(one: ManifestFile, other: ManifestFile | None) -> bool:

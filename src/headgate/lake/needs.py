@@ -1,9 +1,10 @@
 """Which actions a commit needs, from what it makes of the table. What the updates are called does not matter."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
@@ -48,51 +49,65 @@ def commit_needs(
     for moved in _moves(base, updated, known, files):
         done |= moved
     appends = all(snapshot.summary and snapshot.summary.operation == Operation.APPEND for snapshot in added)
-    needs = _data_needs(done, guarded=guarded, appends=appends) | _structure_needs(base, updated)
+    needs = _data_needs(done, guarded=guarded, appends=appends)
+    if _alters(base, updated, {snapshot.snapshot_id for snapshot in added}):
+        needs |= {"table.alter"}
     if not needs or (added and not needs & _REWRITE):
         needs |= {"table.insert"}
     return needs if guarded else needs | {"table.select"}
 
 
 def _data_needs(done: Effect, *, guarded: bool, appends: bool) -> frozenset[str]:
-    if not guarded and (done.removes or not appends):
+    if not guarded and (done.removes or done.rewrites or not appends):
         return _REWRITE
     adds = {"table.insert"} if done.adds else set[str]()
     return frozenset(adds | ({"table.delete_rows"} if done.removes else set[str]()))
 
 
-def _structure_needs(base: TableMetadata, updated: TableMetadata) -> frozenset[str]:
+def _alters(base: TableMetadata, updated: TableMetadata, added: AbstractSet[int]) -> bool:
+    """Return whether anything changes but rows: structure, history, or what branches and tags there are."""
     fields = type(updated).model_fields.keys() - _HISTORY
-    if any(getattr(base, name, None) != getattr(updated, name) for name in fields):
-        return frozenset({"table.alter"})
-    if any(_is_altered(base, updated, name) for name in base.refs.keys() | updated.refs.keys()):
-        return frozenset({"table.alter"})
-    if {each.snapshot_id for each in base.snapshots} - {each.snapshot_id for each in updated.snapshots}:
-        return frozenset({"table.alter"})
-    return frozenset()
+    return (
+        any(getattr(base, name, None) != getattr(updated, name) for name in fields)
+        or bool(_expired(base, updated))
+        or any(_alters_ref(name, before, after, added) for name, before, after in _refs(base, updated))
+    )
 
 
-def _is_altered(base: TableMetadata, updated: TableMetadata, name: str) -> bool:
-    """Return whether a branch or tag is made, removed or set up differently, rather than written to."""
-    before, after = base.refs.get(name), updated.refs.get(name)
-    if before is None or after is None:
-        return name != MAIN_BRANCH
-    if after.snapshot_ref_type != SnapshotRefType.BRANCH:
-        return before != after
-    return before != after.model_copy(update={"snapshot_id": before.snapshot_id})
+def _alters_ref(name: str, before: SnapshotRef | None, after: SnapshotRef | None, added: AbstractSet[int]) -> bool:
+    """Return whether a branch or tag is made, removed, set up or moved, rather than written to."""
+    if after is None or (before is None and name != MAIN_BRANCH):
+        return True
+    if before is None or after.snapshot_ref_type != SnapshotRefType.BRANCH:
+        return before != after and after.snapshot_id not in added
+    same_setup = before == after.model_copy(update={"snapshot_id": before.snapshot_id})
+    return not same_setup or after.snapshot_id not in added | {before.snapshot_id}
 
 
 def _moves(
     base: TableMetadata, updated: TableMetadata, known: Mapping[int, Snapshot], files: TableFiles
 ) -> Iterator[Effect]:
-    if {each.snapshot_id for each in base.snapshots} - {each.snapshot_id for each in updated.snapshots}:
+    """Yield what happens to rows because snapshots expire and branches move. Tags and new branches change none."""
+    if _expired(base, updated):
         yield Effect(adds=False, removes=True)
+    for name, before, after in _refs(base, updated):
+        if before is None:
+            if after is not None and name == MAIN_BRANCH:
+                yield _way(None, after.snapshot_id, known, files)
+        elif before.snapshot_ref_type == SnapshotRefType.BRANCH:
+            if after is None:
+                yield Effect(adds=False, removes=True)
+            elif before.snapshot_id != after.snapshot_id:
+                yield _way(before.snapshot_id, after.snapshot_id, known, files)
+
+
+def _expired(base: TableMetadata, updated: TableMetadata) -> set[int]:
+    return {each.snapshot_id for each in base.snapshots} - {each.snapshot_id for each in updated.snapshots}
+
+
+def _refs(base: TableMetadata, updated: TableMetadata) -> Iterator[tuple[str, SnapshotRef | None, SnapshotRef | None]]:
     for name in base.refs.keys() | updated.refs.keys():
-        before, after = base.refs.get(name), updated.refs.get(name)
-        if after is None:
-            yield Effect(adds=False, removes=True)
-        elif before is None or before.snapshot_id != after.snapshot_id:
-            yield _way(before.snapshot_id if before else None, after.snapshot_id, known, files)
+        yield name, base.refs.get(name), updated.refs.get(name)
 
 
 def _way(start: int | None, end: int, known: Mapping[int, Snapshot], files: TableFiles) -> Effect:

@@ -6,7 +6,7 @@ from urllib.parse import unquote_plus
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from headgate.doors.iceberg_rest.errors import SpecError
+from headgate.doors.iceberg_rest.errors import SpecError, nothing_here
 from headgate.doors.iceberg_rest.ports import Identified, Identify, Name
 from headgate.facts.caller import Caller
 from headgate.lake.names import usable
@@ -62,8 +62,11 @@ async def identified(request: Request, identify: Identify) -> Asking:
     if who is None:
         raise SpecError(401, "NotAuthorizedException", "a valid bearer token is needed")
     # From the path as sent: clients write a space as `+` and a plus as `%2B`, which the decoded path mixes up.
-    below = target.partition(_NAMES)[2]
-    return Asking(who, body, tuple(unquote_plus(part) for part in below.split("/")))
+    parts = tuple(unquote_plus(part) for part in target.partition(_NAMES)[2].split("/"))
+    if any("/" in part for part in parts):
+        # The route was found by the decoded path, so it may not be the one of these parts.
+        raise nothing_here()
+    return Asking(who, body, parts)
 
 
 async def _body(request: Request) -> bytes:

@@ -44,6 +44,11 @@ def no_such_table(shown: str) -> SpecError:
     return SpecError(404, "NoSuchTableException", f"there is no table `{shown}`, or you may not know of it")
 
 
+def nothing_here() -> SpecError:
+    """Return the answer for an address that is not served."""
+    return SpecError(404, "NotFoundException", "there is nothing at this address; `/v1/config` lists what there is")
+
+
 def bad_request(message: str) -> SpecError:
     """Return the answer to a request that makes no sense."""
     return SpecError(400, "BadRequestException", message)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response
 from fastapi.routing import APIRoute
 
 from headgate.doors.iceberg_rest.asking import Asking, identified
-from headgate.doors.iceberg_rest.errors import SpecError, SpecRoute
+from headgate.doors.iceberg_rest.errors import SpecRoute, nothing_here
 from headgate.doors.iceberg_rest.namespaces import Namespaces
 from headgate.doors.iceberg_rest.ports import Gate, Identify
 from headgate.doors.iceberg_rest.tables import Tables
@@ -35,7 +35,7 @@ def iceberg_router(gate: Gate, catalog: TableCatalog, identify: Identify, lake: 
     router = APIRouter(route_class=SpecRoute, tags=["iceberg"], dependencies=[Depends(ask)])
     _namespace_routes(router, Namespaces(gate, lake))
     _table_routes(router, Tables(gate, catalog, lake))
-    endpoints = [_advertised(route) for route in router.routes if isinstance(route, APIRoute)]
+    endpoints = [each for route in router.routes if isinstance(route, APIRoute) for each in _advertised(route)]
 
     @router.get("/v1/config")
     def config() -> dict[str, Any]:
@@ -43,7 +43,7 @@ def iceberg_router(gate: Gate, catalog: TableCatalog, identify: Identify, lake: 
 
     @router.api_route("/{rest:path}", methods=["GET", "HEAD", "POST", "PUT", "DELETE"], include_in_schema=False)
     def nothing() -> None:
-        raise SpecError(404, "NotFoundException", "there is nothing at this address; `/v1/config` lists what there is")
+        raise nothing_here()
 
     return router
 
@@ -107,6 +107,5 @@ def _table_routes(router: APIRouter, tables: Tables) -> None:
         return Response(status_code=204)
 
 
-def _advertised(route: APIRoute) -> str:
-    (method,) = route.methods or ()
-    return f"{method} {route.path.replace('/v1/', '/v1/{prefix}/', 1)}"
+def _advertised(route: APIRoute) -> list[str]:
+    return [f"{method} {route.path.replace('/v1/', '/v1/{prefix}/', 1)}" for method in route.methods or ()]
