@@ -122,7 +122,7 @@ class Server:
                 iceberg_jar=tools.iceberg_jar,
                 log=settings.folder / "logs" / "driver.log",
                 scratch=settings.folder / "scratch",
-                decision_url=self.url,
+                decision_url=f"{self.url}/guard/v1/decide",
                 conf=rest_lake(f"{self.url}/iceberg"),
             ),
             self._say,
@@ -153,6 +153,7 @@ class Server:
 
     async def _end_spark(self) -> None:
         self.runner.stop()
+        await asyncio.to_thread(self._statements.close)
         if self._gateway:
             await self._gateway.stop(grace=1)
         if self._driver:
@@ -186,6 +187,11 @@ class _Statements:
         self._port()
         self._loaded = self._loaded or Statements(self._port)
         return self._loaded.run(token, statement, limit)
+
+    def close(self) -> None:
+        """End its sessions."""
+        if self._loaded:
+            self._loaded.close()
 
 
 def _load_clients() -> None:

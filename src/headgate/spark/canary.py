@@ -49,8 +49,8 @@ async def require_guarded(address: str, token: str) -> None:
     async with grpc.aio.insecure_channel(address) as channel:
         call = SparkConnectServiceStub(channel).ExecutePlan(request, metadata=metadata, timeout=_ANSWER_WITHIN)
         try:
-            async for _ in call:
-                break
+            async for _ in call:  # the first messages may only tell of progress
+                pass
         except grpc.aio.AioRpcError as error:
             if _sql_state(error) == _REFUSED:
                 return

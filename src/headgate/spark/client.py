@@ -1,5 +1,6 @@
 """The stock Spark Connect client, pointed at the gateway: how the server itself runs SQL, as whoever asks."""
 
+import atexit
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -16,7 +17,10 @@ _SESSIONS = 32
 def connect(port: int, token: str) -> SparkSession:
     """Open a new session through the gateway on this machine."""
     # The client sends a token without TLS to the name `localhost` only.
-    return SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}").create()
+    session = SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}").create()
+    # The client would keep itself for a last call when this process ends, and then wait long for a server that is gone.
+    atexit.unregister(session.client._cleanup_ml_cache)  # noqa: SLF001 (there is no public way)
+    return session
 
 
 class Statements:
@@ -43,13 +47,21 @@ class Statements:
         columns = [column.to_pylist() for column in table.slice(0, limit).columns]
         return Rows(tuple(table.column_names), types, tuple(zip(*columns, strict=True)), table.num_rows > limit)
 
+    def close(self) -> None:
+        """End every session."""
+        with self._lock:
+            for session, _ in self._sessions.values():
+                session.stop()
+            self._sessions.clear()
+
     @contextmanager
     def _session(self, token: str) -> Iterator[SparkSession]:
         with self._lock:
             entry = self._sessions.pop(token, None) or (connect(self._port(), token), threading.Lock())
             self._sessions[token] = entry
             if len(self._sessions) > _SESSIONS:
-                self._sessions.popitem(last=False)
+                _, (oldest, _) = self._sessions.popitem(last=False)
+                oldest.stop()
         with entry[1]:
             yield entry[0]
 

@@ -62,9 +62,9 @@ class Person:
     @cached_property
     def spark(self) -> "SparkSession":
         """One live session through the stock Spark Connect client."""
-        from pyspark.sql.connect.session import SparkSession
+        from headgate.spark.client import connect
 
-        return SparkSession.builder.remote(f"sc://localhost:{self._spark_port}/;token={self.token}").create()
+        return connect(self._spark_port, self.token)
 
     @cached_property
     def catalog(self) -> "Catalog":

@@ -16,7 +16,9 @@ object Statement {
   private val Unsigned = "this Spark session has no principal; connect through the Headgate gateway"
   private val TokenKey = "spark.headgate.principal.token"
 
-  private final case class Allowed(scope: WeakReference[AnyRef], handle: String, needs: Set[Need])
+  private final case class Allowed(scope: WeakReference[AnyRef], handle: String, needs: Set[Need]) {
+    def is(asker: String, now: AnyRef): Boolean = handle == asker && (scope.get eq now)
+  }
 
   private val allowed = new ThreadLocal[Allowed]
 
@@ -26,23 +28,30 @@ object Statement {
   /** Asks for those needs that this statement has not asked for yet; throws `AccessDenied` if one is refused. */
   def require(session: SparkSession, needs: Set[Need], description: String): Unit = {
     val asker = handle(session)
-    val known = needsAllowed(asker)
-    val open = needs -- known
-    if (open.nonEmpty) {
-      Decisions.require(asker, open.toSeq, description)
-      allowed.set(Allowed(new WeakReference(scope), asker, known ++ open))
-    }
+    val known = Option(allowed.get).filter(_.is(asker, scope)).fold(Set.empty[Need])(_.needs)
+    allowed.set(Allowed(new WeakReference(scope), asker, known))
+    ask(asker, needs -- known, description)
+    allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
+
+  /**
+   * The last question about a statement: Spark has given up its relation cache by now, so what was allowed last
+   * on this thread counts, once.
+   */
+  def close(session: SparkSession, needs: Set[Need], description: String): Unit = {
+    val asker = handle(session)
+    val known = Option(allowed.get).filter(_.handle == asker).fold(Set.empty[Need])(_.needs)
+    allowed.remove()
+    ask(asker, needs -- known, description)
+  }
+
+  private def ask(asker: String, needs: Set[Need], description: String): Unit =
+    if (needs.nonEmpty) Decisions.require(asker, needs.toSeq, description)
 
   private def handle(session: SparkSession): String =
     Option(session.sessionState.conf.getConfString(TokenKey, null))
       .flatMap(Trust.handleIn)
       .getOrElse(throw new AccessDenied(Unsigned))
-
-  private def needsAllowed(asker: String): Set[Need] = allowed.get match {
-    case Allowed(ofScope, `asker`, needs) if ofScope.get eq scope => needs
-    case _ => Set.empty
-  }
 
   private def scope: AnyRef = AnalysisContext.get.relationCache
 }

@@ -8,6 +8,6 @@ final class Undecided(session: SparkSession) extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = {
     val nodes = Walk(plan, unless = AnalyzedNeeds.targets)
     nodes.foreach(Known.requireAnalyzed)
-    Statement.require(session, nodes.flatMap(AnalyzedNeeds.of).toSet, plan.nodeName)
+    Statement.close(session, nodes.flatMap(AnalyzedNeeds.of).toSet, plan.nodeName)
   }
 }
