@@ -90,10 +90,7 @@ def test_sparks_own_errors_arrive_whole(spark: SparkSession) -> None:
     ("attempt", "sentence"),
     [
         (lambda spark: spark.read.parquet("/etc").count(), "only a run reads files"),
-        (
-            (lambda spark: spark.udf.registerJavaFunction("f", "x.Y"), "user code does not run"),
-            "user code does not run",
-        ),
+        (lambda spark: spark.udf.registerJavaFunction("f", "x.Y"), "user code does not run"),
         (lambda spark: spark.conf.get("spark.headgate.principal.token"), "cannot be read by users"),
         (lambda spark: spark.conf.set("spark.sql.catalog.evil", "x"), "cannot be changed by users"),
         (lambda spark: spark.range(1).localCheckpoint(), "a checkpoint would outlive the right to read it"),
