@@ -1,6 +1,5 @@
 """A commit never brings another table's files, another place, another identity, or a lie about what it does."""
 
-import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,6 +32,7 @@ ROWS = pa.table({"name": ["a", "b"], "amount": [1, 2]})
 SCHEMA = Schema(NestedField(1, "name", StringType()), NestedField(2, "amount", LongType()))
 MINE = (*LAKE, "raw", "mine")
 IO = PyArrowFileIO()
+MALLORY = "mallory"
 RULE = r"a file of a table must (lie inside the table's location|not lead out)"
 
 
@@ -87,7 +87,7 @@ def _commit(
     world: World,
     table: Table,
     manifests: Sequence[ManifestFile],
-    token: str = "mallory",
+    token: str = MALLORY,
     folder: str | None = None,
     operation: str = "append",
 ) -> httpx.Response:
@@ -95,7 +95,7 @@ def _commit(
     parent = table.current_snapshot()
     assert parent is not None
     path = f"{folder or table.location() + '/metadata'}/{uuid.uuid4()}-list.avro"
-    number = table.metadata.last_sequence_number + 1
+    number = len(table.metadata.snapshots) + 1
     with write_manifest_list(2, IO.new_output(path), 7, parent.snapshot_id, number, "deflate") as writer:
         writer.add_manifests(list(manifests))
     snapshot = {
@@ -111,7 +111,7 @@ def _commit(
     return _update(world, [{"action": "add-snapshot", "snapshot": snapshot}, moved], token)
 
 
-def _update(world: World, updates: list[dict[str, Any]], token: str = "mallory") -> httpx.Response:
+def _update(world: World, updates: list[dict[str, Any]], token: str = MALLORY) -> httpx.Response:
     body = {"requirements": [], "updates": updates}
     return world.call("POST", "/namespaces/raw/tables/mine", body, token)
 
@@ -179,8 +179,8 @@ class TestFiles:
     def test_a_link_out_of_the_table(self, world: World) -> None:
         table = _mine(world)
         folder = Path(table.location().removeprefix("file://"))
-        os.symlink(_secret_file(world).removeprefix("file://"), folder / "data" / "link.parquet")
-        os.symlink("/", folder / "data" / "root")
+        (folder / "data" / "link.parquet").symlink_to(_secret_file(world).removeprefix("file://"))
+        (folder / "data" / "root").symlink_to("/")
 
         for name in ("link.parquet", "root/etc/passwd"):
             manifest = _manifest(table, [_entry(f"{table.location()}/data/{name}")])
@@ -293,7 +293,7 @@ class TestStagedCreates:
             {"action": "set-properties", "updates": other.get("properties", {})},
         ]
 
-    def _commit(self, world: World, name: str, updates: list[dict[str, Any]], token: str = "mallory") -> httpx.Response:
+    def _commit(self, world: World, name: str, updates: list[dict[str, Any]], token: str = MALLORY) -> httpx.Response:
         body = {"requirements": [{"type": "assert-create"}], "updates": updates}
         return world.call("POST", f"/namespaces/raw/tables/{name}", body, token)
 
@@ -309,7 +309,7 @@ class TestStagedCreates:
             self._commit(world, "new", self._changes(metadata, location=theirs.location())),
             self._commit(world, "new", self._changes(metadata, location=metadata["location"] + "/x")),
             self._commit(world, "new", self._changes(metadata, version=1)),
-            self._commit(world, "new", self._changes(metadata, properties={"write.data.path": "/tmp"})),
+            self._commit(world, "new", self._changes(metadata, properties={"write.data.path": theirs.location()})),
             self._commit(world, "other", self._changes(metadata)),
             self._commit(world, "new", self._changes(metadata), "eve"),
         ]
