@@ -28,9 +28,16 @@ def prepare(cache: Path, jars_folder: Path | None, say: Callable[[str], None]) -
     Raises `ToolchainError` with what to do about it.
     """
     java = find_java(os.environ, say)
-    _make_cache(cache)
-    iceberg_jar = ensure_jar(ICEBERG, java, cache, jars_folder, say)
-    guard_jar = build_guard(java.path, iceberg_jar, cache)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        iceberg_jar = ensure_jar(ICEBERG, java, cache, jars_folder, say)
+        guard_jar = build_guard(java.path, iceberg_jar, cache)
+    except OSError as error:
+        message = (
+            f"the cache folder `{cache}` cannot be used, {error.strerror or error} (`{error.filename or cache}`): "
+            "make room or give access, or name another in HEADGATE_CACHE"
+        )
+        raise ToolchainError(message) from error
     return Toolchain(java.path, java.version, iceberg_jar, guard_jar)
 
 
@@ -44,14 +51,6 @@ def default_jars_folder(environ: Mapping[str, str]) -> Path | None:
     """Return the folder that jars come from instead of the network, if `HEADGATE_JARS` names one."""
     named = environ.get("HEADGATE_JARS")
     return Path(named) if named else None
-
-
-def _make_cache(cache: Path) -> None:
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"the cache folder `{cache}` cannot be made ({error.strerror}): name another in HEADGATE_CACHE"
-        raise ToolchainError(message) from error
 
 
 def main() -> int:

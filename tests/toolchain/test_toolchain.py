@@ -1,0 +1,33 @@
+"""Where the toolchain is kept, and what is said when it cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from headgate.spark.errors import ToolchainError
+from headgate.spark.toolchain import default_cache, default_jars_folder, prepare
+
+
+class TestPrepare:
+    def test_says_in_one_line_that_the_cache_cannot_be_used(self, tmp_path: Path) -> None:
+        in_the_way = tmp_path / "file"
+        in_the_way.write_text("")
+
+        with pytest.raises(ToolchainError) as refused:
+            prepare(in_the_way / "cache", None, print)
+
+        assert "cannot be used" in str(refused.value)
+        assert "HEADGATE_CACHE" in str(refused.value)
+        assert "\n" not in str(refused.value)
+
+
+class TestDefaults:
+    def test_are_what_the_environment_names(self) -> None:
+        environ = {"HEADGATE_CACHE": "/somewhere", "HEADGATE_JARS": "/elsewhere"}
+
+        assert default_cache(environ) == Path("/somewhere")
+        assert default_jars_folder(environ) == Path("/elsewhere")
+
+    def test_are_below_the_home_folder_and_the_network_otherwise(self) -> None:
+        assert default_cache({}) == Path.home() / ".cache" / "headgate"
+        assert default_jars_folder({}) is None
