@@ -58,10 +58,8 @@ def rest_lake(api: str) -> dict[str, str]:
     """Return the configuration of a lake behind the Iceberg REST catalog at `api` (`http://127.0.0.1:8020/iceberg`)."""
     lake = "spark.sql.catalog.lake"
     return {
-        lake: "org.apache.iceberg.spark.SparkCatalog",
         f"{lake}.type": "rest",
         f"{lake}.uri": api,
-        f"{lake}.cache-enabled": "false",
         f"{lake}.rest.auth.type": "io.headgate.guard.SignedAuthManager",
     }
 
@@ -246,12 +244,15 @@ def _fixed(settings: DriverSettings) -> dict[str, str]:
         "spark.local.dir": str(settings.scratch),
         "spark.sql.warehouse.dir": str(settings.scratch / "unused"),
         "spark.sql.extensions": "io.headgate.guard.GuardExtensions",
+        "spark.sql.catalog.lake": "io.headgate.guard.GuardedCatalog",
+        "spark.sql.catalog.lake.cache-enabled": "false",
         "spark.sql.defaultCatalog": "lake",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.variable.substitute": "false",
         "spark.sql.scripting.enabled": "false",
         "spark.sql.artifact.isolation.enabled": "true",
+        "spark.sql.connect.serverStacktrace.enabled": "false",
         "spark.connect.grpc.binding.address": "127.0.0.1",
     }
 

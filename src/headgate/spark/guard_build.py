@@ -63,7 +63,7 @@ def _compile(java: Path, iceberg_jar: Path, classes: Path) -> None:
         message = f"the guard cannot be compiled with `{java}`: {error}"
         raise ToolchainError(message) from error
     if done.returncode != 0:
-        said = "\n".join((done.stdout + done.stderr).splitlines()[:_ERROR_LINES])
+        said = "\n".join((done.stdout or done.stderr).splitlines()[:_ERROR_LINES])
         message = f"the guard does not compile for PySpark {version('pyspark')} and `{iceberg_jar.name}`:\n{said}"
         raise ToolchainError(message)
 

@@ -52,8 +52,8 @@ object AnalyzedNeeds {
     case relation: DataSourceV2Relation =>
       val target = table(relation)
       write match {
-        case _: AppendData => Seq(Need.insert(target))
-        case _: OverwriteByExpression | _: OverwritePartitionsDynamic => Seq(Need.insert(target), Need.deleteRows(target))
+        case _: AppendData => Need.write(target, overwrites = false)
+        case _: OverwriteByExpression | _: OverwritePartitionsDynamic => Need.write(target, overwrites = true)
         case _ => Refuse.node(write)
       }
     case unresolved: LogicalPlan if !unresolved.resolved => Nil

@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
  * The first moment: a parsed statement, before Spark resolves a name in it. Analysis can act - CALL runs, a
- * file is listed, an inline table is evaluated - so whatever is not known to be harmless stops here.
+ * file is listed, an inline table is evaluated - and its errors tell of columns, so whatever is not known to
+ * be harmless stops here, and every need that the names give is asked for.
  */
 final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
   private val limits = new Limits(session)
@@ -14,12 +15,14 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     Statement.requirePrincipal(session)
-    val nodes = Walk(plan)
-    nodes.foreach { node =>
-      Known.requireParsed(node)
-      limits.check(node)
+    if (!Known.isEncoderOfRows(plan)) {
+      Walk(plan).foreach { node =>
+        Known.requireParsed(node)
+        limits.check(node)
+      }
+      val open = Walk(plan, unless = AnalyzedNeeds.targets).flatMap(node => needs.of(node) ++ AnalyzedNeeds.of(node))
+      Statement.require(session, open.toSet, plan.nodeName)
     }
-    Statement.require(session, nodes.flatMap(needs.of).toSet, plan.nodeName)
     plan
   }
 }

@@ -1,7 +1,7 @@
 package io.headgate.guard
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{DeserializeToObject, LocalRelation, LogicalPlan}
 
 /** Whether a node's class has been reviewed. */
 object Known {
@@ -15,6 +15,15 @@ object Known {
   def requireAnalyzed(node: Walk.Node): Unit = node match {
     case plan: LogicalPlan if !Lists.plans(name(plan)) => Refuse.node(plan)
     case _ => requireExpression(node)
+  }
+
+  /**
+   * Whether this is no statement but Spark binding an encoder to a schema, which it does over an empty relation.
+   * Such a plan reads nothing and never runs; encoders of users' own classes come with user code, which is refused.
+   */
+  def isEncoderOfRows(plan: LogicalPlan): Boolean = plan match {
+    case DeserializeToObject(_, _, LocalRelation(_, Seq(), _, _)) => true
+    case _ => false
   }
 
   private def requireExpression(node: Walk.Node): Unit = node match {

@@ -45,7 +45,7 @@ final class Limits(session: SparkSession) {
   }
 
   private def table(spec: TableSpecBase, writeOptions: Map[String, String] = Map.empty): Unit = {
-    listed("table format", spec.provider, Set("iceberg"))
+    listed("table format", spec.provider, Lists.tableFormats)
     if (spec.location.nonEmpty || spec.external) Refuse.because("a table cannot be given a storage location")
     if (spec.serde.nonEmpty) Refuse.because("a table cannot be given a row format")
     listed("table property", spec.properties.keys, Lists.tableProperties)

@@ -26,6 +26,9 @@ object Lists {
 
   val tableProperties: Set[String] = read("table-properties")
 
+  /** What may follow USING; whichever it is, the lake makes an Iceberg table of it. */
+  val tableFormats: Set[String] = read("table-formats")
+
   val fileFormats: Set[String] = read("file-formats")
 
   val fileOptions: Set[String] = read("file-options")

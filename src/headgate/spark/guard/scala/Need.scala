@@ -12,9 +12,9 @@ object Need {
 
   def select(table: Seq[String]): Need = ObjectNeed("table.select", table)
 
-  def insert(table: Seq[String]): Need = ObjectNeed("table.insert", table)
-
-  def deleteRows(table: Seq[String]): Need = ObjectNeed("table.delete_rows", table)
+  /** An overwrite takes away what was there. */
+  def write(table: Seq[String], overwrites: Boolean): Seq[Need] =
+    ObjectNeed("table.insert", table) +: (if (overwrites) Seq(ObjectNeed("table.delete_rows", table)) else Nil)
 
   def describe(table: Seq[String]): Need = ObjectNeed("table.describe", table)
 

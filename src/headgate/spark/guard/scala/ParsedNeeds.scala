@@ -13,7 +13,9 @@ final class ParsedNeeds(session: SparkSession) {
   private val paths = new Paths(session)
 
   def of(node: Walk.Node): Seq[Need] = node match {
-    case UnresolvedRelation(parts, _, _) => names.table(parts).map(Need.discover).toSeq
+    case UnresolvedRelation(parts, _, _) => names.table(parts).map(Need.select).toSeq
+    case write: V2WriteCommand => written(write.table, overwrites = !write.isInstanceOf[AppendData])
+    case insert: InsertIntoStatement => written(insert.table, insert.overwrite)
     case source: UnresolvedDataSource => paths.of(source)
     case DescribeRelation(UnresolvedTableOrView(parts, _, _), _, _, _) => names.table(parts).map(Need.describe).toSeq
     case DropTable(UnresolvedIdentifier(parts, _), _, _) => Seq(Need.drop(names.created(parts)))
@@ -21,6 +23,11 @@ final class ParsedNeeds(session: SparkSession) {
     case create: V2CreateTablePlan => created(create)
     case UnresolvedNamespace(parts, _) => Seq(Need.describeNamespace(names.namespace(parts)))
     case CurrentNamespace => Seq(Need.describeNamespace(names.namespace(Nil)))
+    case _ => Nil
+  }
+
+  private def written(target: LogicalPlan, overwrites: Boolean): Seq[Need] = target match {
+    case UnresolvedRelation(parts, _, _) => names.table(parts).toSeq.flatMap(Need.write(_, overwrites))
     case _ => Nil
   }
 

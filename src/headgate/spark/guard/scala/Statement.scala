@@ -34,6 +34,13 @@ object Statement {
     allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
 
+  /** Asks whether the principal may know a table, unless this statement has been allowed something on it. */
+  def requireKnown(session: SparkSession, table: Seq[String]): Unit = {
+    val known = Option(allowed.get).filter(_.is(handle(session), scope)).fold(Set.empty[Need])(_.needs)
+    val isKnown = known.exists { case ObjectNeed(_, `table`) => true; case _ => false }
+    if (!isKnown) require(session, Set(Need.discover(table)), "catalog")
+  }
+
   /**
    * The last question about a statement: Spark has given up its relation cache by now, so what was allowed last
    * on this thread counts, once.

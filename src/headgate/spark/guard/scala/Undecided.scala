@@ -6,8 +6,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 /** The third moment: the plan as it will run. Nothing in it may be unknown, and no need of it undecided. */
 final class Undecided(session: SparkSession) extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = {
-    val nodes = Walk(plan, unless = AnalyzedNeeds.targets)
-    nodes.foreach(Known.requireAnalyzed)
-    Statement.close(session, nodes.flatMap(AnalyzedNeeds.of).toSet, plan.nodeName)
+    if (!Known.isEncoderOfRows(plan)) {
+      val nodes = Walk(plan, unless = AnalyzedNeeds.targets)
+      nodes.foreach(Known.requireAnalyzed)
+      Statement.close(session, nodes.flatMap(AnalyzedNeeds.of).toSet, plan.nodeName)
+    }
   }
 }

@@ -1,0 +1,46 @@
+package io.headgate.guard
+
+import java.util.{Map => JavaMap}
+
+import org.apache.iceberg.spark.SparkCatalog
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.{Identifier, Table}
+
+/**
+ * The lake as Spark sees it. Some calls reach a catalog before there is a plan that the rules could see
+ * (`saveAsTable`, `insertInto`, `spark.catalog`), so what may not be known is not looked up here either.
+ */
+class GuardedCatalog extends SparkCatalog {
+  override def loadTable(identifier: Identifier): Table = {
+    requireKnown(identifier)
+    super.loadTable(identifier)
+  }
+
+  override def loadTable(identifier: Identifier, version: String): Table = {
+    requireKnown(identifier)
+    super.loadTable(identifier, version)
+  }
+
+  override def loadTable(identifier: Identifier, timestamp: Long): Table = {
+    requireKnown(identifier)
+    super.loadTable(identifier, timestamp)
+  }
+
+  override def namespaceExists(namespace: Array[String]): Boolean = {
+    requireDescribed(namespace)
+    super.namespaceExists(namespace)
+  }
+
+  override def loadNamespaceMetadata(namespace: Array[String]): JavaMap[String, String] = {
+    requireDescribed(namespace)
+    super.loadNamespaceMetadata(namespace)
+  }
+
+  private def requireKnown(identifier: Identifier): Unit =
+    Statement.requireKnown(SparkSession.active, AnalyzedNeeds.name(this, identifier))
+
+  private def requireDescribed(namespace: Array[String]): Unit = {
+    val need = Need.describeNamespace(Names.governed(name +: namespace.toSeq))
+    Statement.require(SparkSession.active, Set(need), "catalog")
+  }
+}
