@@ -68,10 +68,6 @@ _THINGS: tuple[Change, ...] = (
 )
 
 
-def _some(values: st.SearchStrategy[Change], size: int) -> st.SearchStrategy[list[Change]]:
-    return st.lists(values, max_size=size)
-
-
 def _edges(targets: tuple[ResourceId, ...]) -> st.SearchStrategy[tuple[Edge, ...]]:
     return st.lists(st.builds(Edge, st.sampled_from(targets), st.booleans()), max_size=3).map(tuple)
 
@@ -106,8 +102,8 @@ ASSIGNMENTS: st.SearchStrategy[RoleAssigned] = st.one_of(
 """Mostly levels on data; also roles where they cannot be assigned, of another model, ended, and of no model."""
 
 _CHANGES: st.SearchStrategy[list[Change]] = st.tuples(
-    _some(ASSIGNMENTS, 6),
-    _some(st.builds(MemberAdded, st.just(CREW), st.sampled_from(PRINCIPALS)), 2),
+    st.lists(ASSIGNMENTS, min_size=3, max_size=8),
+    st.lists(st.builds(MemberAdded, st.just(CREW), st.sampled_from(PRINCIPALS)), max_size=2),
     st.tuples(*(st.builds(RelationsSet, st.just(id), _RELATIONS) for id in PIPELINES)),
     st.builds(TokenIssued, st.just(TOKEN), st.sampled_from(PRINCIPALS), st.sampled_from((None, NOW, NOW + 1))),
     st.builds(RunStarted, st.just(RUN), st.sampled_from(PIPELINES), st.sampled_from(PRINCIPALS)),
