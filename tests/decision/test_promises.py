@@ -1,5 +1,6 @@
 """The promises of docs/semantics.md that are about decisions, over generated worlds. Each docstring is a heading there."""
 
+import functools
 from dataclasses import replace
 
 from hypothesis import assume, given
@@ -329,13 +330,18 @@ def test_promise_10_to_discover_is_to_be_allowed_something(facts: Snapshot, call
 @few
 @given(WORLDS, QUESTIONS)
 def test_promise_10_a_fix_fixes_and_its_approvers_may_make_it(facts: Snapshot, question: Question) -> None:
-    """Every fix turns the deny into an allow, and each of its approvers, of whom there is one, may make it."""
+    """Every fix turns the deny into an allow, less of it does not, and each approver may make their part."""
     for fix in explain(NEKT, facts, question, NOW).fixes:
-        assert fix.approvers
-        assert _allowed(apply(facts, RoleAssigned(fix.subject, fix.role, fix.resource, NEKT.name)), question)
-        for who in fix.approvers:
-            give = Question(Caller(who), "assignment.add", fix.resource, role=fix.role, subject=fix.subject)
-            assert _allowed(facts, give)
+        made = [RoleAssigned(fix.subject, each.role, each.resource, NEKT.name) for each in fix.assignments]
+        assert _allowed(functools.reduce(apply, made, facts), question)
+        for left_out in made:
+            less = functools.reduce(apply, [each for each in made if each != left_out], facts)
+            assert not _allowed(less, question)
+        for each in fix.assignments:
+            assert each.approvers
+            for who in each.approvers:
+                give = Question(Caller(who), "assignment.add", each.resource, role=each.role, subject=fix.subject)
+                assert _allowed(facts, give)
 
 
 @few

@@ -89,6 +89,7 @@ class Server:
         http = self._http()
         serving = asyncio.create_task(http.serve(sockets=[self._socket]))
         spark = asyncio.create_task(self._start_spark(ready))
+        announcing = asyncio.create_task(self._announce(http))
         stopping = asyncio.create_task(self._stop.wait())
         try:
             await asyncio.wait({serving, stopping, spark}, return_when=asyncio.FIRST_COMPLETED)
@@ -98,6 +99,7 @@ class Server:
         finally:
             spark.cancel()
             stopping.cancel()
+            announcing.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await spark
             await self._end_spark()
@@ -111,8 +113,12 @@ class Server:
         config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
         return _Http(config)
 
-    async def _start_spark(self, ready: Callable[[], None]) -> None:
+    async def _announce(self, http: _Http) -> None:
+        while not http.started:
+            await asyncio.sleep(0.02)
         self._say(f"API at {self.url}/api/v1 after {self._seconds():.1f} s")
+
+    async def _start_spark(self, ready: Callable[[], None]) -> None:
         settings = self.settings
         tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
         self._driver = Driver(
@@ -207,5 +213,7 @@ def _listen(port: int, variable: str) -> socket.socket:
         listener.bind((HOST, port))
     except OSError as error:
         listener.close()
-        raise ServerError(f"port {port} cannot be used ({error.strerror}); end what holds it, or set {variable}") from error
+        raise ServerError(
+            f"port {port} cannot be used ({error.strerror}); end what holds it, or set {variable}"
+        ) from error
     return listener

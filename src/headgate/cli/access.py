@@ -18,9 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command("assignments")(assignments)
 
 
-def grant(
-    role: Role, resource: Place, to: Annotated[str, typer.Option("--to", help="a person or group")]
-) -> None:
+def grant(role: Role, resource: Place, to: Annotated[str, typer.Option("--to", help="a person or group")]) -> None:
     """Give a role on a resource."""
     answer = call("POST", "/assignments", body={"subject": to, "role": role, "resource": resource})
     say(f"{to} holds {role} on {resource} (revision {answer['revision']})")

@@ -12,12 +12,12 @@ errors = Console(stderr=True)
 
 def say(line: str) -> None:
     """Print a line as it is."""
-    console.print(line, markup=False, highlight=False)
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def fail(sentence: str) -> None:
     """Print why it did not work."""
-    errors.print(f"headgate: {sentence}", markup=False, highlight=False, style="red")
+    errors.print(f"headgate: {sentence}", markup=False, highlight=False, soft_wrap=True, style="red")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -30,14 +30,21 @@ def why(
 def answered(answer: dict[str, Any]) -> list[str]:
     """Return an answer in lines."""
     verdict = "allowed" if answer["allowed"] else "not allowed"
-    lines = [f"{answer['action']} on {answer['resource']} is {verdict} ({answer['model']}, revision {answer['revision']})"]
+    lines = [
+        f"{answer['action']} on {answer['resource']} is {verdict} ({answer['model']}, revision {answer['revision']})"
+    ]
     for path in answer["because"]:
         through = f", decided by {path['weakest']}, the weakest it touches" if path["weakest"] else ""
         lines.append(f"  {path['subject']} was assigned {path['assigned']} on {path['on']}{through}")
-    for fix in answer["fixes"]:
-        who = " or ".join(fix["approvers"]) or "nobody here"
-        lines.append(f"  {fix['role']} on {fix['resource']} would do; {who} can give it")
+    lines += [f"  it would be with {written(fix)}" for fix in answer["fixes"]]
     return lines
+
+
+def written(fix: dict[str, Any]) -> str:
+    """Return a fix in words."""
+    return " and ".join(
+        f"{each['role']} on {each['resource']}, given by {' or '.join(each['approvers'])}" for each in fix["assignments"]
+    )
 
 
 def me() -> None:

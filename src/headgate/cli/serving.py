@@ -43,9 +43,7 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
     """Serve a lakehouse: the API, the Iceberg REST catalog and Spark."""
     from headgate.app.server import Server
 
-    settings = default_settings(
-        os.environ, folder=data and data.absolute(), api_port=api_port, gateway_port=spark_port
-    )
+    settings = default_settings(os.environ, folder=data and data.absolute(), api_port=api_port, gateway_port=spark_port)
     server = _or_exit(lambda: Server(settings, say))
     say(f"data in {settings.folder}, the owner's token in {settings.owner_token}")
     _or_exit(lambda: asyncio.run(_until_signal(server)))

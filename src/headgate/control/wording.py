@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headgate.control.directory import Directory
-from headgate.decision.records import Explanation, Fix, Missing
+from headgate.decision.records import Explanation, Fix, Missing, Needed
 from headgate.facts.caller import Caller
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
@@ -40,16 +40,15 @@ class Wording:
         """Return the smallest fix as the end of a sentence; empty if there is none."""
         if not fixes:
             return ""
-        fix = fixes[0]
-        who = [self._directory.name(each) for each in fix.approvers]
-        return f"; it needs `{fix.role}` on `{self._place(facts, fix)}`, which {_either(who)} can give"
+        return f"; it needs {' and '.join(self._needed(facts, each) for each in fixes[0].assignments)}"
 
     def caller(self, caller: Caller) -> str:
         """Return who is asking, by name."""
         return self._directory.name(caller.principal)
 
-    def _place(self, facts: Snapshot, fix: Fix) -> str:
-        return ".".join(facts.full_name(fix.resource))
+    def _needed(self, facts: Snapshot, needed: Needed) -> str:
+        who = _either([self._directory.name(each) for each in needed.approvers])
+        return f"`{needed.role}` on `{'.'.join(facts.full_name(needed.resource))}`, which {who} can give"
 
     def _reason(self, facts: Snapshot, missing: Missing) -> str:
         text = _REASONS[missing.code]

@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from headgate.decision.records import Explanation, Fix, Question
-from headgate.decision.reference import decide, discoverable
+from headgate.decision.records import Explanation, Fix, Needed, Question
+from headgate.decision.reference import decide, discoverable, touched
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.fold import apply
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
+
+Option = tuple[tuple[str, ResourceId], ...]
+"""Assignments to make together: role and place."""
 
 
 def explain(model: Model, facts: Snapshot, question: Question, now: float) -> Explanation:
@@ -22,20 +25,18 @@ def explain(model: Model, facts: Snapshot, question: Question, now: float) -> Ex
 
 
 def smallest_fixes(model: Model, facts: Snapshot, question: Question, now: float) -> tuple[Fix, ...]:
-    """Return the weakest single assignments that allow, nearest place first.
+    """Return the least that would allow: one assignment, or one on each thing that lacks it.
 
     For somebody who may see the answer (the asker of an own question that is visible, an owner, an admin).
-    A fix is only returned if applying it to the snapshot makes the decision an allow.
+    A fix is only returned if applying it to the snapshot makes the decision an allow, and applying less does not.
     """
     if question.resource not in facts.resources:
         return ()
-    candidates = _candidates(model, facts, question)
-    working = [(role, place) for role, place in candidates if _works(model, facts, question, role, place, now)]
+    options = (_pruned(model, facts, question, each, now) for each in _options(model, facts, question))
+    working = dict.fromkeys(option for option in options if option)
+    least = min((_size(model, facts, option) for option in working), default=(0, 0))
     return tuple(
-        Fix(
-            question.caller.principal, role, place, approvers(model, facts, role, place, question.caller.principal, now)
-        )
-        for role, place in _least(model, working)
+        _fix(model, facts, question, option, now) for option in working if _size(model, facts, option) == least
     )
 
 
@@ -57,37 +58,49 @@ def _decided_on(model: Model, question: Question) -> tuple[ResourceId, ...]:
     return named if named and not model.giving(question.action) else (question.resource, *named)
 
 
-def _candidates(model: Model, facts: Snapshot, question: Question) -> Iterator[tuple[str, ResourceId]]:
-    """Yield assignable roles on the resource, on what is above it and on what it touches."""
+def _options(model: Model, facts: Snapshot, question: Question) -> Iterator[Option]:
+    """Yield every single assignment at a place that may matter, and every role on all that is touched at once."""
     resource = facts.resources[question.resource]
-    touched = [edge.target for edges in resource.relations.values() for edge in edges if edge.target in facts.resources]
-    named = [id for ids in question.on.values() for id in ids if id in facts.resources]
-    places = [resource.id, *touched, *named]
+    rule = model.derived.get(resource.type)
+    deciding = touched(resource, rule) if rule else ()
+    named = [id for ids in question.on.values() for id in ids]
+    several = tuple(dict.fromkeys(id for id in (*deciding, *named) if id in facts.resources))
+    places = [resource.id, *several]
     places += [above.id for place in tuple(places) for above in facts.ancestors(place)]
     for place in dict.fromkeys(places):
-        for role in model.roles.values():
-            if facts.resources[place].type in role.on:
-                yield role.name, place
+        yield from (((role.name, place),) for role in model.roles.values() if facts.resources[place].type in role.on)
+    for role in model.roles.values():
+        yield tuple((role.name, place) for place in several if facts.resources[place].type in role.on)
 
 
-def _works(model: Model, facts: Snapshot, question: Question, role: str, place: ResourceId, now: float) -> bool:
-    principal = question.caller.principal
-    ask = Question(Caller(principal), "assignment.add", place, role=role, subject=principal)
-    if not _grantable(model, facts, ask, now):
-        return False
-    after = apply(facts, RoleAssigned(principal, role, place, model.name))
-    return decide(model, after, question, now).allowed
+def _pruned(model: Model, facts: Snapshot, question: Question, option: Option, now: float) -> Option:
+    """Return the option without what is not needed; empty if it does not work, or somebody could not make it."""
+    if not _works(model, facts, question, option, now):
+        return ()
+    for needless in option:
+        less = tuple(each for each in option if each != needless)
+        if less and _works(model, facts, question, less, now):
+            option = less
+    subject = question.caller.principal
+    possible = all(approvers(model, facts, role, place, subject, now) for role, place in option)
+    return option if possible else ()
 
 
-def _grantable(model: Model, facts: Snapshot, ask: Question, now: float) -> bool:
-    return any(
-        decide(model, facts, replace(ask, caller=Caller(user)), now).allowed
-        for user, kind in facts.principals.items()
-        if kind == "user"
+def _works(model: Model, facts: Snapshot, question: Question, option: Option, now: float) -> bool:
+    for role, place in option:
+        facts = apply(facts, RoleAssigned(question.caller.principal, role, place, model.name))
+    return decide(model, facts, question, now).allowed
+
+
+def _size(model: Model, facts: Snapshot, option: Option) -> tuple[int, int]:
+    """Return how much an option gives: its strongest role first, then on how many resources."""
+    strongest = max(len(model.roles[role].actions) for role, _ in option)
+    return strongest, sum(1 + sum(1 for _ in facts.below(place)) for _, place in option)
+
+
+def _fix(model: Model, facts: Snapshot, question: Question, option: Option, now: float) -> Fix:
+    subject = question.caller.principal
+    return Fix(
+        subject,
+        tuple(Needed(role, place, approvers(model, facts, role, place, subject, now)) for role, place in option),
     )
-
-
-def _least(model: Model, working: list[tuple[str, ResourceId]]) -> list[tuple[str, ResourceId]]:
-    """Keep the roles that give the least, in the order of the places: the resource itself first."""
-    size = min((len(model.roles[role].actions) for role, _ in working), default=0)
-    return [(role, place) for role, place in working if len(model.roles[role].actions) == size]

@@ -66,13 +66,20 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Fix:
-    """One assignment that would turn a deny into an allow, and who could make it."""
+class Needed:
+    """One assignment to make, and who could make it."""
 
-    subject: SubjectId
     role: str
     resource: ResourceId
     approvers: tuple[PrincipalId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Assignments for the subject that together, and none of them without the others, turn a deny into an allow."""
+
+    subject: SubjectId
+    assignments: tuple[Needed, ...]
 
 
 @dataclass(frozen=True, slots=True)

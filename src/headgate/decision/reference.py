@@ -21,7 +21,7 @@ from headgate.decision.records import Decision, Missing, Path, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment, Resource, Snapshot
-from headgate.model.model import Model, Spread
+from headgate.model.model import Derived, Model, Spread
 
 ASSIGNING = frozenset(("assignment.add", "assignment.remove"))
 """The actions that the model's assign rules decide."""
@@ -187,8 +187,7 @@ def _derived(model: Model, facts: Snapshot, principal: PrincipalId, resource: Re
     rule = model.derived.get(resource.type)
     if rule is None:
         return
-    touched = _touched(resource, rule.weakest_over) or _written(resource, rule.when_empty)
-    ways = [(id, _held_there(model, facts, principal, id, now)) for id in touched]
+    ways = [(id, _held_there(model, facts, principal, id, now)) for id in touched(resource, rule)]
     if not ways:
         return
     common = set[str].intersection(*({path.role for path in paths} for _, paths in ways))
@@ -205,14 +204,14 @@ def _held_there(model: Model, facts: Snapshot, principal: PrincipalId, id: Resou
     return held(model, facts, principal, resource, now)
 
 
-def _touched(resource: Resource, relations: Sequence[str]) -> list[ResourceId]:
-    """Return what the enabled edges name. What is gone stays named, so that a drop never opens a pipeline."""
-    return sorted({edge.target for relation in relations for edge in resource.edges(relation)})
+def touched(resource: Resource, rule: Derived) -> list[ResourceId]:
+    """Return what decides on a derived type: what the enabled edges name, or, for none, where it would write.
 
-
-def _written(resource: Resource, relations: Sequence[str]) -> list[ResourceId]:
-    """Return what all edges name: with every stream switched off it is still known where they would write."""
-    return sorted({edge.target for relation in relations for edge in resource.relations.get(relation, ())})
+    What is gone stays named, so that a drop never opens a pipeline.
+    """
+    enabled = {edge.target for relation in rule.weakest_over for edge in resource.edges(relation)}
+    written = {edge.target for relation in rule.when_empty for edge in resource.relations.get(relation, ())}
+    return sorted(enabled or written)
 
 
 def _is_on(action: str, type: str) -> bool:

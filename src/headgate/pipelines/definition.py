@@ -78,9 +78,7 @@ def relations(definition: SourceDefinition | QueryDefinition, gate: Gate, facts:
             place = _seen(gate, caller, (definition.connection,))
             found["connections"] = (Edge(place, name=definition.connection),)
         case QueryDefinition():
-            found["inputs"] = tuple(
-                Edge(_seen(gate, caller, parts(name)), name=name) for name in definition.inputs
-            )
+            found["inputs"] = tuple(Edge(_seen(gate, caller, parts(name)), name=name) for name in definition.inputs)
     return found
 
 

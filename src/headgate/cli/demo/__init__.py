@@ -23,7 +23,9 @@ def run_demo(settings: Settings, *, once: bool) -> int:
         people = make_people(server)
         make_lakehouse(people, folder)
         with console.status("everybody tries everything") as status:
-            tried = try_everything(server, people, lambda each: status.update(f"{each.person.name}: {each.thing.title}"))
+            tried = try_everything(
+                server, people, lambda each: status.update(f"{each.person.name}: {each.thing.title}")
+            )
         print_grid(people, tried)
         print_refusals(people, tried)
         at_once = revoke_in_a_live_session(people)

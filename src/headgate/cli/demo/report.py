@@ -6,11 +6,14 @@ from headgate.app.server import Server
 from headgate.cli.demo.people import Person
 from headgate.cli.demo.things import Tried
 from headgate.cli.output import console, say
+from headgate.cli.questions import written
 
 
 def print_grid(people: list[Person], tried: list[Tried]) -> None:
     """Print who could do what. A cell that did not end as it should is marked."""
-    grid = Table("", *(f"{each.name}\n{each.part.what}" for each in people), title="\nwho could do what", title_justify="left")
+    grid = Table(
+        "", *(f"{each.name}\n{each.part.what}" for each in people), title="\nwho could do what", title_justify="left"
+    )
     for thing in dict.fromkeys(each.thing for each in tried):
         grid.add_row(thing.title, *(_cell(each) for each in tried if each.thing is thing))
     console.print(grid)
@@ -18,13 +21,14 @@ def print_grid(people: list[Person], tried: list[Tried]) -> None:
 
 def print_refusals(people: list[Person], tried: list[Tried]) -> None:
     """Print each refusal in the door's own words, and the smallest fix as the owner is told it."""
-    say("\nwhy not (in the words that each of them read; the fix is shown to the owner)")
-    owner = people[0]
-    for each in tried:
-        if not each.allowed:
-            say(f"  {each.person.name}, {each.thing.title.strip()}:\n      {_short(each.words)}")
-            if fix := _fix(owner, each):
-                say(f"      fix: {fix}")
+    say("\nwhy not: in the words that they read; the fix as the owner is told it")
+    for thing in dict.fromkeys(each.thing for each in tried):
+        same: dict[tuple[str, str], list[str]] = {}
+        for each in tried:
+            if each.thing is thing and not each.allowed:
+                same.setdefault((_plain(each), _fix(people[0], each)), []).append(each.person.name)
+        for (words, fix), names in same.items():
+            say(f"  {thing.title.strip()}: {', '.join(names)}\n      {words}{fix and f'{chr(10)}      fix: {fix}'}")
 
 
 def farewell(server: Server, people: list[Person]) -> None:
@@ -58,8 +62,9 @@ def _cell(each: Tried) -> str:
     return answer if each.as_expected else f"[red]{answer}, unexpected[/red]"
 
 
-def _short(words: str) -> str:
-    return " ".join(words.split())
+def _plain(each: Tried) -> str:
+    """Return the words on one line, without the name that they begin with."""
+    return " ".join(each.words.split()).removeprefix(f"{each.person.name}: ")
 
 
 def _fix(owner: Person, each: Tried) -> str:
@@ -68,4 +73,4 @@ def _fix(owner: Person, each: Tried) -> str:
     action, resource = each.thing.question
     body = {"action": action, "resource": resource.format(person=each.person.name), "person": each.person.name}
     fixes = owner.call("POST", "/questions", body)["fixes"]
-    return "; or ".join(f"{fix['role']} on {fix['resource']}, given by {' or '.join(fix['approvers'])}" for fix in fixes)
+    return written(fixes[0]) if fixes else ""

@@ -52,20 +52,35 @@ def things(server: "Server") -> list[Thing]:
         Thing("count the flights", everybody, _sql(f"SELECT count(*) FROM {FLIGHTS}"), ("table.select", FLIGHTS)),
         Thing("  through the API", everybody, _http(f"SELECT count(*) FROM {FLIGHTS}"), ("table.select", FLIGHTS)),
         Thing("  through PyIceberg", everybody, _scan(FLIGHTS), ("table.select", FLIGHTS)),
-        Thing("read the delays by carrier", everybody, lambda p: p.spark.table("lake.trusted.delays_by_carrier").collect(),
-              ("table.select", "lake.trusted.delays_by_carrier")),
+        Thing(
+            "read the delays by carrier",
+            everybody,
+            lambda p: p.spark.table("lake.trusted.delays_by_carrier").collect(),
+            ("table.select", "lake.trusted.delays_by_carrier"),
+        ),
         Thing("read the salaries", owner, _sql(f"SELECT * FROM {SALARIES}"), ("table.select", SALARIES)),
         Thing("  through the API", owner, _http(f"SELECT * FROM {SALARIES}"), ("table.select", SALARIES)),
         Thing("  through PyIceberg", owner, _scan(SALARIES), ("table.select", SALARIES)),
-        Thing("guess a salary in a subquery", owner,
-              _sql(f"SELECT 1 FROM lake.raw.airlines WHERE EXISTS (SELECT 1 FROM {SALARIES} WHERE amount > 2e5)"),
-              ("table.select", SALARIES)),
+        Thing(
+            "guess a salary in a subquery",
+            owner,
+            _sql(f"SELECT 1 FROM lake.raw.airlines WHERE EXISTS (SELECT 1 FROM {SALARIES} WHERE amount > 2e5)"),
+            ("table.select", SALARIES),
+        ),
         Thing("read the files behind the tables", frozenset(), lambda p: p.spark.read.parquet(str(files)).count()),
-        Thing("add an airline", writers, _sql("INSERT INTO lake.raw.airlines VALUES ('ZZ', 'Headgate Air')"),
-              ("table.insert", "lake.raw.airlines")),
+        Thing(
+            "add an airline",
+            writers,
+            _sql("INSERT INTO lake.raw.airlines VALUES ('ZZ', 'Headgate Air')"),
+            ("table.insert", "lake.raw.airlines"),
+        ),
         Thing("copy a table into trusted", writers, _copy, ("database.create_table", "lake.trusted")),
-        Thing("drop a table of trusted", owner, lambda p: p.spark.sql(f"DROP TABLE lake.trusted.scratch_{p.name}").collect(),
-              ("table.drop", "lake.trusted.scratch_{person}")),
+        Thing(
+            "drop a table of trusted",
+            owner,
+            lambda p: p.spark.sql(f"DROP TABLE lake.trusted.scratch_{p.name}").collect(),
+            ("table.drop", "lake.trusted.scratch_{person}"),
+        ),
         Thing("run the pipeline delays_by_carrier", writers, _run, ("query.trigger", "delays_by_carrier")),
         Thing("give sam a look at the salaries", owner, _give, None),
     ]
@@ -88,7 +103,9 @@ def _try(thing: Thing, person: Person) -> Tried:
         return Tried(thing, person, allowed=False, words=str(error))
     except Exception as error:  # noqa: BLE001 (whatever a client library raises is looked at)
         refusal = _refusal(error)
-        return Tried(thing, person, allowed=False, words=refusal or f"{type(error).__name__}: {error}", broken=not refusal)
+        return Tried(
+            thing, person, allowed=False, words=refusal or f"{type(error).__name__}: {error}", broken=not refusal
+        )
     return Tried(thing, person, allowed=True)
 
 

@@ -72,7 +72,9 @@ def follow(person: Person, run: str, *, quiet: bool = False) -> dict[str, Any]:
                 say(f"  {line}")
             shown = len(lines)
             if progress := document.get("progress"):
-                status.update(f"{lines[-1] if lines else name_of(document)}: {progress['done']} of {progress['tasks']} tasks")
+                status.update(
+                    f"{lines[-1] if lines else name_of(document)}: {progress['done']} of {progress['tasks']} tasks"
+                )
             if document["state"] != "running":
                 return document
             time.sleep(0.1)

@@ -14,7 +14,10 @@ router = APIRouter(tags=["log"])
 
 @router.get("/log")
 def read_log(
-    services: Uses, caller: By, after: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    services: Uses,
+    caller: By,
+    after: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
     """Entries above a revision, oldest first, for who manages users."""
     root = services.control.snapshot.organization

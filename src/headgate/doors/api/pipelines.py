@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
 
-from headgate.control.command import MissingError
+from headgate.control.command import InvalidError, MissingError
 from headgate.control.pipelines import KINDS, DeletePipeline, SavePipeline
 from headgate.doors.api.names import resource
 from headgate.doors.services import By, Uses, new_id
@@ -31,12 +31,10 @@ def list_pipelines(services: Uses, caller: By) -> list[dict[str, Any]]:
 
 
 @router.put("/pipelines/{name}")
-def save_pipeline(
-    name: str, definition: Annotated[Definition, Body()], services: Uses, caller: By
-) -> dict[str, Any]:
+def save_pipeline(name: str, definition: Annotated[Definition, Body()], services: Uses, caller: By) -> dict[str, Any]:
     """Make a pipeline, or replace its definition. From now on its runs use the caller's rights."""
     if definition.name != name:
-        raise MissingError(f"the definition is of `{definition.name}`, the address says `{name}`")
+        raise InvalidError(f"the definition is of `{definition.name}`, the address says `{name}`")
     facts = services.control.snapshot
     existing = facts.find((name,))
     if existing is not None and not services.control.sees(caller, existing.id):

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from headgate.decision.records import Explanation, Fix, Path, Question
+from headgate.decision.records import Explanation, Fix, Needed, Path, Question
 from headgate.decision.explain import smallest_fixes
 from headgate.doors.api.names import resource, written
 from headgate.doors.problems import ProblemError
@@ -59,13 +59,17 @@ def _answer(services: Services, body: Asked, explained: Explanation, fixes: tupl
         "because": [_path(services, each) for each in decision.paths],
         "missing": {"code": missing.code, "roles": missing.roles} if missing else None,
         "fixes": [
-            {
-                "role": fix.role,
-                "resource": written(services, fix.resource),
-                "approvers": [services.directory.name(each) for each in fix.approvers],
-            }
+            {"assignments": [_needed(services, each) for each in fix.assignments]}
             for fix in fixes
         ],
+    }
+
+
+def _needed(services: Services, needed: Needed) -> dict[str, Any]:
+    return {
+        "role": needed.role,
+        "resource": written(services, needed.resource),
+        "approvers": [services.directory.name(each) for each in needed.approvers],
     }
 
 

@@ -55,10 +55,8 @@ def bad_request(message: str) -> SpecError:
 
 
 def refusal(verdict: Verdict, missing: SpecError) -> SpecError:
-    """Return the answer to somebody who may not: the reason, or what a missing name gets."""
-    if verdict.resource is None or not verdict.discoverable:
-        return missing
-    return SpecError(403, "ForbiddenException", verdict.message)
+    """Return the answer to somebody who may not: the reason, or what a missing name gets if they may not know of it."""
+    return SpecError(403, "ForbiddenException", verdict.message) if verdict.discoverable else missing
 
 
 def shown(name: Name) -> str:

@@ -50,7 +50,7 @@ class Namespaces:
         name = self._discovered(asking, asking.database(self._lake))
         missing = no_such_namespace(shown(name))
         verdict = self._gate.check(asking.caller, "database.drop", name)
-        if verdict.resource is None or not verdict.allowed:
+        if not verdict.allowed:
             raise refusal(verdict, missing)
         try:
             self._gate.drop_database(asking.caller, name)

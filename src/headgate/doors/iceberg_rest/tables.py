@@ -137,7 +137,9 @@ class Tables:
 
     def _required(self, asking: Asking, action: str, name: Name, missing: SpecError) -> ResourceId:
         verdict = self._gate.check(asking.caller, action, name)
-        if verdict.resource is None or not verdict.allowed:
+        if verdict.resource is None:
+            raise missing
+        if not verdict.allowed:
             raise refusal(verdict, missing)
         return verdict.resource
 
