@@ -23,6 +23,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
+from headgate.control.gate import Verdict
 from headgate.facts.ids import ResourceId
 from tests.lake.rest_world import LAKE, World, served
 
@@ -36,6 +37,15 @@ FLIGHTS = (*RAW, "flights")
 def world(tmp_path: Path) -> Iterator[World]:
     with served(tmp_path) as made:
         made.iceberg().create_namespace("raw")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A world with one table, for tests that change nothing."""
+    with served(tmp_path_factory.mktemp("world")) as made:
+        made.iceberg().create_namespace("raw")
+        made.iceberg().create_table("raw.flights", SCHEMA)
         yield made
 
 
@@ -320,6 +330,32 @@ class TestWhoMayDoWhat:
         with pytest.raises(ForbiddenError, match=r"lake\.create_database"):
             catalog.create_namespace("mine")
 
+    @pytest.mark.parametrize(("known", "status"), [(True, 403), (False, 404)])
+    def test_a_command_that_is_refused_after_the_check_leaves_nothing(
+        self, world: World, *, known: bool, status: int
+    ) -> None:
+        before = world.gate.store.head(), world.metadata_files()
+        world.gate.refuses_commands = Verdict(
+            allowed=False, discoverable=known, message="not any more", revision=9, resource=None
+        )
+        new = {"name": "new", "schema": SCHEMA.model_dump(by_alias=True)}
+        rename = {
+            "source": {"namespace": ["raw"], "name": "flights"},
+            "destination": {"namespace": ["raw"], "name": "new"},
+        }
+
+        answers = [
+            world.call("POST", "/namespaces/raw/tables", new),
+            world.call("DELETE", "/namespaces/raw/tables/flights?purgeRequested=true"),
+            world.call("DELETE", "/namespaces/raw"),
+            world.call("POST", "/namespaces", {"namespace": ["new"]}),
+            world.call("POST", "/tables/rename", rename),
+        ]
+
+        assert {answer.status_code for answer in answers} == {status}
+        assert {"not any more" in answer.text for answer in answers} == {known}
+        assert (world.gate.store.head(), world.metadata_files()) == before
+
     def test_a_guarded_session_needs_the_parts_of_what_it_commits(self, world: World) -> None:
         world.gate.allow("ina", FLIGHTS, "table.insert")
         world.gate.allow("dela", FLIGHTS, "table.delete_rows")
@@ -356,14 +392,11 @@ def _do(world: World, token: str, verb: str) -> None:
 
 
 class TestByHand:
-    """Requests that no well-behaved client sends. None of them changes anything, so they share one world."""
+    """Requests that no well-behaved client sends. None of them changes anything."""
 
-    @pytest.fixture(scope="class")
-    def world(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-        with served(tmp_path_factory.mktemp("world")) as made:
-            made.iceberg().create_namespace("raw")
-            made.iceberg().create_table("raw.flights", SCHEMA)
-            yield made
+    @pytest.fixture
+    def world(self, shared: World) -> World:
+        return shared
 
     def test_config_lists_what_is_served_and_no_more(self, world: World) -> None:
         answer = world.call("GET", "/config?warehouse=lake").json()

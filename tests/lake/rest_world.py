@@ -34,6 +34,7 @@ class FakeGate:
         self.store = store
         self.ids: dict[Name, ResourceId] = {LAKE: ResourceId("lake")}
         self.rights: dict[tuple[str, Name], set[str]] = {}
+        self.refuses_commands: Verdict | None = None
 
     def allow(self, person: str, name: Name, *actions: str) -> None:
         self.rights.setdefault((person, name), set()).update(actions)
@@ -89,8 +90,8 @@ class FakeGate:
 
     def _require(self, caller: Caller, action: str, name: Name) -> None:
         verdict = self.check(caller, action, name)
-        if not verdict.allowed or verdict.resource is None:
-            raise RefusedError(verdict)
+        if self.refuses_commands or not verdict.allowed or verdict.resource is None:
+            raise RefusedError(self.refuses_commands or verdict)
 
     def _name(self, table: ResourceId) -> Name:
         return next(name for name, id in self.ids.items() if id == table)

@@ -1,0 +1,106 @@
+"""Tables as files and pointers, without a door."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from headgate.control.ports import Draft
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.lake.catalog import Loaded, TableCatalog
+from headgate.lake.errors import ConflictError, InvalidError, LakeError, MissingError, RuleError
+from headgate.lake.metadata import NewTable
+from headgate.lake.staged import MOST_PER_PRINCIPAL, Staged, StagedCreates
+from headgate.lake.warehouse import Warehouse
+from tests.fakes.store import FakeStore
+
+NEW = NewTable(Schema(NestedField(1, "a", LongType())))
+DATABASE = ResourceId("d1")
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    return FakeStore()
+
+
+@pytest.fixture
+def catalog(store: FakeStore, tmp_path: Path) -> TableCatalog:
+    return TableCatalog(store, Warehouse(tmp_path))
+
+
+@pytest.fixture
+def table(store: FakeStore, catalog: TableCatalog) -> Loaded:
+    created = catalog.create(NEW, DATABASE)
+    store.append(store.head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+    return created
+
+
+def test_a_table_is_there_once_its_pointer_is_stored(store: FakeStore, catalog: TableCatalog) -> None:
+    created = catalog.create(NEW, DATABASE)
+    with pytest.raises(MissingError):
+        catalog.load(created.pointer.table)
+
+    store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+
+    assert catalog.load(created.pointer.table) == created
+
+
+def test_of_two_commits_on_one_base_the_second_leaves_nothing(
+    catalog: TableCatalog, table: Loaded, tmp_path: Path
+) -> None:
+    prepared = [catalog.prepare(table, (), (), guarded=True) for _ in range(2)]
+    first = catalog.commit(prepared[0])
+
+    with pytest.raises(ConflictError):
+        catalog.commit(prepared[1])
+
+    assert catalog.load(table.pointer.table).pointer == first.pointer
+    assert len(list(tmp_path.rglob("*.metadata.json"))) == 2
+
+
+def test_an_empty_commit_needs_the_right_to_insert(catalog: TableCatalog, table: Loaded) -> None:
+    assert catalog.prepare(table, (), (), guarded=True).needs == {"table.insert"}
+    assert catalog.prepare(table, (), (), guarded=False).needs == {"table.insert", "table.select"}
+
+
+FORGERIES: dict[str, tuple[Callable[[dict[str, object]], object], type[LakeError]]] = {
+    "another uuid": (lambda m: m.update({"table-uuid": "00000000-0000-0000-0000-000000000000"}), RuleError),
+    "another location": (lambda m: m.update({"location": "file:///etc"}), RuleError),
+    "a location property": (lambda m: m.update({"properties": {"write.data.path": "/x"}}), RuleError),
+    "a manifest list elsewhere": (
+        lambda m: m.update({"snapshots": [{"snapshot-id": 1, "timestamp-ms": 1, "manifest-list": "/etc/x"}]}),
+        RuleError,
+    ),
+    "no schema": (lambda m: m.pop("schemas"), InvalidError),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_metadata_file_is_not_handed_out(catalog: TableCatalog, table: Loaded, name: str) -> None:
+    change, expected = FORGERIES[name]
+    file = Path(table.pointer.metadata_location.removeprefix("file://"))
+    metadata = json.loads(file.read_text())
+    change(metadata)
+    file.write_text(json.dumps(metadata))
+
+    with pytest.raises(expected):
+        catalog.load(table.pointer.table)
+
+
+def test_staged_creates_are_bounded_and_belong_to_their_owner() -> None:
+    staged = StagedCreates()
+    mine, yours = PrincipalId("me"), PrincipalId("you")
+    ids = [ResourceId(str(number)) for number in range(MOST_PER_PRINCIPAL + 1)]
+    staged.put(yours, Staged(DATABASE, "t", ids[0], "file:///w"))
+    for id in ids:
+        staged.put(mine, Staged(DATABASE, "t", id, "file:///w"))
+
+    assert staged.get(mine, ids[0]) is None
+    assert staged.get(mine, ids[1]) is not None
+    assert staged.get(yours, ids[0]) is not None
+    assert staged.get(yours, ids[1]) is None
+    staged.drop(mine, ids[1])
+    assert staged.get(mine, ids[1]) is None
