@@ -1,0 +1,109 @@
+"""`headgate serve` as a user starts it: a process of its own, watched through what it prints and answers."""
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+T = TypeVar("T")
+HEADGATE = Path(sys.executable).parent / "headgate"
+WITHIN = 150.0
+"""Seconds; generous, because machines are shared."""
+
+
+class Serving:
+    """A running server."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        command = [str(HEADGATE), "serve", "--data", str(folder), "--api-port", "0", "--spark-port", "0", *arguments]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+
+    @property
+    def output(self) -> str:
+        """Everything printed so far."""
+        return "\n".join(self.lines)
+
+    def until_printed(self, pattern: str) -> re.Match[str]:
+        """Wait for a line and return its match."""
+        return until(lambda: re.search(pattern, self.output), self.failure(f"nothing printed like {pattern}"))
+
+    def failure(self, what: str) -> Callable[[], str]:
+        """Say what was waited for, with what was printed."""
+        return lambda: f"{what}\n{self.output}"
+
+    @property
+    def url(self) -> str:
+        """Where the API is."""
+        return self.until_printed(r"API at (http://[\d.:]+)/api/v1")[1]
+
+    def health(self) -> dict[str, Any]:
+        """What the API says of itself."""
+        return dict(httpx.get(f"{self.url}/api/v1/health", trust_env=False).json())
+
+    def until_ready(self) -> None:
+        """Wait until Spark can be used."""
+        until(lambda: self.health()["spark"] == "ready", self.failure("Spark is not ready"))
+
+    def jvm(self) -> int:
+        """The process id of the driver."""
+        (found,) = children(self.process.pid, "java")
+        return found
+
+    def end(self, number: int = signal.SIGINT) -> int:
+        """Send a signal, wait, and return the exit code."""
+        self.process.send_signal(number)
+        code = self.process.wait(WITHIN)
+        self._reader.join(WITHIN)
+        return code
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Serving]:
+    """Run a server for the length of the block."""
+    server = Serving(folder)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.process.kill()
+            server.process.wait(WITHIN)
+
+
+def until(ready: Callable[[], T | None], failure: Callable[[], str]) -> T:
+    """Return the first answer that is not nothing; fails after a long time."""
+    deadline = time.monotonic() + WITHIN
+    while not (answer := ready()):
+        assert time.monotonic() < deadline, failure()
+        time.sleep(0.1)
+    return answer
+
+
+def children(pid: int, name: str) -> list[int]:
+    """Return the processes of this name that a process has started."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
+    rows = (line.split(None, 2) for line in listed.splitlines())
+    return [int(row[0]) for row in rows if int(row[1]) == pid and Path(row[2]).name == name]
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs (a zombie does not)."""
+    listed = subprocess.run(["ps", "-p", str(pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
+    return bool(listed.strip()) and not listed.startswith("Z")

@@ -1,0 +1,71 @@
+"""Opening a data folder: the same facts after a restart, and one sentence for a folder that cannot be used."""
+
+import sqlite3
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from headgate.app.deployment import open_deployment
+from headgate.control.ports import StoreError
+from tests.app.serving import HEADGATE
+from tests.app.world import settings_in, world_in
+
+
+def test_a_restart_gives_the_same_snapshot(tmp_path: Path) -> None:
+    with world_in(tmp_path) as world:
+        world.add("vic")
+        world.give("vic", "viewer", "lake.raw")
+        before = world.deployment.control.snapshot
+
+    reopened = open_deployment(settings_in(tmp_path))
+
+    assert reopened.control.snapshot == before
+    reopened.close()
+
+
+def test_the_owners_token_is_for_this_user_alone(tmp_path: Path) -> None:
+    opened = open_deployment(settings_in(tmp_path))
+    opened.close()
+
+    mode = settings_in(tmp_path).owner_token.stat().st_mode
+
+    assert stat.S_IMODE(mode) == 0o600
+
+
+def test_a_folder_of_another_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_deployment(settings_in(tmp_path)).close()
+    with sqlite3.connect(tmp_path / "data" / "headgate.db") as database:
+        database.execute("UPDATE log SET changes = replace(changes, '\"model_hash\":\"', '\"model_hash\":\"0')")
+        database.execute("UPDATE log SET changes = replace(changes, '\"model_hash\": \"', '\"model_hash\": \"0')")
+
+    with pytest.raises(StoreError, match="another version"):
+        open_deployment(settings_in(tmp_path))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all, but long enough to be looked at"])
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "headgate.db").write_bytes(content or b"\0" * 4096)
+
+    ended = subprocess.run(
+        [str(HEADGATE), "serve", "--data", str(folder), "--api-port", "0"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    ended = subprocess.run(
+        [str(HEADGATE), "serve", "--data", str(tmp_path / "file" / "data"), "--api-port", "0"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
