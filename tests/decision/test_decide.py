@@ -1,13 +1,16 @@
 """Single decisions that generated worlds meet too rarely to rely on."""
 
+from headgate.decision.explain import explain
 from headgate.decision.records import Question
 from headgate.decision.reference import decide
 from headgate.facts.caller import Caller
-from headgate.facts.changes import RelationsSet, ResourceDeleted, RoleAssigned
+from headgate.facts.changes import PrincipalRemoved, RelationsSet, ResourceDeleted, RoleAssigned
+from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.model.load import load_model
 from tests.fakes.world import (
     ACTIONS,
+    ADMIN,
     ALL,
     DELAYS,
     FLIGHTS,
@@ -104,3 +107,12 @@ def test_a_deny_says_what_is_missing() -> None:
 
     assert missing is not None
     assert (missing.code, missing.resource, missing.roles[0]) == ("no-role", FLIGHTS, "editor")
+
+
+def test_a_fix_that_nobody_could_make_is_none() -> None:
+    facts = snapshot(assigned(MEMBER, "viewer", RAW))
+    question = Question(Caller(MEMBER), "table.insert", FLIGHTS)
+    alone = fold(facts, (PrincipalRemoved(OWNER), PrincipalRemoved(ADMIN)), 2)
+
+    assert explain(NEKT, facts, question, NOW).fixes
+    assert explain(NEKT, alone, question, NOW).fixes == ()
