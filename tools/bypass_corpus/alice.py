@@ -1,0 +1,67 @@
+"""Alice, who holds everything and is at work while others try to be her."""
+
+import logging
+import uuid
+from typing import Self
+
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.session import SparkSession
+
+from headgate.app.server import Server
+from headgate.spark.client import connect
+
+logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.CRITICAL)  # ending a session early is no news
+_READ = "SELECT count(*) AS n FROM hers"
+
+
+class Alice:
+    """A live session of hers, with a temporary view over what only she may read, and a question half answered."""
+
+    def __init__(self, server: Server, token: str) -> None:
+        self._server = server
+        self._spark: SparkSession = connect(server.gateway_port, token)
+        self._spark.table("lake.secret.salaries").createOrReplaceTempView("hers")
+        self._operation = self._leave_unread()
+        self._used = self._uses()
+
+    def __enter__(self) -> Self:
+        """She is at work already."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End her session."""
+        self._spark.stop()
+
+    def seen(self) -> dict[str, str]:
+        """Return what somebody else may have learned of her: ids, and nothing that proves to be her."""
+        return {
+            "user_id": str(self._server.deployment.directory.principal("alice")),
+            "session_id": self._spark.session_id,
+            "operation_id": self._operation,
+        }
+
+    def harm(self) -> str:
+        """Return how her session was used or harmed since she began to wait; empty if it was not."""
+        if self._uses() != self._used:
+            return "a request was decided as alice"
+        try:
+            self._spark.sql(_READ).collect()
+        except PySparkException as error:
+            return f"her session does not answer as before: {error}"
+        return ""
+
+    def _leave_unread(self) -> str:
+        """Ask for something whose answer stays on the server; return the operation's id."""
+        client = self._spark.client
+        operation = str(uuid.uuid4())
+        request = client._execute_plan_request_with_metadata(operation_id=operation)  # noqa: SLF001 (she knows her id)
+        request.plan.root.sql.query = _READ
+        request.request_options.add().reattach_options.reattachable = True
+        list(client._stub.ExecutePlan(request, metadata=client._builder.metadata()))  # noqa: SLF001 (the same)
+        return operation
+
+    def _uses(self) -> list[float]:
+        """When each session of hers was used last: the gateway and every decision count there."""
+        hers = self._server.deployment.directory.principal("alice")
+        sessions = self._server._sessions._sessions.values()  # noqa: SLF001 (nobody but this check may see them all)
+        return [each.used for each in list(sessions) if each.caller.principal == hers]

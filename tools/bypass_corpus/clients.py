@@ -1,0 +1,88 @@
+"""The worker process, seen from outside: give it a case, wait for so long, end it if it does not answer."""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Any, Self
+
+from tools.bypass_corpus.judgement import Ending
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LIMIT = 60.0
+"""Seconds that a case may take; the first ones of a driver take several."""
+
+
+class Client:
+    """Tries cases, each in a session of its own."""
+
+    def __init__(self, folder: Path, log: Path, limit: float = LIMIT) -> None:
+        """Run in `folder`, and let the worker write its own troubles to `log`."""
+        self._folder = folder
+        self._log = log
+        self._limit = limit
+        self._worker: subprocess.Popen[str] | None = None
+        self._answers: queue.Queue[str] = queue.Queue()
+
+    def __enter__(self) -> Self:
+        """Nothing to do: the worker starts with the first case."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the worker."""
+        self._end()
+
+    def attempt(self, **asked: Any) -> tuple[Ending, str]:
+        """Return how the case ended, and the message."""
+        worker = self._worker or self._start()
+        assert worker.stdin is not None
+        try:
+            worker.stdin.write(json.dumps(asked) + "\n")
+            worker.stdin.flush()
+            line = self._answers.get(timeout=self._limit)
+        except queue.Empty:
+            self._end()
+            return Ending.TIMED_OUT, f"no answer within {self._limit:.0f} s"
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self._end()
+            return Ending.FAILED, "the client process ended"
+        answer = json.loads(line)
+        return Ending(answer["ending"]), answer["message"]
+
+    def _start(self) -> subprocess.Popen[str]:
+        self._answers = queue.Queue()
+        with self._log.open("ab") as log:
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "tools.bypass_corpus.worker"],
+                cwd=self._folder,
+                env=os.environ | {"PYTHONPATH": str(ROOT)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert worker.stdout is not None
+        threading.Thread(target=_listen, args=(worker.stdout, self._answers), daemon=True).start()
+        self._worker = worker
+        return worker
+
+    def _end(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill()
+            worker.communicate()
+
+
+def _listen(stream: IO[str], answers: "queue.Queue[str]") -> None:
+    """Pass on what the worker says; an empty line says that it is gone."""
+    try:
+        for line in stream:
+            answers.put(line)
+    except ValueError:
+        pass  # closed while it was read
+    answers.put("")

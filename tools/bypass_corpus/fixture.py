@@ -1,0 +1,123 @@
+"""The fixture of FORMAT.md, made by an admin who runs no case, and restored after each that changed it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx
+import pyarrow as pa
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import DoubleType, IcebergType, IntegerType, NestedField, StringType
+
+from headgate.app.deployment import Deployment
+from tools.bypass_corpus.state import State, capture
+
+DATABASES = ("lake.raw", "lake.secret", "lake.trusted")
+_TYPES: dict[str, IcebergType] = {"string": StringType(), "int": IntegerType(), "double": DoubleType()}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A table of the fixture: its columns (name and type), its rows, and what else it has."""
+
+    columns: str
+    rows: tuple[tuple[object, ...], ...]
+    partition: int = 0
+    """The field id of the column that it is partitioned by, if it is."""
+    finish: Callable[[Table, int], object] = lambda _table, _snapshot: None
+
+
+TABLES = {
+    "lake.raw.flights": Made(
+        "carrier string, flight int, dep_delay double, dest string, year int",
+        (
+            ("AA", 1, 12.0, "JFK", 2012),
+            ("UA", 2, -3.0, "eve", 2012),
+            ("AA", 3, 45.0, "LAX", 2013),
+            ("DL", 4, None, "JFK", 2013),
+        ),
+        partition=5,
+    ),
+    "lake.raw.airlines": Made(
+        "carrier string, name string",
+        (("AA", "American Airlines"), ("UA", "United Air Lines"), ("DL", "Delta Air Lines")),
+    ),
+    "lake.trusted.delays": Made(
+        "carrier string, avg_delay double",
+        (("AA", 28.5), ("UA", -3.0), ("DL", None)),
+        finish=lambda table, snapshot: table.manage_snapshots().create_branch(snapshot, "dev").commit(),
+    ),
+    "lake.secret.salaries": Made(
+        "emp string, amount double",
+        (("eve", 900.0), ("mallory", 600.0), ("trent", 100.0)),
+        finish=lambda table, snapshot: (
+            table.manage_snapshots().create_branch(snapshot, "audit").create_tag(snapshot, "eoy").commit()
+        ),
+    ),
+}
+
+
+class Fixture:
+    """Makes the fixture, and keeps what it looked like."""
+
+    def __init__(self, deployment: Deployment, url: str, token: str) -> None:
+        self._deployment = deployment
+        self._http = httpx.Client(
+            base_url=f"{url}/api/v1", headers={"authorization": f"Bearer {token}"}, timeout=60.0, trust_env=False
+        )
+        self._catalog: Catalog = load_catalog("lake", type="rest", uri=f"{url}/iceberg", token=token)
+        self._pointers: dict[str, str] = {}
+
+    def call(self, method: str, path: str, body: dict[str, object]) -> dict[str, str]:
+        """Call the API as the admin. Raises `httpx.HTTPStatusError`."""
+        answer = self._http.request(method, path, json=body)
+        answer.raise_for_status()
+        return answer.json()
+
+    def state(self) -> State:
+        """Return the stack as it is now."""
+        return capture(self._deployment, (self._deployment.settings.warehouse,))
+
+    def restore(self) -> State:
+        """Make whatever is missing or not as it was made; returns the state then."""
+        now = self.state()
+        for name in now.pointers:
+            if name not in TABLES or now.pointers[name] != self._pointers.get(name):
+                self._catalog.drop_table(_identifier(name), purge_requested=True)
+        for name in sorted(now.databases.difference(DATABASES)):
+            self._catalog.drop_namespace(_identifier(name))
+        for name in sorted(set(DATABASES) - now.databases):
+            self.call("POST", "/databases", {"name": name.removeprefix("lake.")})
+        there = self.state().pointers
+        for name in TABLES.keys() - there.keys():
+            self._make(name, TABLES[name])
+        made = self.state()
+        self._pointers = dict(made.pointers)
+        return made
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def _make(self, name: str, made: Made) -> None:
+        fields = [part.split() for part in made.columns.split(", ")]
+        columns = (NestedField(id, column, _TYPES[type]) for id, (column, type) in enumerate(fields, start=1))
+        spec = UNPARTITIONED_PARTITION_SPEC
+        if made.partition:
+            column = fields[made.partition - 1][0]
+            spec = PartitionSpec(PartitionField(made.partition, 1000, IdentityTransform(), column))
+        table = self._catalog.create_table(_identifier(name), Schema(*columns), partition_spec=spec)
+        values = zip(*made.rows, strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(values, table.schema().as_arrow(), strict=True)]
+        table.append(pa.Table.from_arrays(arrays, schema=table.schema().as_arrow()))
+        snapshot = table.current_snapshot()
+        assert snapshot is not None
+        made.finish(table, snapshot.snapshot_id)
+
+
+def _identifier(name: str) -> str:
+    """Return a full name as the REST catalog of the lake knows it."""
+    return name.removeprefix("lake.")

@@ -1,0 +1,66 @@
+"""What is said while the cases are tried, and at the end."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from tools.bypass_corpus.judgement import Attempt, Judged, Verdict
+
+_WORDS = 9
+
+
+def progress(total: int, *, verbose: bool) -> Callable[[int, Judged], None]:
+    """Return what says how far the run is: a line that changes, on a terminal, or one now and then."""
+
+    def watch(number: int, judged: Judged) -> None:
+        if verbose:
+            print(f"{number}/{total} {judged.case.id}: {judged.verdict.value}", flush=True)
+            for attempt in judged.attempts:
+                print(f"    {_attempt(attempt)}", flush=True)
+        elif sys.stderr.isatty():
+            end = "\n" if number == total else ""
+            print(f"\rcase {number} of {total}: {judged.case.id:<12}", end=end, file=sys.stderr, flush=True)
+        elif number % 25 == 0 or number == total:
+            print(f"case {number} of {total}", file=sys.stderr, flush=True)
+
+    return watch
+
+
+def closing(judged: Sequence[Judged]) -> list[str]:
+    """Return the lines at the end; the last one counts."""
+    lines: list[str] = []
+    for verdict in (Verdict.LET_THROUGH, Verdict.OVER_REFUSED):
+        lines += _table(verdict, [each for each in judged if each.verdict is verdict])
+    rejected = [each.case.id for each in judged if each.is_rejected]
+    if rejected:
+        lines += ["", f"rejected by the client or by Spark's parser: {', '.join(rejected)}"]
+    count = Counter(each.verdict for each in judged)
+    lines += ["", ", ".join(f"{count[verdict]} {verdict.value}" for verdict in reversed(Verdict))]
+    return lines
+
+
+def _table(verdict: Verdict, judged: Iterable[Judged]) -> list[str]:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in judged:
+        groups.setdefault((each.case.kind, _reason(each)), []).append(each.case.id)
+    if not groups:
+        return []
+    lines = ["", f"{verdict.value}:"]
+    for (kind, reason), ids in sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1]), group[0][1])):
+        lines.append(f"  {kind:<9} {len(ids):>3}  {reason}: {', '.join(ids)}")
+    return lines
+
+
+def _reason(judged: Judged) -> str:
+    if judged.decisive is None:
+        return "not tried"
+    attempt = judged.decisive
+    if judged.verdict is Verdict.LET_THROUGH:
+        return _attempt(attempt)
+    words = attempt.message.partition(": ")[2].split() or attempt.message.split()
+    return " ".join(words[:_WORDS])
+
+
+def _attempt(attempt: Attempt) -> str:
+    said = (attempt.as_another, *attempt.effects, attempt.message[:200])
+    return "; ".join((f"as {attempt.who.value}: {attempt.ending.value}", *(part for part in said if part)))

@@ -1,0 +1,99 @@
+"""A process that tries cases with the stock client, one at a time, as JSON lines: a case in, what came of it out.
+
+It is a process of its own so that a case that hangs can be ended, and none can touch the stack but through its doors.
+"""
+
+import ast
+import json
+import os
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.connect import ParseException, SparkConnectGrpcException
+from pyspark.sql import functions
+from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.session import SparkSession
+
+from headgate.spark.client import connect
+from tools.bypass_corpus.judgement import Ending
+
+_SQLSTATE = "42501"
+_CODES = (grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED)
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a case prints is no answer
+    for line in sys.stdin:
+        ending, message = attempt(**json.loads(line))
+        print(json.dumps({"ending": ending.value, "message": message}), file=answers, flush=True)
+
+
+def attempt(
+    port: int, token: str, kind: str, statement: str, before: list[str], seen: dict[str, str]
+) -> tuple[Ending, str]:
+    """Try one case in a new session; `before` are statements to run first, `seen` is what a case knows of alice."""
+    spark = connect(port, token)
+    try:
+        for each in before:
+            _quietly(spark, each)
+        if kind == "sql":
+            spark.sql(statement).collect()
+        else:
+            _run(statement, {"spark": spark, "F": functions, "alice": SimpleNamespace(**seen)})
+    except BaseException as error:  # noqa: BLE001 (a case may raise anything; it is told apart below)
+        return _ending(error), _message(error)
+    else:
+        return Ending.SERVED, ""
+    finally:
+        _end(spark)
+
+
+def _run(statement: str, names: dict[str, Any]) -> None:
+    """Run Python; if it ends with a DataFrame, ask for its rows: the client asks for nothing before."""
+    tree = ast.parse(statement)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "case", "exec"), names)  # noqa: S102 (the cases are Python)
+    if last is not None:
+        value = eval(compile(ast.Expression(last.value), "case", "eval"), names)  # noqa: S307 (the same)
+        if isinstance(value, DataFrame):
+            value.collect()
+
+
+def _quietly(spark: SparkSession, statement: str) -> None:
+    try:
+        spark.sql(statement)
+    except PySparkException:
+        return  # the fixture has said that it could not be made
+
+
+def _end(spark: SparkSession) -> None:
+    try:
+        spark.stop()
+    except Exception as error:  # noqa: BLE001 (the case is over; its session expires)
+        print(f"a session could not be ended: {error}", file=sys.stderr)
+
+
+def _ending(error: BaseException) -> Ending:
+    if isinstance(error, SparkConnectGrpcException):
+        if error.getSqlState() == _SQLSTATE or error.getGrpcStatusCode() in _CODES:
+            return Ending.REFUSED
+        return Ending.REJECTED if isinstance(error, ParseException) else Ending.FAILED
+    if isinstance(error, grpc.RpcError):
+        refused = isinstance(error, grpc.Call) and error.code() in _CODES
+        return Ending.REFUSED if refused else Ending.FAILED
+    return Ending.REJECTED
+
+
+def _message(error: BaseException) -> str:
+    text = error.details() if isinstance(error, grpc.Call) else str(error)
+    plain = " ".join((text or "").split("JVM stacktrace")[0].split())
+    return plain if isinstance(error, PySparkException | grpc.RpcError) else f"{type(error).__name__}: {plain}"
+
+
+if __name__ == "__main__":
+    main()
