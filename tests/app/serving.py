@@ -1,6 +1,7 @@
 """`headgate serve` as a user starts it: a process of its own, watched through what it prints and answers."""
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import httpx
 
 T = TypeVar("T")
 HEADGATE = Path(sys.executable).parent / "headgate"
+PS = shutil.which("ps") or "ps"
 WITHIN = 150.0
 """Seconds; generous, because machines are shared."""
 
@@ -98,12 +100,12 @@ def until(ready: Callable[[], T | None], failure: Callable[[], str]) -> T:
 
 def children(pid: int, name: str) -> list[int]:
     """Return the processes of this name that a process has started."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run([PS, "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
     rows = (line.split(None, 2) for line in listed.splitlines())
     return [int(row[0]) for row in rows if int(row[1]) == pid and Path(row[2]).name == name]
 
 
 def is_alive(pid: int) -> bool:
     """Tell whether a process runs (a zombie does not)."""
-    listed = subprocess.run(["ps", "-p", str(pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
+    listed = subprocess.run([PS, "-p", str(pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
     return bool(listed.strip()) and not listed.startswith("Z")

@@ -34,11 +34,11 @@ def test_the_owners_token_is_for_this_user_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(mode) == 0o600
 
 
-def test_a_folder_of_another_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_model_is_refused(tmp_path: Path) -> None:
     open_deployment(settings_in(tmp_path)).close()
     with sqlite3.connect(tmp_path / "data" / "headgate.db") as database:
-        database.execute("UPDATE log SET changes = replace(changes, '\"model_hash\":\"', '\"model_hash\":\"0')")
-        database.execute("UPDATE log SET changes = replace(changes, '\"model_hash\": \"', '\"model_hash\": \"0')")
+        database.execute('UPDATE log SET changes = replace(changes, \'"model_hash":"\', \'"model_hash":"0\')')
+        database.execute('UPDATE log SET changes = replace(changes, \'"model_hash": "\', \'"model_hash": "0\')')
 
     with pytest.raises(StoreError, match="another version"):
         open_deployment(settings_in(tmp_path))

@@ -1,5 +1,6 @@
 """What must survive: signals, deaths, a second server, a port in use; with a real driver."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -62,7 +63,7 @@ class TestWhileItServes:
         jvm = server.jvm()
         before = len(server.lines)
 
-        subprocess.run(["kill", "-9", str(jvm)], check=True)
+        os.kill(jvm, signal.SIGKILL)
         until(lambda: len(server.lines) > before, server.failure("the death was not said"))
         server.until_ready()
 

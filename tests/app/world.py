@@ -45,7 +45,7 @@ class World:
     def runner(self) -> Runner:
         """Return a runner whose runs fail for want of Spark."""
 
-        def connect(token: str) -> Any:
+        def connect(_: str) -> Any:
             raise StatementError("no Spark in this test", None, None)
 
         found = self.deployment

@@ -44,7 +44,13 @@ class FakeGate:
         held = self._held(caller, name)
         allowed = bool({action, "*"} & held)
         message = "" if allowed else f"`{action}` is not given to you here"
-        return Verdict(allowed, bool(held), message, self.store.head(), self.ids.get(name))
+        return Verdict(
+            allowed=allowed,
+            discoverable=bool(held),
+            revision=self.store.head(),
+            message=message,
+            resource=self.ids.get(name),
+        )
 
     def visible(self, caller: Caller, names: Sequence[str]) -> Sequence[str]:
         above = tuple(names)

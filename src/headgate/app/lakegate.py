@@ -61,7 +61,7 @@ class LakeGate:
     def _known(self, caller: Caller, names: Sequence[str]) -> ResourceId:
         verdict = self._gate.discover(caller, names)
         if verdict.resource is None:
-            raise ports.RefusedError(self._hidden(names))
+            raise ports.RefusedError(self._gate.missing(names))
         return verdict.resource
 
     def _execute(self, command: Command, caller: Caller, names: Sequence[str]) -> None:
@@ -75,21 +75,18 @@ class LakeGate:
         except RefusedError as error:
             facts, question = self._control.snapshot, error.question
             known = facts.full_name(question.resource) if question.resource in facts.resources else tuple(names)
-            raise ports.RefusedError(self._gate.refusal(question.action, known, error.explanation)) from None
+            raise ports.RefusedError(self._gate.refusal(known, question, error.explanation)) from None
         except TakenError as error:
             raise ports.NameTakenError(str(error)) from None
         except MissingError:
-            raise ports.RefusedError(self._hidden(names)) from None
+            raise ports.RefusedError(self._gate.missing(names)) from None
         except NotEmptyError as error:
             raise ports.NotEmptyError(str(error)) from None
         except InvalidError as error:
             raise ports.RefusedError(self._said(str(error))) from None
 
-    def _hidden(self, names: Sequence[str]) -> Verdict:
-        return Verdict(False, False, self._gate.hidden(names), self._control.snapshot.revision, None)
-
     def _said(self, message: str) -> Verdict:
-        return Verdict(False, True, message, self._control.snapshot.revision, None)
+        return Verdict(allowed=False, discoverable=True, revision=self._control.snapshot.revision, message=message)
 
 
 def identifier(identity: Identity, calls: DriverCalls) -> ports.Identify:

@@ -12,7 +12,6 @@ import uvicorn
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
 from headgate.app.settings import HOST, Settings
-from headgate.facts.caller import Caller
 from headgate.pipelines.runner import Runner
 from headgate.spark.driver import Driver, DriverSettings, rest_lake
 from headgate.spark.driver_calls import DriverCalls
@@ -35,6 +34,15 @@ class ServerError(Exception):
 
 class _Http(uvicorn.Server):
     """uvicorn without handlers of its own for signals: the server ends everything in order."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.answering = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        self.answering.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -114,8 +122,7 @@ class Server:
         return _Http(config)
 
     async def _announce(self, http: _Http) -> None:
-        while not http.started:
-            await asyncio.sleep(0.02)
+        await http.answering.wait()
         self._say(f"API at {self.url}/api/v1 after {self._seconds():.1f} s")
 
     async def _start_spark(self, ready: Callable[[], None]) -> None:

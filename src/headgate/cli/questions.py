@@ -43,7 +43,8 @@ def answered(answer: dict[str, Any]) -> list[str]:
 def written(fix: dict[str, Any]) -> str:
     """Return a fix in words."""
     return " and ".join(
-        f"{each['role']} on {each['resource']}, given by {' or '.join(each['approvers'])}" for each in fix["assignments"]
+        f"{each['role']} on {each['resource']}, given by {' or '.join(each['approvers'])}"
+        for each in fix["assignments"]
     )
 
 

@@ -50,6 +50,7 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
 
 
 def demo(
+    *,
     once: Annotated[bool, typer.Option("--once", help="end after the story (HEADGATE_DEMO_ONCE=1)")] = False,
     data: Data = None,
     api_port: ApiPort = None,

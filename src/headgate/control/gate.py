@@ -11,17 +11,18 @@ from headgate.decision.records import Explanation, Question
 from headgate.decision.reference import decide, discoverable
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The answer about a name: the text is for the caller, the resource None where there is none."""
 
     allowed: bool
     discoverable: bool
-    message: str
     revision: int
-    resource: ResourceId | None
+    message: str = ""
+    resource: ResourceId | None = None
 
 
 class Gate:
@@ -36,29 +37,32 @@ class Gate:
         facts, model, now = self._control.snapshot, self._control.model, self._control.now
         place = located(facts, names)
         if place is None:
-            return Verdict(False, False, self._wording.hidden(names), facts.revision, None)
+            return self.missing(names)
         asked, id = place
         question = Question(caller, action, id)
         resource = id if id in facts.resources else None
         if decide(model, asked, question, now).allowed:
-            return Verdict(True, True, "", facts.revision, resource)
-        explained = explain(model, asked, question, now)
-        message = self._wording.refusal(asked, action, names, explained)
-        return Verdict(False, explained.discoverable, message, facts.revision, resource)
+            return Verdict(allowed=True, discoverable=True, revision=facts.revision, resource=resource)
+        return self._refused(asked, names, question, explain(model, asked, question, now), resource)
 
     def discover(self, caller: Caller, names: Sequence[str]) -> Verdict:
         """Answer whether the caller may know a name; a missing one is known to who would see it there."""
         facts, model, now = self._control.snapshot, self._control.model, self._control.now
         place = located(facts, names)
         if place is None or not discoverable(model, place[0], caller, place[1], now):
-            return Verdict(False, False, self._wording.hidden(names), facts.revision, None)
-        return Verdict(True, True, "", facts.revision, place[1] if place[1] in facts.resources else None)
+            return self.missing(names)
+        resource = place[1] if place[1] in facts.resources else None
+        return Verdict(allowed=True, discoverable=True, revision=facts.revision, resource=resource)
 
-    def refusal(self, action: str, names: Sequence[str], explained: Explanation) -> Verdict:
+    def refusal(self, names: Sequence[str], question: Question, explained: Explanation) -> Verdict:
         """Return the verdict of a command that was refused on the facts it would have landed on."""
-        facts = self._control.snapshot
-        message = self._wording.refusal(facts, action, names, explained)
-        return Verdict(False, explained.discoverable, message, facts.revision, None)
+        return self._refused(self._control.snapshot, names, question, explained, None)
+
+    def missing(self, names: Sequence[str]) -> Verdict:
+        """Return the verdict about a name that is hidden or missing."""
+        return Verdict(
+            allowed=False, discoverable=False, revision=self._control.snapshot.revision, message=self.hidden(names)
+        )
 
     def hidden(self, names: Sequence[str]) -> str:
         """Return the text for a name that is hidden or missing."""
@@ -72,3 +76,19 @@ class Gate:
             return ()
         children = facts.children.get(above.id, {})
         return sorted(name for name, id in children.items() if discoverable(model, facts, caller, id, now))
+
+    def _refused(
+        self,
+        facts: Snapshot,
+        names: Sequence[str],
+        question: Question,
+        explained: Explanation,
+        resource: ResourceId | None,
+    ) -> Verdict:
+        return Verdict(
+            allowed=False,
+            discoverable=explained.discoverable,
+            revision=facts.revision,
+            message=self._wording.refusal(facts, question.action, names, explained),
+            resource=resource,
+        )

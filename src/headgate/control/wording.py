@@ -24,7 +24,7 @@ class Wording:
         )
 
     def refusal(
-        self, facts: Snapshot, action: str, names: Sequence[str], explained: Explanation, known: bool = False
+        self, facts: Snapshot, action: str, names: Sequence[str], explained: Explanation, *, known: bool = False
     ) -> str:
         """Return why an action was refused, with the smallest fix, to somebody who may know the resource.
 

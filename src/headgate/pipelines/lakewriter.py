@@ -8,10 +8,10 @@ from pyspark.sql.connect.functions import lit
 Say = Callable[[str], None]
 
 
-def write_full(frame: DataFrame, into: str, exists: bool) -> None:
+def write_full(frame: DataFrame, into: str, *, exists: bool) -> None:
     """Make the table from the rows, or replace all its rows in one commit."""
     writer = frame.writeTo(into)
     if exists:
-        writer.overwrite(lit(True))
+        writer.overwrite(lit(True))  # noqa: FBT003 (the condition that holds for every row)
     else:
         writer.create()

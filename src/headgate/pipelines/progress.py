@@ -13,8 +13,12 @@ class Progress(ProgressHandler):
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
-    def __call__(
-        self, stages: Iterable[StageInfo] | None, inflight_tasks: int, operation_id: str | None, done: bool
+    def __call__(  # the client's own signature, of which only the stages matter here
+        self,
+        stages: Iterable[StageInfo] | None,
+        inflight_tasks: int,  # noqa: ARG002
+        operation_id: str | None,  # noqa: ARG002
+        done: bool,  # noqa: ARG002, FBT001
     ) -> None:
         """Take one report of the client."""
         counts = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()]

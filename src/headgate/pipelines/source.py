@@ -17,7 +17,7 @@ def run_source(
     for stream in definition.streams:
         if stream.enabled:
             say(f"stream `{stream.name}`: {stream.file} into {stream.into}")
-            write_full(_read(spark, stream, folder), stream.into, exists(stream.into))
+            write_full(_read(spark, stream, folder), stream.into, exists=exists(stream.into))
             say(f"stream `{stream.name}`: {spark.table(stream.into).count():,} rows in {stream.into}")
 
 

@@ -10,7 +10,7 @@ from headgate.cli.demo.data import unpack
 from headgate.cli.demo.people import PARTS, Person
 from headgate.cli.demo.report import farewell, print_grid, print_refusals
 from headgate.cli.demo.revoke import revoke_in_a_live_session
-from headgate.cli.demo.things import Tried, try_everything
+from headgate.cli.demo.things import try_everything
 from headgate.cli.demo.world import make_lakehouse, make_people
 from headgate.cli.output import console, say
 

@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from headgate.decision.records import Explanation, Fix, Needed, Path, Question
 from headgate.decision.explain import smallest_fixes
+from headgate.decision.records import Explanation, Fix, Needed, Path, Question
 from headgate.doors.api.names import resource, written
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Services, Uses
@@ -58,10 +58,7 @@ def _answer(services: Services, body: Asked, explained: Explanation, fixes: tupl
         "revision": decision.revision,
         "because": [_path(services, each) for each in decision.paths],
         "missing": {"code": missing.code, "roles": missing.roles} if missing else None,
-        "fixes": [
-            {"assignments": [_needed(services, each) for each in fix.assignments]}
-            for fix in fixes
-        ],
+        "fixes": [{"assignments": [_needed(services, each) for each in fix.assignments]} for fix in fixes],
     }
 
 
