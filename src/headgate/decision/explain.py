@@ -44,12 +44,16 @@ def approvers(
     model: Model, facts: Snapshot, role: str, place: ResourceId, subject: PrincipalId, now: float
 ) -> tuple[PrincipalId, ...]:
     """Return the users who could make this assignment."""
+    return tuple(_approving(model, facts, role, place, subject, now))
+
+
+def _approving(
+    model: Model, facts: Snapshot, role: str, place: ResourceId, subject: PrincipalId, now: float
+) -> Iterator[PrincipalId]:
     question = Question(Caller(subject), "assignment.add", place, role=role, subject=subject)
-    return tuple(
-        user
-        for user, kind in sorted(facts.principals.items())
-        if kind == "user" and decide(model, facts, replace(question, caller=Caller(user)), now).allowed
-    )
+    for user, kind in sorted(facts.principals.items()):
+        if kind == "user" and decide(model, facts, replace(question, caller=Caller(user)), now).allowed:
+            yield user
 
 
 def _decided_on(model: Model, question: Question) -> tuple[ResourceId, ...]:
@@ -82,7 +86,7 @@ def _pruned(model: Model, facts: Snapshot, question: Question, option: Option, n
         if less and _works(model, facts, question, less, now):
             option = less
     subject = question.caller.principal
-    possible = all(approvers(model, facts, role, place, subject, now) for role, place in option)
+    possible = all(any(_approving(model, facts, role, place, subject, now)) for role, place in option)
     return option if possible else ()
 
 
