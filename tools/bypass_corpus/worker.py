@@ -7,25 +7,30 @@ import ast
 import json
 import os
 import sys
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import grpc
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.connect import ParseException, SparkConnectGrpcException
-from pyspark.sql import functions
+from pyspark.sql import SparkSession, functions
+from pyspark.sql.connect.client.core import SparkConnectClient
 from pyspark.sql.connect.dataframe import DataFrame
-from pyspark.sql.connect.session import SparkSession
 
-from headgate.spark.client import connect
 from tools.bypass_corpus.judgement import Ending
 
 _SQLSTATE = "42501"
 _CODES = (grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED)
 
 
+_raised: list[Exception] = []
+"""What the server has answered with since the case began, whatever the client made of it."""
+
+
 def main() -> None:
     """Serve until standard input ends."""
+    _remember_errors()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a case prints is no answer
     for line in sys.stdin:
@@ -33,24 +38,48 @@ def main() -> None:
         print(json.dumps({"ending": ending.value, "message": message}), file=answers, flush=True)
 
 
+def _remember_errors() -> None:
+    handle = SparkConnectClient._handle_error  # noqa: SLF001 (the one place where answers become exceptions)
+
+    def remembering(self: SparkConnectClient, error: Exception) -> None:
+        try:
+            handle(self, error)
+        except Exception as raised:
+            _raised.append(raised)
+            raise
+
+    SparkConnectClient._handle_error = remembering  # pyright: ignore[reportAttributeAccessIssue]  # noqa: SLF001
+
+
 def attempt(
     port: int, token: str, kind: str, statement: str, before: list[str], seen: dict[str, str]
 ) -> tuple[Ending, str]:
     """Try one case in a new session; `before` are statements to run first, `seen` is what a case knows of alice."""
-    spark = connect(port, token)
+    spark = SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}").create()
+    _raised.clear()
     try:
-        for each in before:
-            _quietly(spark, each)
-        if kind == "sql":
-            spark.sql(statement).collect()
-        else:
-            _run(statement, {"spark": spark, "F": functions, "alice": SimpleNamespace(**seen)})
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            for each in before:
+                spark.sql(each)
+            if kind == "sql":
+                spark.sql(statement).collect()
+            else:
+                _run(statement, {"spark": spark, "F": functions, "alice": SimpleNamespace(**seen)})
     except BaseException as error:  # noqa: BLE001 (a case may raise anything; it is told apart below)
         return _ending(error), _message(error)
     else:
-        return Ending.SERVED, ""
+        return _unraised([str(warning.message) for warning in heard])
     finally:
         _end(spark)
+
+
+def _unraised(heard: list[str]) -> tuple[Ending, str]:
+    """Return how a case ended that raised nothing; of some refusals the client only warns, in their own words."""
+    for error in _raised:
+        if _ending(error) is Ending.REFUSED and any(str(error) in warning for warning in heard):
+            return Ending.REFUSED, f"{_message(error)} (the client only warns)"
+    return Ending.SERVED, ""
 
 
 def _run(statement: str, names: dict[str, Any]) -> None:
@@ -62,13 +91,6 @@ def _run(statement: str, names: dict[str, Any]) -> None:
         value = eval(compile(ast.Expression(last.value), "case", "eval"), names)  # noqa: S307 (the same)
         if isinstance(value, DataFrame):
             value.collect()
-
-
-def _quietly(spark: SparkSession, statement: str) -> None:
-    try:
-        spark.sql(statement)
-    except PySparkException:
-        return  # the fixture has said that it could not be made
 
 
 def _end(spark: SparkSession) -> None:

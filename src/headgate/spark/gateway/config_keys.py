@@ -5,6 +5,7 @@ from typing import Final
 READABLE: Final = {
     "spark.connect.session.planCompression.defaultAlgorithm": "the client asks before it sends a large plan",
     "spark.connect.session.planCompression.threshold": "the client asks before it sends a large plan",
+    "spark.python.sql.dataFrameDebugging.enabled": "the client asks whenever a column is made",
     "spark.sql.connect.serverStacktrace.enabled": "the client asks when it shows an error",
     "spark.sql.execution.arrow.useLargeVarTypes": "createDataFrame",
     "spark.sql.execution.pandas.convertToArrowArraySafely": "createDataFrame",
@@ -15,6 +16,7 @@ READABLE: Final = {
     "spark.sql.pyspark.jvmStacktrace.enabled": "the client asks when it shows an error",
     "spark.sql.pyspark.legacy.inferArrayTypeFromFirstElement.enabled": "createDataFrame",
     "spark.sql.pyspark.legacy.inferMapTypeFromFirstPair.enabled": "createDataFrame",
+    "spark.sql.pyspark.plotting.max_rows": "the client asks before it plots",
     "spark.sql.session.localRelationBatchOfChunksSizeBytes": "createDataFrame with much data",
     "spark.sql.session.localRelationCacheThreshold": "createDataFrame with much data",
     "spark.sql.session.localRelationChunkSizeBytes": "createDataFrame with much data",

@@ -80,6 +80,14 @@ def _data_source(message: Any, reader: Reader) -> None:
             raise RefusedError(f"the path `{path}` is not declared by the pipeline")
 
 
+def _with_relations(message: Any, _reader: Reader) -> None:
+    """Let a plan refer to other plans as the stock client does; Spark takes no other way, and says so before anybody is asked."""
+    by_name = message.root.HasField("sql")
+    for reference in message.references:
+        if not (reference.HasField("subquery_alias") if by_name else reference.common.HasField("plan_id")):
+            raise RefusedError("a plan that another one refers to must have an id, or in SQL a name")
+
+
 def _write(message: Any, _reader: Reader) -> None:
     if not message.HasField("table"):
         raise RefusedError("a write must name a table; use `saveAsTable` or `writeTo`")
@@ -171,6 +179,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "Read.DataSource": _data_source,
     "Read.NamedTable": _named_table,
     "TableExists": _name("table_name", "db_name"),
+    "WithRelations": _with_relations,
     "WriteOperation": _write,
     "WriteOperationV2": _write_v2,
 }

@@ -2,7 +2,7 @@ package io.headgate.guard
 
 import java.util.{Map => JavaMap}
 
-import org.apache.iceberg.spark.SparkCatalog
+import org.apache.iceberg.spark.{Spark3Util, SparkCatalog}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.{Identifier, Table}
 
@@ -26,21 +26,22 @@ class GuardedCatalog extends SparkCatalog {
     super.loadTable(identifier, timestamp)
   }
 
+  /** The lake removes the files itself; Iceberg's way would query the metadata of a table that is gone by then. */
+  override def purgeTable(identifier: Identifier): Boolean =
+    icebergCatalog.dropTable(Spark3Util.identifierToTableIdentifier(identifier), true)
+
   override def namespaceExists(namespace: Array[String]): Boolean = {
-    requireDescribed(namespace)
+    Statement.requireKnown(SparkSession.active, full(namespace))
     super.namespaceExists(namespace)
   }
 
   override def loadNamespaceMetadata(namespace: Array[String]): JavaMap[String, String] = {
-    requireDescribed(namespace)
+    Statement.require(SparkSession.active, Set(Need.describeNamespace(full(namespace))), "catalog")
     super.loadNamespaceMetadata(namespace)
   }
 
   private def requireKnown(identifier: Identifier): Unit =
     Statement.requireKnown(SparkSession.active, AnalyzedNeeds.name(this, identifier))
 
-  private def requireDescribed(namespace: Array[String]): Unit = {
-    val need = Need.describeNamespace(Names.governed(name +: namespace.toSeq))
-    Statement.require(SparkSession.active, Set(need), "catalog")
-  }
+  private def full(namespace: Array[String]): Seq[String] = Names.governed(name +: namespace.toSeq)
 }

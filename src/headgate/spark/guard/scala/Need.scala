@@ -8,7 +8,7 @@ final case class ObjectNeed(action: String, name: Seq[String]) extends Need
 final case class PathNeed(path: String) extends Need
 
 object Need {
-  def discover(table: Seq[String]): Need = ObjectNeed("discover", table)
+  def discover(name: Seq[String]): Need = ObjectNeed("discover", name)
 
   def select(table: Seq[String]): Need = ObjectNeed("table.select", table)
 

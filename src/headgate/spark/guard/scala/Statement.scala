@@ -34,11 +34,11 @@ object Statement {
     allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
 
-  /** Asks whether the principal may know a table, unless this statement has been allowed something on it. */
-  def requireKnown(session: SparkSession, table: Seq[String]): Unit = {
+  /** Asks whether the principal may know a name, unless this statement has been allowed something on it. */
+  def requireKnown(session: SparkSession, name: Seq[String]): Unit = {
     val known = Option(allowed.get).filter(_.is(handle(session), scope)).fold(Set.empty[Need])(_.needs)
-    val isKnown = known.exists { case ObjectNeed(_, `table`) => true; case _ => false }
-    if (!isKnown) require(session, Set(Need.discover(table)), "catalog")
+    val isKnown = known.exists { case ObjectNeed(_, `name`) => true; case _ => false }
+    if (!isKnown) require(session, Set(Need.discover(name)), "catalog")
   }
 
   /**
