@@ -6,6 +6,7 @@ Where the guard cannot be loaded Spark logs a warning and runs unguarded, so thi
 import asyncio
 import time
 import uuid
+from typing import cast
 
 import grpc
 import grpc.aio
@@ -61,7 +62,7 @@ async def require_guarded(address: str, token: str) -> None:
 
 
 def _sql_state(error: grpc.aio.AioRpcError) -> str | None:
-    status = rpc_status.from_call(error)
+    status = rpc_status.from_call(cast(grpc.Call, error))  # it has the three methods that are asked of a call
     for detail in status.details if status else ():
         info = error_details_pb2.ErrorInfo()
         if detail.Unpack(info) and "sqlState" in info.metadata:

@@ -19,10 +19,22 @@ _KEY_BYTES = 32
 _STOP_WITHIN = 5.0
 _BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
 _STEADY_AFTER = 60.0
-_OPENED = (
-    "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent "
-    "java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar"
-).split()
+_OPENED = [
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+]
 """The packages of java.base that Spark reaches into (its own `JavaModuleOptions`)."""
 
 
@@ -136,10 +148,10 @@ class Driver:
                 env=_environment(),
                 start_new_session=True,
             )
-        assert process.stdin is not None
-        process.stdin.write(self._secrets().encode())
-        with suppress(ConnectionError):
-            await process.stdin.drain()
+        if process.stdin:
+            process.stdin.write(self._secrets().encode())
+            with suppress(ConnectionError):
+                await process.stdin.drain()
         return process
 
     def _secrets(self) -> str:
@@ -158,7 +170,9 @@ class Driver:
         try:
             await asyncio.wait((waiting, dying), return_when=asyncio.FIRST_COMPLETED)
             if not waiting.done():
-                message = f"the Spark driver ended while starting (code {process.returncode}): see `{self._settings.log}`"
+                message = (
+                    f"the Spark driver ended while starting (code {process.returncode}): see `{self._settings.log}`"
+                )
                 raise DriverError(message)
             waiting.result()
         except CanaryError as error:
@@ -170,8 +184,7 @@ class Driver:
 
     async def _supervise(self) -> None:
         failures = 0
-        while True:
-            assert self._process is not None
+        while self._process:
             since = time.monotonic()
             code = await self._process.wait()
             self.state = DriverState.DOWN

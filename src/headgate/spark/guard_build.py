@@ -41,7 +41,7 @@ def build_guard(java: Path, iceberg_jar: Path, cache: Path) -> Path:
         classes.mkdir()
         _compile(java, iceberg_jar, classes)
         _pack(unfinished, classes, SOURCES / "resources")
-        os.replace(unfinished, jar)
+        unfinished.replace(jar)
     return jar
 
 

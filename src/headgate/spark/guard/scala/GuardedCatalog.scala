@@ -36,7 +36,7 @@ class GuardedCatalog extends SparkCatalog {
   }
 
   override def loadNamespaceMetadata(namespace: Array[String]): JavaMap[String, String] = {
-    Statement.require(SparkSession.active, Set(Need.describeNamespace(full(namespace))), "catalog")
+    Statement.requireKnown(SparkSession.active, full(namespace))
     super.loadNamespaceMetadata(namespace)
   }
 

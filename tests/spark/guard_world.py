@@ -1,0 +1,160 @@
+"""A guarded driver over a folder of Iceberg tables, and a decision service that answers as the test says."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from headgate.spark.driver import Driver, DriverSettings
+from headgate.spark.signature import sign_session, verify
+from headgate.spark.toolchain import Toolchain
+
+Need = Mapping[str, Any]
+REFUSED = "42501"
+ADMIN = "hgs_admin"
+
+
+def everything_to_the_admin(handle: str, _need: Need) -> bool:
+    """Allow the admin's handle everything, and nobody else anything."""
+    return handle == ADMIN
+
+
+class DecisionService:
+    """Answers the guard by `rule`, checks its signature, and remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.rule: Callable[[str, Need], bool] = everything_to_the_admin
+        self.asked: list[Need] = []
+        self.is_down = False
+        self.key: Callable[[], bytes] = lambda: b""
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}/guard/v1/decide"
+
+    def names(self) -> set[str]:
+        """Return what was asked, as `action name`, beside the catalog's `discover` of a table that is loaded."""
+        needs = (need for need in self.asked if need["action"] != "discover")
+        return {f"{need['action']} {'.'.join(need.get('object', ())) or need.get('path')}" for need in needs}
+
+    def close(self) -> None:
+        """Stop answering and free the port."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                service.answer(self, body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Say nothing."""
+
+        return Handler
+
+    def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        """Answer one question."""
+        handle = request.headers["Authorization"].removeprefix("Bearer ")
+        at, signature = int(request.headers["X-Headgate-Time"]), request.headers["X-Headgate-Signature"]
+        signed = verify(self.key(), "POST", request.path, at, handle, body, signature=signature, now=at)
+        needs = json.loads(body)["needs"]
+        self.asked += needs
+        allowed = signed and all(self.rule(handle, need) for need in needs)
+        answer = json.dumps({"allowed": allowed, "revision": 1, "message": f"{handle} may not do that"}).encode()
+        request.send_response(500 if self.is_down else 200)
+        request.send_header("Content-Length", str(len(answer)))
+        request.end_headers()
+        request.wfile.write(answer)
+
+
+class World:
+    """The driver, its decision service and the folder that the lake lies in."""
+
+    def __init__(self, driver: Driver, decisions: DecisionService, warehouse: Path) -> None:
+        self.driver = driver
+        self.decisions = decisions
+        self.warehouse = warehouse
+        self._sessions: list[SparkSession] = []
+
+    def session(self, handle: str | None) -> SparkSession:
+        """Open a session as the gateway does: signed for the handle, or unsigned for None."""
+        port = self.driver.address.rpartition(":")[2]
+        spark = SparkSession.builder.remote(f"sc://localhost:{port}/;token={self.driver.token}").create()
+        if handle:
+            spark.conf.set("spark.headgate.principal.token", sign_session(self.driver.key, handle))
+        self._sessions.append(spark)
+        return spark
+
+    def close(self) -> None:
+        """End the sessions. They are kept until now: PySpark deadlocks where the collector ends one inside a call."""
+        for spark in self._sessions:
+            spark.client.close()
+
+    def files(self) -> list[str]:
+        """Return every file of the lake: what a refused statement must leave as it was."""
+        return sorted(str(path) for path in self.warehouse.rglob("*"))
+
+    def fill(self) -> None:
+        """Make the tables that the tests are about."""
+        for schema in ("raw", "trusted", "secret"):
+            (self.warehouse / schema).mkdir(parents=True)
+        admin = self.session(ADMIN)
+        admin.sql("CREATE TABLE lake.raw.flights AS SELECT 'AA' AS carrier, 2012 AS year").collect()
+        admin.sql("CREATE TABLE lake.trusted.delays AS SELECT 'AA' AS carrier, 1.0D AS avg_delay").collect()
+        admin.sql("CREATE TABLE lake.secret.salaries AS SELECT 'eve' AS emp, 900.0D AS amount").collect()
+
+
+@contextmanager
+def world(toolchain: Toolchain, folder: Path) -> Iterator[World]:
+    """Run a driver over a lake of its own until the block ends."""
+    decisions = DecisionService()
+    driver = Driver(settings(toolchain, folder, decisions.url))
+    decisions.key = lambda: driver.key
+    with event_loop() as run:
+        run(driver.start())
+        try:
+            made = World(driver, decisions, folder / "warehouse")
+            made.fill()
+            yield made
+            made.close()
+        finally:
+            run(driver.stop())
+            decisions.close()
+
+
+def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSettings:
+    """Return a driver over Iceberg tables that lie in a folder, without a REST catalog."""
+    lake = "spark.sql.catalog.lake"
+    return DriverSettings(
+        java=toolchain.java,
+        guard_jar=toolchain.guard_jar,
+        iceberg_jar=toolchain.iceberg_jar,
+        log=folder / "logs" / "driver.log",
+        scratch=folder / "scratch",
+        decision_url=decision_url,
+        conf={f"{lake}.type": "hadoop", f"{lake}.warehouse": str(folder / "warehouse")},
+    )
+
+
+@contextmanager
+def event_loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
+    """Run coroutines on a thread of their own, so that blocking clients can be used beside them."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield lambda work: asyncio.run_coroutine_threadsafe(work, loop).result(120)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
