@@ -35,8 +35,8 @@ class Serving:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip())
+        with self.process.stdout:
+            self.lines.extend(map(str.rstrip, self.process.stdout))
 
     @property
     def output(self) -> str:
@@ -73,8 +73,12 @@ class Serving:
         """Send a signal, wait, and return the exit code."""
         self.process.send_signal(number)
         code = self.process.wait(WITHIN)
-        self._reader.join(WITHIN)
+        self.joined()
         return code
+
+    def joined(self) -> None:
+        """Wait for the last line."""
+        self._reader.join(WITHIN)
 
 
 @contextmanager
@@ -85,8 +89,8 @@ def serving(folder: Path) -> Iterator[Serving]:
         yield server
     finally:
         if server.process.poll() is None:
-            server.process.kill()
-            server.process.wait(WITHIN)
+            server.end(signal.SIGKILL)
+        server.joined()
 
 
 def until(ready: Callable[[], T | None], failure: Callable[[], str]) -> T:

@@ -58,6 +58,8 @@ class Server:
         self._say = say
         self._began = time.monotonic()
         self.settings = settings
+        # Tried now, so that nobody waits for Spark to hear that its port is taken.
+        _listen(settings.gateway_port, "HEADGATE_SPARK_PORT").close()
         self._socket = _listen(settings.api_port, "HEADGATE_API_PORT")
         self.api_port: int = self._socket.getsockname()[1]
         self.gateway_port = 0

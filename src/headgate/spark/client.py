@@ -1,17 +1,26 @@
 """The stock Spark Connect client, pointed at the gateway: how the server itself runs SQL, as whoever asks."""
 
 import atexit
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyspark.errors import PySparkException
+from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.spark.statements import Rows, StatementError
 
 _SESSIONS = 32
+_RETRIES = 6
+_LONGEST_WAIT = 2000
+"""Milliseconds between two tries."""
+
+# The client logs every failed statement with a stack trace; here each becomes the answer to whoever sent it.
+for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 def connect(port: int, token: str) -> SparkSession:
@@ -20,6 +29,8 @@ def connect(port: int, token: str) -> SparkSession:
     session = SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}").create()
     # The client would keep itself for a last call when this process ends, and then wait long for a server that is gone.
     atexit.unregister(session.client._cleanup_ml_cache)  # noqa: SLF001 (there is no public way)
+    # The client's own patience is ten minutes; whoever waits here would rather be told that Spark is away.
+    session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES, max_backoff=_LONGEST_WAIT)])
     return session
 
 
@@ -39,8 +50,8 @@ class Statements:
                 table = frame.limit(limit + 1).toArrow()
                 types = tuple(field.dataType.simpleString() for field in frame.schema.fields)
             except PySparkException as error:
-                if error.getSqlState() is None:
-                    # Not an answer of Spark's about the statement: the session itself may be gone.
+                if error.getSqlState() is None or str(error.getCondition()).startswith("INVALID_HANDLE"):
+                    # Not an answer about the statement: the session itself is gone, with the driver it was in.
                     self._forget(token)
                 raise _statement_error(error) from None
         # By position: two columns of a result may have the same name.
@@ -67,7 +78,10 @@ class Statements:
 
     def _forget(self, token: str) -> None:
         with self._lock:
-            self._sessions.pop(token, None)
+            entry = self._sessions.pop(token, None)
+        if entry:
+            # Stopped and not left to the collector, which would call the server from wherever it happens to run.
+            entry[0].stop()
 
 
 def _statement_error(error: PySparkException) -> StatementError:
