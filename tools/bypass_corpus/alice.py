@@ -11,6 +11,8 @@ from headgate.app.server import Server
 from headgate.spark.client import connect
 
 logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.CRITICAL)  # ending a session early is no news
+_kept: list[SparkSession] = []
+"""A session that is collected ends itself on whatever thread that is, and may then wait for itself."""
 _READ = "SELECT count(*) AS n FROM hers"
 
 
@@ -19,7 +21,8 @@ class Alice:
 
     def __init__(self, server: Server, token: str) -> None:
         self._server = server
-        self._spark: SparkSession = connect(server.gateway_port, token)
+        self._spark = connect(server.gateway_port, token)
+        _kept.append(self._spark)
         self._spark.table("lake.secret.salaries").createOrReplaceTempView("hers")
         self._operation = self._leave_unread()
         self._used = self._uses()

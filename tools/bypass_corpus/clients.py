@@ -3,11 +3,14 @@
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from tools.bypass_corpus.judgement import Ending
 
@@ -38,12 +41,14 @@ class Client:
     def attempt(self, **asked: Any) -> tuple[Ending, str]:
         """Return how the case ended, and the message."""
         worker = self._worker or self._start()
-        assert worker.stdin is not None
         try:
-            worker.stdin.write(json.dumps(asked) + "\n")
-            worker.stdin.flush()
+            if worker.stdin:
+                worker.stdin.write(json.dumps(asked) + "\n")
+                worker.stdin.flush()
             line = self._answers.get(timeout=self._limit)
         except queue.Empty:
+            worker.send_signal(signal.SIGUSR1)  # it writes to the log where it stands
+            time.sleep(1)
             self._end()
             return Ending.TIMED_OUT, f"no answer within {self._limit:.0f} s"
         except BrokenPipeError:
@@ -66,8 +71,7 @@ class Client:
                 stderr=log,
                 text=True,
             )
-        assert worker.stdout is not None
-        threading.Thread(target=_listen, args=(worker.stdout, self._answers), daemon=True).start()
+        threading.Thread(target=_listen, args=(worker.stdout or (), self._answers), daemon=True).start()
         self._worker = worker
         return worker
 
@@ -78,7 +82,7 @@ class Client:
             worker.communicate()
 
 
-def _listen(stream: IO[str], answers: "queue.Queue[str]") -> None:
+def _listen(stream: Iterable[str], answers: "queue.Queue[str]") -> None:
     """Pass on what the worker says; an empty line says that it is gone."""
     try:
         for line in stream:

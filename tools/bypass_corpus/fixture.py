@@ -1,5 +1,6 @@
 """The fixture of FORMAT.md, made by an admin who runs no case, and restored after each that changed it."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DoubleType, IcebergType, IntegerType, NestedField, StringType
 
 from headgate.app.deployment import Deployment
+from headgate.lake.containment import path_of
 from tools.bypass_corpus.state import State, capture
 
 DATABASES = ("lake.raw", "lake.secret", "lake.trusted")
@@ -86,7 +88,7 @@ class Fixture:
         now = self.state()
         for name in now.pointers:
             if name not in TABLES or now.pointers[name] != self._pointers.get(name):
-                self._catalog.drop_table(_identifier(name), purge_requested=True)
+                self._catalog.purge_table(_identifier(name))
         for name in sorted(now.databases.difference(DATABASES)):
             self._catalog.drop_namespace(_identifier(name))
         for name in sorted(set(DATABASES) - now.databases):
@@ -94,9 +96,17 @@ class Fixture:
         there = self.state().pointers
         for name in TABLES.keys() - there.keys():
             self._make(name, TABLES[name])
+        self._clear()
         made = self.state()
         self._pointers = dict(made.pointers)
         return made
+
+    def _clear(self) -> None:
+        """Remove what lies in no table's folder: what a drop has yet to remove, and what a statement left when it failed."""
+        live = {path_of(pointer).rpartition("/metadata/")[0] for pointer in self.state().pointers.values()}
+        for folder in self._deployment.settings.warehouse.glob("*/*"):
+            if str(folder) not in live:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
         """Close the connections."""
@@ -113,9 +123,7 @@ class Fixture:
         values = zip(*made.rows, strict=True)
         arrays = [pa.array(column, field.type) for column, field in zip(values, table.schema().as_arrow(), strict=True)]
         table.append(pa.Table.from_arrays(arrays, schema=table.schema().as_arrow()))
-        snapshot = table.current_snapshot()
-        assert snapshot is not None
-        made.finish(table, snapshot.snapshot_id)
+        made.finish(table, table.snapshots()[-1].snapshot_id)
 
 
 def _identifier(name: str) -> str:

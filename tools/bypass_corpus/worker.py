@@ -4,8 +4,11 @@ It is a process of its own so that a case that hangs can be ended, and none can 
 """
 
 import ast
+import faulthandler
+import gc
 import json
 import os
+import signal
 import sys
 import warnings
 from types import SimpleNamespace
@@ -31,6 +34,8 @@ _raised: list[Exception] = []
 def main() -> None:
     """Serve until standard input ends."""
     _remember_errors()
+    faulthandler.register(signal.SIGUSR1)
+    gc.disable()  # a session that is collected ends itself on whatever thread that is, and may then wait for itself
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a case prints is no answer
     for line in sys.stdin:
@@ -66,7 +71,8 @@ def attempt(
                 spark.sql(statement).collect()
             else:
                 _run(statement, {"spark": spark, "F": functions, "alice": SimpleNamespace(**seen)})
-    except BaseException as error:  # noqa: BLE001 (a case may raise anything; it is told apart below)
+    except BaseException as raised:  # noqa: BLE001 (a case may raise anything; it is told apart below)
+        error = _converted(spark, raised)
         return _ending(error), _message(error)
     else:
         return _unraised([str(warning.message) for warning in heard])
@@ -85,9 +91,10 @@ def _unraised(heard: list[str]) -> tuple[Ending, str]:
 def _run(statement: str, names: dict[str, Any]) -> None:
     """Run Python; if it ends with a DataFrame, ask for its rows: the client asks for nothing before."""
     tree = ast.parse(statement)
-    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, "case", "exec"), names)  # noqa: S102 (the cases are Python)
-    if last is not None:
+    last = tree.body[-1]
+    before = tree.body[:-1] if isinstance(last, ast.Expr) else tree.body
+    exec(compile(ast.Module(before, []), "case", "exec"), names)  # noqa: S102 (the cases are Python)
+    if isinstance(last, ast.Expr):
         value = eval(compile(ast.Expression(last.value), "case", "eval"), names)  # noqa: S307 (the same)
         if isinstance(value, DataFrame):
             value.collect()
@@ -100,21 +107,27 @@ def _end(spark: SparkSession) -> None:
         print(f"a session could not be ended: {error}", file=sys.stderr)
 
 
+def _converted(spark: SparkSession, error: BaseException) -> BaseException:
+    """Return what the client makes of an answer to a call that the case made itself, around the client."""
+    if isinstance(error, grpc.RpcError):
+        try:
+            spark.client._handle_rpc_error(error)  # noqa: SLF001 (there is no public way)
+        except SparkConnectGrpcException as converted:
+            return converted
+    return error
+
+
 def _ending(error: BaseException) -> Ending:
     if isinstance(error, SparkConnectGrpcException):
         if error.getSqlState() == _SQLSTATE or error.getGrpcStatusCode() in _CODES:
             return Ending.REFUSED
         return Ending.REJECTED if isinstance(error, ParseException) else Ending.FAILED
-    if isinstance(error, grpc.RpcError):
-        refused = isinstance(error, grpc.Call) and error.code() in _CODES
-        return Ending.REFUSED if refused else Ending.FAILED
     return Ending.REJECTED
 
 
 def _message(error: BaseException) -> str:
-    text = error.details() if isinstance(error, grpc.Call) else str(error)
-    plain = " ".join((text or "").split("JVM stacktrace")[0].split())
-    return plain if isinstance(error, PySparkException | grpc.RpcError) else f"{type(error).__name__}: {plain}"
+    plain = " ".join(str(error).split("JVM stacktrace")[0].split())
+    return plain if isinstance(error, PySparkException) else f"{type(error).__name__}: {plain}"
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from headgate.spark.gateway.errors import InvalidRequestError
 from headgate.spark.gateway.identity import SessionKey, stamp
 from headgate.spark.gateway.messages import check
 from headgate.spark.gateway.plans import unpack
+from headgate.spark.gateway.references import check_references
 from headgate.spark.gateway.rpcs import Rpc
 from headgate.spark.gateway.rules import Reader
 
@@ -35,6 +36,7 @@ def admit(rpc: Rpc, data: bytes, reader: Reader) -> Admitted:
         raise InvalidRequestError(f"this is not a request of `{rpc.name}`") from None
     unpack(request)
     check(request, reader)
+    check_references(request)
     return Admitted(request, stamp(request, reader.caller))
 
 

@@ -23,7 +23,7 @@ def check(request: Message, reader: Reader) -> None:
         if depth > MAX_DEPTH:
             raise RefusedError(f"the plan is nested more than {MAX_DEPTH} levels deep; split it into temporary views")
         _check_one(message, reader)
-        waiting.extend((child, depth + 1) for child in _children(message))
+        waiting.extend((child, depth + 1) for child in children(message))
 
 
 def short_name(message: Message) -> str:
@@ -67,7 +67,8 @@ def _check_enum(name: str, field: FieldDescriptor, value: object) -> None:
         raise RefusedError(f"`{name}.{field.name}` has a value that Headgate does not know")
 
 
-def _children(message: Message) -> Iterator[Message]:
+def children(message: Message) -> Iterator[Message]:
+    """Yield the messages that a message holds."""
     for field, value in message.ListFields():
         if field.message_type is None:
             continue

@@ -32,6 +32,7 @@ _CACHE_NAME: Final = re.compile(r"cache/[0-9a-f]{64}")
 _ARROW: Final = b"\xff\xff\xff\xff"
 """How a stream of Arrow batches begins."""
 _READ_FORMATS: Final = frozenset({"csv", "json", "parquet"})
+_COLLECTIONS: Final = frozenset({"array", "map", "map_from_arrays", "map_from_entries", "named_struct", "struct"})
 _WRITE_FORMATS: Final = frozenset({"", "iceberg"})
 
 
@@ -80,12 +81,30 @@ def _data_source(message: Any, reader: Reader) -> None:
             raise RefusedError(f"the path `{path}` is not declared by the pipeline")
 
 
-def _with_relations(message: Any, _reader: Reader) -> None:
-    """Let a plan refer to other plans as the stock client does; Spark takes no other way, and says so before anybody is asked."""
-    by_name = message.root.HasField("sql")
-    for reference in message.references:
-        if not (reference.HasField("subquery_alias") if by_name else reference.common.HasField("plan_id")):
-            raise RefusedError("a plan that another one refers to must have an id, or in SQL a name")
+def _query(*fields: str) -> Rule:
+    """Let an analysis look at queries; Spark has no answer about a command."""
+
+    def rule(message: Any, _reader: Reader) -> None:
+        if not all(getattr(message, field).HasField("root") for field in fields):
+            raise RefusedError("only a query can be analysed, not a command")
+
+    return rule
+
+
+def _sql_arguments(message: Any, _reader: Reader) -> None:
+    for argument in (*message.named_arguments.values(), *message.pos_arguments):
+        _check_argument(argument)
+
+
+def _check_argument(argument: Any) -> None:
+    """Let the values pass that Spark takes; what else there is it evaluates while it reads the statement."""
+    if argument.HasField("literal"):
+        return
+    call = argument.unresolved_function
+    if not argument.HasField("unresolved_function") or call.function_name not in _COLLECTIONS:
+        raise RefusedError("an argument of SQL must be a literal, or an array, map or struct of literals")
+    for each in call.arguments:
+        _check_argument(each)
 
 
 def _write(message: Any, _reader: Reader) -> None:
@@ -160,7 +179,13 @@ def _pair_keys(message: Any) -> Iterable[str]:
 RULES: Final[Mapping[str, Rule]] = {
     "AddArtifactsRequest.BeginChunkedArtifact": _chunked_artifact,
     "AddArtifactsRequest.SingleChunkArtifact": _artifact,
+    "AnalyzePlanRequest.IsLocal": _query("plan"),
+    "AnalyzePlanRequest.IsStreaming": _query("plan"),
     "AnalyzePlanRequest.JsonToDDL": _schema("json_string"),
+    "AnalyzePlanRequest.SameSemantics": _query("target_plan", "other_plan"),
+    "AnalyzePlanRequest.Schema": _query("plan"),
+    "AnalyzePlanRequest.SemanticHash": _query("plan"),
+    "AnalyzePlanRequest.TreeString": _query("plan"),
     "ArtifactStatusesRequest": _artifact_names,
     "ConfigRequest.Get": _readable(_keys),
     "ConfigRequest.GetOption": _readable(_keys),
@@ -178,8 +203,9 @@ RULES: Final[Mapping[str, Rule]] = {
     "MergeIntoTableCommand": _name("target_table_name"),
     "Read.DataSource": _data_source,
     "Read.NamedTable": _named_table,
+    "SQL": _sql_arguments,
+    "SqlCommand": _sql_arguments,
     "TableExists": _name("table_name", "db_name"),
-    "WithRelations": _with_relations,
     "WriteOperation": _write,
     "WriteOperationV2": _write_v2,
 }

@@ -16,15 +16,19 @@ final class Names(session: SparkSession) {
 
   def namespace(parts: Seq[String]): Seq[String] = parts match {
     case Seq() => governed(current)
+    case _ if session.sessionState.catalog.isGlobalTempViewDB(parts.last) => refuseShared()
     case catalog +: _ if isCatalog(catalog) => governed(parts)
     case _ => governed(current.head +: parts)
   }
 
   def isTemporaryView(parts: Seq[String]): Boolean = {
     val catalog = session.sessionState.catalog
-    if (catalog.isGlobalTempViewDB(parts.head)) Refuse.because("global temporary views are shared between sessions, so they are refused")
+    if (catalog.isGlobalTempViewDB(parts.head)) refuseShared()
     catalog.isTempView(parts)
   }
+
+  private def refuseShared(): Nothing =
+    Refuse.because("global temporary views are shared between sessions, so they are refused")
 
   private def qualified(parts: Seq[String]): Seq[String] = parts match {
     case Seq(name) => current :+ name
