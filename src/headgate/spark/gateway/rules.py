@@ -98,10 +98,11 @@ def _sql_arguments(message: Any, _reader: Reader) -> None:
 
 def _check_argument(argument: Any) -> None:
     """Let the values pass that Spark takes; what else there is it evaluates while it reads the statement."""
-    if argument.HasField("literal"):
-        return
+    kind = argument.WhichOneof("expr_type")
+    if kind in {"literal", "common_inline_user_defined_function"}:
+        return  # the latter is refused for what it is
     call = argument.unresolved_function
-    if not argument.HasField("unresolved_function") or call.function_name not in _COLLECTIONS:
+    if kind != "unresolved_function" or call.function_name not in _COLLECTIONS:
         raise RefusedError("an argument of SQL must be a literal, or an array, map or struct of literals")
     for each in call.arguments:
         _check_argument(each)

@@ -1,0 +1,59 @@
+"""Telling apart how a case ended, and what it changed."""
+
+from pathlib import Path
+
+import grpc
+import pytest
+from pyspark.errors import PySparkValueError
+from pyspark.errors.exceptions.connect import AnalysisException, ParseException, SparkConnectGrpcException
+
+from tools.bypass_corpus.clients import Client
+from tools.bypass_corpus.judgement import Ending
+from tools.bypass_corpus.state import State, effects
+from tools.bypass_corpus.worker import _ending
+
+BEFORE = State(3, {"lake.raw.flights": "m0"}, frozenset({"lake.raw"}), {"/w/a": (1, 1)})
+
+
+@pytest.mark.parametrize(
+    ("error", "ending"),
+    [
+        (AnalysisException("no", sql_state="42501"), Ending.REFUSED),
+        (SparkConnectGrpcException("no", grpc_status_code=grpc.StatusCode.PERMISSION_DENIED), Ending.REFUSED),
+        (SparkConnectGrpcException("no", grpc_status_code=grpc.StatusCode.UNAUTHENTICATED), Ending.REFUSED),
+        (SparkConnectGrpcException("gone", grpc_status_code=grpc.StatusCode.UNAVAILABLE), Ending.FAILED),
+        (AnalysisException("not found", sql_state="42P01"), Ending.FAILED),
+        (ParseException("syntax", sql_state="42601"), Ending.REJECTED),
+        (PySparkValueError("client"), Ending.REJECTED),
+        (FileNotFoundError("client"), Ending.REJECTED),
+    ],
+)
+def test_an_error_says_how_a_case_ended(error: Exception, ending: Ending) -> None:
+    assert _ending(error) is ending
+
+
+def test_a_case_that_hangs_is_ended(tmp_path: Path) -> None:
+    with Client(tmp_path, tmp_path / "log", limit=0.2) as client:
+        ending, _ = client.attempt(port=1, token="", kind="dataframe", statement="1", before=[], seen={})
+
+    assert ending is Ending.TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        State(4, BEFORE.pointers, BEFORE.databases, BEFORE.files),
+        State(3, {"lake.raw.flights": "m1"}, BEFORE.databases, BEFORE.files),
+        State(3, {}, BEFORE.databases, BEFORE.files),
+        State(3, BEFORE.pointers, BEFORE.databases, {}),
+        State(3, BEFORE.pointers, BEFORE.databases, {"/w/a": (1, 2)}),
+        State(3, BEFORE.pointers, BEFORE.databases, {"/w/a": (1, 1), "/data/b": (0, 0)}),
+    ],
+    ids=["a fact", "a commit", "a table gone", "a file gone", "a file written again", "a file more"],
+)
+def test_a_change_is_seen(after: State) -> None:
+    assert effects(BEFORE, after)
+
+
+def test_no_change_is_none() -> None:
+    assert effects(BEFORE, BEFORE) == ()

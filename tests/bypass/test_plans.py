@@ -1,0 +1,89 @@
+"""What Spark would drop or fail before anybody is asked does not pass the gateway."""
+
+from typing import Any
+
+import pytest
+
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, TokenId
+from headgate.spark.gateway import protos
+from headgate.spark.gateway.admission import admit
+from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
+from headgate.spark.gateway.rules import Reader
+
+# Nested messages are written as dicts here, which the stubs do not know.
+base: Any = protos.base
+SESSION = "00000000-0000-0000-0000-000000000001"
+READER = Reader(Caller(PrincipalId("ann"), TokenId("t1")), lambda _caller, _path: False)
+TABLE = {"read": {"named_table": {"unparsed_identifier": "lake.secret.salaries"}}}
+A_RANGE = {"range": {"end": 1, "step": 1}}
+
+
+def execute(**root: Any) -> None:
+    request = base.ExecutePlanRequest(session_id=SESSION, plan={"root": root})
+    admit(EXECUTE_PLAN, request.SerializeToString(), READER)
+
+
+def asking(plan_id: int) -> dict[str, Any]:
+    return {"project": {"input": A_RANGE, "expressions": [{"subquery_expression": {"plan_id": plan_id}}]}}
+
+
+class TestAReference:
+    def test_that_a_subquery_uses_passes(self) -> None:
+        execute(with_relations={"root": asking(7), "references": [{"common": {"plan_id": 7}, **TABLE}]})
+
+    def test_that_has_a_name_in_sql_passes(self) -> None:
+        named = {"subquery_alias": {"alias": "x", "input": TABLE}}
+        execute(with_relations={"root": {"sql": {"query": "SELECT * FROM x"}}, "references": [named]})
+
+    def test_that_nothing_uses_is_refused(self) -> None:
+        with pytest.raises(RefusedError, match="nothing in the request uses it"):
+            execute(with_relations={"root": asking(7), "references": [{"common": {"plan_id": 8}, **TABLE}]})
+
+    @pytest.mark.parametrize("root", [A_RANGE, {"sql": {"query": "SELECT 1"}}])
+    def test_without_id_or_name_is_refused(self, root: dict[str, Any]) -> None:
+        with pytest.raises(RefusedError, match="must have an id, or in SQL a name"):
+            execute(with_relations={"root": root, "references": [TABLE]})
+
+
+class TestAnArgumentOfSql:
+    @pytest.mark.parametrize(
+        "argument",
+        [
+            {"literal": {"string": "a"}},
+            {"unresolved_function": {"function_name": "array", "arguments": [{"literal": {"integer": 1}}]}},
+        ],
+    )
+    def test_of_literals_passes(self, argument: dict[str, Any]) -> None:
+        execute(sql={"query": "SELECT :a", "named_arguments": {"a": argument}})
+        execute(sql={"query": "SELECT ?", "pos_arguments": [argument]})
+
+    @pytest.mark.parametrize(
+        "argument",
+        [
+            {"expression_string": {"expression": "(SELECT max(amount) FROM lake.secret.salaries)"}},
+            {"unresolved_function": {"function_name": "reflect"}},
+            {
+                "unresolved_function": {
+                    "function_name": "array",
+                    "arguments": [{"expression_string": {"expression": "1"}}],
+                }
+            },
+        ],
+    )
+    def test_that_would_be_evaluated_is_refused(self, argument: dict[str, Any]) -> None:
+        with pytest.raises(RefusedError, match="must be a literal"):
+            execute(sql={"query": "SELECT :a", "named_arguments": {"a": argument}})
+        with pytest.raises(RefusedError, match="must be a literal"):
+            execute(sql={"query": "SELECT ?", "pos_arguments": [argument]})
+
+
+class TestAnAnalysis:
+    @pytest.mark.parametrize("kind", ["schema", "is_local", "is_streaming", "semantic_hash", "tree_string"])
+    def test_of_a_command_is_refused(self, kind: str) -> None:
+        command = {"plan": {"command": {"sql_command": {"sql": "DROP TABLE lake.secret.salaries"}}}}
+        request = base.AnalyzePlanRequest(session_id=SESSION, **{kind: command})
+
+        with pytest.raises(RefusedError, match="only a query can be analysed"):
+            admit(ANALYZE_PLAN, request.SerializeToString(), READER)
