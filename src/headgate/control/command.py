@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from headgate.control.names import LONGEST, usable
 from headgate.control.ports import DocumentPut, Pointer
 from headgate.decision.explain import explain
 from headgate.decision.records import Explanation, Question
@@ -12,8 +13,6 @@ from headgate.facts.changes import Change
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model
-
-_LONGEST = 255
 
 SYSTEM = None
 """The actor of what the deployment does by itself: its first organization, the end of a run."""
@@ -108,15 +107,8 @@ class View:
 
     def free_name(self, parent: ResourceId, name: str) -> None:
         """Raise `TakenError` if the parent has a child of that name, `InvalidError` for an unusable name."""
-        if (
-            not name
-            or name != name.strip()
-            or any(c in "./`*" or not c.isprintable() for c in name)
-            or len(name) > _LONGEST
-        ):
-            raise InvalidError(
-                f"`{name}` cannot be a name: 1 to {_LONGEST} characters, without `.`, `/`, `*` and backticks"
-            )
+        if not usable(name):
+            raise InvalidError(f"`{name}` cannot be a name: 1 to {LONGEST} letters, digits, `_` and `-`")
         if name in self.facts.children.get(parent, {}):
             raise TakenError(f"there is a `{name}` already")
 

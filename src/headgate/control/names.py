@@ -1,4 +1,4 @@
-"""From a name to a resource, in a way that does not tell whether it exists.
+"""What a name can be, and from a name to a resource in a way that does not tell whether it exists.
 
 What is asked about a name that does not exist is answered for a resource that would lie there, so that a
 refusal for a hidden name and for a missing one are the same.
@@ -10,6 +10,8 @@ from headgate.facts.changes import ResourceCreated
 from headgate.facts.fold import apply
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
+
+LONGEST = 255
 
 _TYPES = ("lake", "database", "table")
 
@@ -35,3 +37,8 @@ def located(facts: Snapshot, names: Sequence[str]) -> tuple[Snapshot, ResourceId
         else:
             parent = there.id
     return facts, parent
+
+
+def usable(name: str) -> bool:
+    """Return whether this can be the name of a resource: letters, digits, `_` and `-`, as in every engine."""
+    return 0 < len(name) <= LONGEST and all(sign.isalnum() or sign in "_-" for sign in name)

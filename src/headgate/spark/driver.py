@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headgate.spark.canary import CanaryError, is_answering, require_guarded
-from headgate.spark.guard_build import spark_jars
+from headgate.spark.jars import spark_jars
 
 _KEY_BYTES = 32
 _STOP_WITHIN = 5.0

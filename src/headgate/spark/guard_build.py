@@ -7,24 +7,15 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 from headgate.spark.errors import ToolchainError
+from headgate.spark.jars import spark_jars
 
 SOURCES = Path(__file__).parent / "guard"
 _COMPILE_WITHIN = 300
 _ERROR_LINES = 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-
-
-def spark_jars() -> Path:
-    """Return the folder of Spark's own jars. Raises `ToolchainError` if PySpark is not installed."""
-    spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        message = "PySpark is not installed: run `make setup`"
-        raise ToolchainError(message)
-    return Path(spec.origin).parent / "jars"
 
 
 def build_guard(java: Path, iceberg_jar: Path, cache: Path) -> Path:

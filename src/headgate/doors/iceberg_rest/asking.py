@@ -6,10 +6,10 @@ from urllib.parse import unquote_plus
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
+from headgate.control.names import usable
 from headgate.doors.iceberg_rest.errors import SpecError, nothing_here
 from headgate.doors.iceberg_rest.ports import Identified, Identify, Name
 from headgate.facts.caller import Caller
-from headgate.lake.names import usable
 
 LARGEST_BODY = 32 * 1024 * 1024
 _LEVELS = "\x1f"

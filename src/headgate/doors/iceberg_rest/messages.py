@@ -8,16 +8,16 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import TableRequirement, TableUpdate
 
+from headgate.control.names import LONGEST, usable
 from headgate.doors.iceberg_rest.errors import bad_request
 from headgate.lake.metadata import NewTable
-from headgate.lake.names import LONGEST, usable
 
 M = TypeVar("M", bound=BaseModel)
 
 
 def _usable(name: str) -> str:
     if not usable(name):
-        raise ValueError(f"a name has 1 to {LONGEST} printable characters, none of them `.`, `/`, `*`, a backslash")
+        raise ValueError(f"a name has 1 to {LONGEST} letters, digits, `_` and `-`")
     return name
 
 
