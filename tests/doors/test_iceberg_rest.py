@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyiceberg.exceptions import (
-    BadRequestError,
     CommitFailedException,
     ForbiddenError,
     NamespaceAlreadyExistsError,
@@ -162,18 +161,6 @@ class TestWorkingWithTables:
         with pytest.raises(NamespaceAlreadyExistsError):
             catalog.create_namespace("raw")
         assert world.metadata_files() == before
-
-    def test_names_with_other_letters(self, world: World) -> None:
-        catalog = world.iceberg()
-        catalog.create_table(("raw", "né_1-β"), SCHEMA)
-
-        assert catalog.table_exists(("raw", "né_1-β"))
-        assert world.call("HEAD", "/namespaces/raw/tables/n%C3%A9_1-%CE%B2").status_code == 204
-
-    @pytest.mark.parametrize("name", ["a b", "a+b", "a%", "a:b", "a#b", "a\u200bb"])
-    def test_names_that_no_engine_could_use_are_refused(self, world: World, name: str) -> None:
-        with pytest.raises(BadRequestError):
-            world.iceberg().create_table(("raw", name), SCHEMA)
 
     def test_a_requirement_that_does_not_hold_is_a_conflict(self, world: World) -> None:
         table = world.iceberg().create_table("raw.flights", SCHEMA)
