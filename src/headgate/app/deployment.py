@@ -66,7 +66,7 @@ def open_deployment(settings: Settings) -> Deployment:
         identity=Identity(control, store),
         wording=wording,
         gate=Gate(control, wording),
-        places=Places(control, store),
+        places=Places(control, store, settings.folder),
     )
     if control.snapshot.organization is None:
         _found(opened)

