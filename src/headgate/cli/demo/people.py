@@ -40,7 +40,7 @@ class Person:
         self.name = part.name
         self.token = token
         self._url = url
-        self._spark_port = spark_port
+        self.spark_port = spark_port
         self._http = httpx.Client(
             base_url=f"{url}/api/v1", headers={"authorization": f"Bearer {token}"}, timeout=120.0, trust_env=False
         )
@@ -64,7 +64,7 @@ class Person:
         """One live session through the stock Spark Connect client."""
         from headgate.spark.client import connect
 
-        return connect(self._spark_port, self.token)
+        return connect(self.spark_port, self.token)
 
     @cached_property
     def catalog(self) -> "Catalog":

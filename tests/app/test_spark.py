@@ -1,0 +1,190 @@
+"""Spark through the whole stack: the same words for hidden and missing, and rights as they are at each statement."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.session import SparkSession
+
+from headgate.app.background import running
+from headgate.app.settings import Settings
+from headgate.cli.demo.people import Part, Person
+from headgate.spark.client import connect
+from headgate.spark.toolchain import Toolchain, default_cache
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+REFUSED = "42501"
+
+
+@pytest.fixture(scope="module")
+def people(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Person]]:
+    """An owner, a viewer of `raw` and a stranger, beside `raw.t`, `secret.s` and nothing else."""
+    assert toolchain.guard_jar.exists()
+    folder = tmp_path_factory.mktemp("stack") / "data"
+    with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
+        token = server.settings.owner_token.read_text(encoding="utf-8").strip()
+        owner = Person(Part("owner", "", ()), token, server.url, server.gateway_port)
+        found = {"owner": owner}
+        for name in ("viewer", "stranger"):
+            owner.call("POST", "/people", {"name": name})
+            token = owner.call("POST", "/tokens", {"person": name})["token"]
+            found[name] = Person(Part(name, "", ()), token, server.url, server.gateway_port)
+        for name in ("raw", "secret"):
+            owner.call("POST", "/databases", {"name": name})
+        owner.spark.sql("CREATE TABLE lake.raw.t AS SELECT 1 AS n")
+        owner.spark.sql("CREATE TABLE lake.secret.s AS SELECT 'top' AS word")
+        owner.call("POST", "/assignments", {"subject": "viewer", "role": "viewer", "resource": "lake.raw"})
+        yield found
+        for person in found.values():
+            person.close()
+
+
+def refusal(work: Callable[[], object]) -> tuple[str | None, str]:
+    """The SQLSTATE and the words of what has to fail."""
+    with pytest.raises(PySparkException) as raised:
+        work()
+    return raised.value.getSqlState(), str(raised.value).split("JVM stacktrace")[0]
+
+
+STATEMENTS = {
+    "select": "SELECT * FROM lake.{0}",
+    "count": "SELECT count(*) FROM lake.{0}",
+    "exists": "SELECT 1 WHERE EXISTS (SELECT 1 FROM lake.{0})",
+    "column": "SELECT nosuch FROM lake.{0}",
+    "insert": "INSERT INTO lake.{0} VALUES (1)",
+    "drop": "DROP TABLE lake.{0}",
+    "drop if exists": "DROP TABLE IF EXISTS lake.{0}",
+    "describe": "DESCRIBE TABLE lake.{0}",
+    "replace": "CREATE OR REPLACE TABLE lake.{0} (n INT)",
+    "create": "CREATE TABLE IF NOT EXISTS lake.{0} (n INT)",
+    "metadata": "SELECT * FROM lake.{0}.files",
+    "view": "CREATE TEMPORARY VIEW v AS SELECT * FROM lake.{0}",
+    "insert from": "INSERT INTO lake.raw.t SELECT 1 FROM lake.{0}",
+}
+CALLS: dict[str, Callable[[SparkSession, str], object]] = {
+    "table": lambda spark, name: spark.table(f"lake.{name}").collect(),
+    "schema": lambda spark, name: spark.table(f"lake.{name}").schema,
+    "save": lambda spark, name: spark.range(1).write.mode("append").saveAsTable(f"lake.{name}"),
+    "overwrite": lambda spark, name: spark.range(1).write.mode("overwrite").saveAsTable(f"lake.{name}"),
+    "insertInto": lambda spark, name: spark.range(1).write.insertInto(f"lake.{name}"),
+    "writeTo": lambda spark, name: spark.range(1).writeTo(f"lake.{name}").append(),
+    "columns": lambda spark, name: spark.catalog.listColumns(f"lake.{name}"),
+}
+
+
+class TestHiddenAndMissing:
+    """For who may not know a table, it is as if it were not there."""
+
+    @pytest.mark.parametrize("form", STATEMENTS)
+    @pytest.mark.parametrize("missing", ["secret.q", "nosuch.s"])
+    def test_in_sql(self, people: dict[str, Person], form: str, missing: str) -> None:
+        for name in ("viewer", "stranger"):
+            spark = people[name].spark
+            hidden = refusal(lambda spark=spark: spark.sql(STATEMENTS[form].format("secret.s")).collect())
+            absent = refusal(lambda spark=spark: spark.sql(STATEMENTS[form].format(missing)).collect())
+
+            assert hidden[0] == REFUSED
+            assert _alike(hidden, "secret.s") == _alike(absent, missing)
+
+    @pytest.mark.parametrize("form", CALLS)
+    @pytest.mark.parametrize("missing", ["secret.q", "nosuch.s"])
+    def test_in_the_dataframe_api(self, people: dict[str, Person], form: str, missing: str) -> None:
+        for name in ("viewer", "stranger"):
+            spark = people[name].spark
+            hidden = refusal(lambda spark=spark: CALLS[form](spark, "secret.s"))
+            absent = refusal(lambda spark=spark: CALLS[form](spark, missing))
+
+            assert hidden[0] == REFUSED
+            assert _alike(hidden, "secret.s") == _alike(absent, missing)
+
+    def test_who_would_see_it_there_gets_sparks_own_answer(self, people: dict[str, Person]) -> None:
+        state, words = refusal(lambda: people["viewer"].spark.sql("SELECT * FROM lake.raw.nosuch").collect())
+
+        assert state == "42P01"
+        assert "TABLE_OR_VIEW_NOT_FOUND" in words
+
+    def test_lists_leave_it_out(self, people: dict[str, Person]) -> None:
+        spark = people["viewer"].spark
+
+        assert [row.namespace for row in spark.sql("SHOW NAMESPACES IN lake").collect()] == ["raw"]
+        assert [row.tableName for row in spark.sql("SHOW TABLES IN lake.raw").collect()] == ["t"]
+
+
+class TestARevoke:
+    def test_counts_for_what_a_session_has_made_before(self, people: dict[str, Person]) -> None:
+        owner, viewer = people["owner"], people["viewer"]
+        frame = viewer.spark.table("lake.raw.t")
+        viewer.spark.sql("CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT * FROM lake.raw.t")
+        uses: list[Callable[[], object]] = [
+            frame.collect,
+            lambda: viewer.spark.table("mine").collect(),
+            lambda: viewer.spark.sql("SELECT * FROM mine").collect(),
+            lambda: frame.schema,
+            lambda: viewer.spark.table("lake.raw.t").collect(),
+        ]
+        for use in uses:
+            use()
+
+        owner.call("DELETE", "/assignments", subject="viewer", role="viewer", resource_name="lake.raw")
+        try:
+            refused = [refusal(use)[0] for use in uses[:3] + uses[4:]]
+        finally:
+            owner.call("POST", "/assignments", {"subject": "viewer", "role": "viewer", "resource": "lake.raw"})
+
+        assert set(refused) == {REFUSED}
+        assert [row.n for row in frame.collect()] == [1]
+
+    def test_of_a_token_ends_its_sessions(self, people: dict[str, Person]) -> None:
+        viewer = people["viewer"]
+        issued = viewer.call("POST", "/tokens", {"label": "to be revoked"})
+        spark = connect(viewer.spark_port, issued["token"])
+        assert spark.sql("SELECT 1 AS one").collect()[0].one == 1
+
+        viewer.call("DELETE", f"/tokens/{issued['id']}")
+
+        with pytest.raises(PySparkException, match=r"UNAUTHENTICATED|not known|token"):
+            spark.sql("SELECT 1 AS one").collect()
+        spark.client.close()
+
+
+class TestAccessIsByIdentity:
+    def test_a_table_made_anew_under_the_name_is_another(self, people: dict[str, Person]) -> None:
+        owner, stranger = people["owner"], people["stranger"]
+        owner.spark.sql("CREATE TABLE lake.secret.again AS SELECT 1 AS n")
+        owner.call("POST", "/assignments", {"subject": "stranger", "role": "viewer", "resource": "lake.secret.again"})
+        assert stranger.spark.table("lake.secret.again").count() == 1
+
+        owner.spark.sql("DROP TABLE lake.secret.again")
+        owner.spark.sql("CREATE TABLE lake.secret.again AS SELECT 2 AS n")
+
+        assert refusal(lambda: stranger.spark.table("lake.secret.again").count())[0] == REFUSED
+
+    def test_two_tokens_of_one_person_do_not_share_a_session(self, people: dict[str, Person]) -> None:
+        viewer = people["viewer"]
+        viewer.spark.sql("CREATE OR REPLACE TEMPORARY VIEW own AS SELECT 1 AS n")
+        other = connect(viewer.spark_port, viewer.call("POST", "/tokens", {})["token"])
+
+        assert refusal(lambda: other.table("own").collect())[0] is not None
+        other.stop()
+
+
+def _alike(found: tuple[str | None, str], name: str) -> tuple[str | None, str]:
+    """The refusal with every form of the name taken out."""
+    state, words = found
+    database, table = name.split(".")
+    for each in (f"{database}`.`{table}", name, f"{database}.{table}"):
+        words = words.replace(each, "NAME")
+    return state, re.sub(rf"\b{database}\b", "DATABASE", words)
+
+
+def test_nothing_of_this_machine_is_told(people: dict[str, Person], tmp_path: Path) -> None:
+    """Neither an error nor a setting shows where the warehouse is."""
+    spark = people["viewer"].spark
+
+    _, words = refusal(lambda: spark.sql(f"SELECT * FROM parquet.`{tmp_path}`").collect())
+
+    assert "warehouse" not in words
+    assert refusal(lambda: spark.conf.get("spark.sql.warehouse.dir"))[0] == REFUSED
+    assert refusal(lambda: spark.conf.get("spark.sql.catalog.lake.uri"))[0] == REFUSED
