@@ -21,7 +21,7 @@ class AssignRole:
     def plan(self, view: View) -> Plan:
         """Need the right to assign this role there, and a subject that is eligible."""
         view.resource(self.resource)
-        view.subject(self.subject)
+        view.known_subject(self.subject)
         known_role(view, self.role)
         if view.caller:
             question = Question(view.caller, "assignment.add", self.resource, role=self.role, subject=self.subject)
@@ -30,8 +30,7 @@ class AssignRole:
             raise InvalidError("the assignment would have ended already")
         if self.ends is not None and _is_ownership(view, self.role, self.resource):
             keep_an_owner(view, self.subject)
-        grantor = view.caller.principal if view.caller else None
-        return Plan((RoleAssigned(self.subject, self.role, self.resource, view.model.name, grantor, self.ends),))
+        return Plan((RoleAssigned(self.subject, self.role, self.resource, view.model.name, view.actor, self.ends),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,9 @@ from headgate.decision.records import Explanation, Question
 from headgate.decision.reference import discoverable
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
-from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model
-
-SYSTEM = None
-"""The actor of what the deployment does by itself: its first organization, the end of a run."""
 
 
 class CommandError(Exception):
@@ -69,6 +66,11 @@ class View:
     caller: Caller | None
     now: float
 
+    @property
+    def actor(self) -> PrincipalId | None:
+        """Who is named in the log and in the facts; None for the deployment itself."""
+        return self.caller.principal if self.caller else None
+
     def require(self, question: Question) -> None:
         """Raise `RefusedError` unless the question is answered with allow."""
         explanation = explain(self.model, self.facts, question, self.now)
@@ -93,11 +95,15 @@ class View:
             return True
         return discoverable(self.model, self.facts, self.caller, resource.id, self.now)
 
-    def subject(self, id: str) -> SubjectId:
-        """Return a principal's or group's id, or raise `MissingError`."""
-        if PrincipalId(id) not in self.facts.principals and GroupId(id) not in self.facts.groups:
+    def known_principal(self, id: PrincipalId) -> None:
+        """Raise `MissingError` unless there is such a principal."""
+        if id not in self.facts.principals:
+            raise MissingError(f"there is no principal `{id}`")
+
+    def known_subject(self, id: SubjectId) -> None:
+        """Raise `MissingError` unless there is such a principal or group."""
+        if id not in self.facts.principals and id not in self.facts.groups:
             raise MissingError(f"there is no principal or group `{id}`")
-        return PrincipalId(id)
 
     def free_id(self, id: str) -> None:
         """Raise `TakenError` if anything has this id: what is assigned on or to that is not for a newcomer."""

@@ -25,9 +25,8 @@ class CreateConnection:
         view.free_name(project, self.title)
         if not self.folder.startswith("/"):
             raise InvalidError(f"`{self.folder}` is not an absolute path of a folder")
-        creator = view.caller.principal if view.caller else None
         return Plan(
-            (ResourceCreated(self.connection, "connection", project, self.title, creator),),
+            (ResourceCreated(self.connection, "connection", project, self.title, view.actor),),
             (DocumentPut("connection", self.connection, {"kind": "folder", "folder": self.folder}),),
         )
 

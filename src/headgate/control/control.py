@@ -82,7 +82,7 @@ class Control:
     def _write(self, command: Command, view: View, plan: Plan) -> None:
         draft = Draft(
             at=view.now,
-            actor=view.caller.principal if view.caller else None,
+            actor=view.actor,
             command=command.name,
             changes=plan.changes,
             documents=plan.documents,

@@ -49,8 +49,7 @@ class ChangeMembership:
     def plan(self, view: View) -> Plan:
         """Need `organization.manage_users`; the built-in group cannot be changed."""
         _changeable(view, self.group)
-        if self.principal not in view.facts.principals:
-            raise MissingError(f"there is no principal `{self.principal}`")
+        view.known_principal(self.principal)
         step = MemberAdded if self.member else MemberRemoved
         return Plan((step(self.group, self.principal),))
 

@@ -10,7 +10,6 @@ from headgate.control.ports import DocumentPut
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
-    Edge,
     Relations,
     RelationsSet,
     ResourceCreated,
@@ -19,7 +18,7 @@ from headgate.facts.changes import (
     RunEnded,
     RunStarted,
 )
-from headgate.facts.ids import PrincipalId, ResourceId, RunId
+from headgate.facts.ids import ResourceId, RunId
 
 KINDS = ("source", "query")
 _TARGETS = {
@@ -43,7 +42,7 @@ class SavePipeline:
     name: str = "pipeline.save"
 
     def plan(self, view: View) -> Plan:
-        """Making needs what the model requires on every layer and input; changing needs `edit`, before and after."""
+        """Making needs what the model requires on every database and input; changing needs `edit` besides."""
         if self.kind not in KINDS:
             raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(KINDS)}")
         if view.caller is None:
@@ -51,25 +50,26 @@ class SavePipeline:
         self._know_targets(view)
         self._may_use_connections(view, view.caller)
         exists = self.pipeline in view.facts.resources
-        changes = self._replace(view) if exists else self._create(view, view.caller)
+        change = self._replace(view, view.caller) if exists else self._create(view, view.caller)
         run_as = RunAsSet(self.pipeline, view.caller.principal)
-        return Plan((*changes, run_as), (DocumentPut("pipeline", self.pipeline, dict(self.definition)),))
+        return Plan((change, run_as), (DocumentPut("pipeline", self.pipeline, dict(self.definition)),))
 
-    def _create(self, view: View, caller: Caller) -> tuple[ResourceCreated]:
+    def _create(self, view: View, caller: Caller) -> ResourceCreated:
         project = default_project(view)
-        on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
-        view.require(Question(caller, f"project.create_{self.kind}", project, on=on))
+        self._may_declare(view, caller)
         view.free_id(self.pipeline)
         view.free_name(project, self.title)
-        return (ResourceCreated(self.pipeline, self.kind, project, self.title, caller.principal, self.relations),)
+        return ResourceCreated(self.pipeline, self.kind, project, self.title, caller.principal, self.relations)
 
-    def _replace(self, view: View) -> tuple[RelationsSet]:
+    def _replace(self, view: View, caller: Caller) -> RelationsSet:
         view.resource(self.pipeline, self.kind)
         view.require_action(f"{self.kind}.edit", self.pipeline)
+        self._may_declare(view, caller)
+        return RelationsSet(self.pipeline, self.relations)
+
+    def _may_declare(self, view: View, caller: Caller) -> None:
         on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
-        if view.caller:
-            view.require(Question(view.caller, f"project.create_{self.kind}", default_project(view), on=on))
-        return (RelationsSet(self.pipeline, self.relations),)
+        view.require(Question(caller, f"project.create_{self.kind}", default_project(view), on=on))
 
     def _know_targets(self, view: View) -> None:
         for relation, edges in self.relations.items():
@@ -121,7 +121,7 @@ class StartRun:
             "pipeline": found.id,
             "state": "running",
             "started": view.now,
-            "actor": _actor(view),
+            "actor": view.actor,
             "log": [],
         }
         return Plan((RunStarted(self.run, found.id, run_as),), (DocumentPut("run", self.run, document),))
@@ -145,12 +145,3 @@ class EndRun:
         if self.run not in view.facts.runs:
             raise MissingError(f"there is no run `{self.run}` under way")
         return Plan((RunEnded(self.run, self.state),), (DocumentPut("run", self.run, dict(self.document)),))
-
-
-def edges(targets: Mapping[str, ResourceId]) -> tuple[Edge, ...]:
-    """Return enabled edges, by name."""
-    return tuple(Edge(target, name=name) for name, target in targets.items())
-
-
-def _actor(view: View) -> PrincipalId | None:
-    return view.caller.principal if view.caller else None

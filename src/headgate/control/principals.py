@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headgate.control.assignments import keep_an_owner, known_role
-from headgate.control.command import InvalidError, MissingError, Plan, TakenError, View
+from headgate.control.command import InvalidError, Plan, View
 from headgate.control.ports import DocumentPut
 from headgate.decision.records import Question
 from headgate.facts.changes import PrincipalAdded, PrincipalRemoved, RoleAssigned
@@ -25,12 +25,10 @@ class AddPrincipal:
         if self.kind not in ("user", "service_principal"):
             raise InvalidError(f"a principal is a `user` or a `service_principal`, not `{self.kind}`")
         view.require_action("organization.add_user", view.root)
-        if self.principal in view.facts.principals:
-            raise TakenError(f"there is a principal `{self.principal}` already")
         view.free_id(self.principal)
         known_role(view, self.role)
         added = PrincipalAdded(self.principal, self.kind)
-        role = RoleAssigned(self.principal, self.role, view.root, view.model.name, _grantor(view))
+        role = RoleAssigned(self.principal, self.role, view.root, view.model.name, view.actor)
         self._may_assign(view)
         return Plan((added, role), (DocumentPut("principal", self.principal, {"name": self.person}),))
 
@@ -51,8 +49,7 @@ class RemovePrincipal:
     def plan(self, view: View) -> Plan:
         """Need `organization.manage_users`; nobody removes themselves, and the last owner stays."""
         view.require_action("organization.manage_users", view.root)
-        if self.principal not in view.facts.principals:
-            raise MissingError(f"there is no principal `{self.principal}`")
+        view.known_principal(self.principal)
         if view.caller and view.caller.principal == self.principal:
             raise InvalidError("nobody removes themselves; ask another admin")
         for role, place in view.facts.assignments.get(self.principal, {}):
@@ -60,7 +57,3 @@ class RemovePrincipal:
                 view.require(Question(view.caller, "assignment.remove", place, role=role, subject=self.principal))
         keep_an_owner(view, self.principal)
         return Plan((PrincipalRemoved(self.principal),), (DocumentPut("principal", self.principal, None),))
-
-
-def _grantor(view: View) -> PrincipalId | None:
-    return view.caller.principal if view.caller else None

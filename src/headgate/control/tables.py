@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from headgate.control.command import InvalidError, MissingError, NotEmptyError, Plan, View
 from headgate.control.ports import Pointer
 from headgate.facts.changes import Change, Edge, RelationsSet, ResourceCreated, ResourceDeleted, ResourceRenamed
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
 
 
@@ -24,7 +24,7 @@ class CreateDatabase:
         view.require_action("lake.create_database", self.lake)
         view.free_id(self.database)
         view.free_name(self.lake, self.title)
-        return Plan((ResourceCreated(self.database, "database", self.lake, self.title, _creator(view)),))
+        return Plan((ResourceCreated(self.database, "database", self.lake, self.title, view.actor),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class CreateTable:
         view.require_action("database.create_table", self.database)
         view.free_id(self.table)
         view.free_name(self.database, self.title)
-        created = ResourceCreated(self.table, "table", self.database, self.title, _creator(view))
+        created = ResourceCreated(self.table, "table", self.database, self.title, view.actor)
         return Plan((created, *self._declared_output(view)), pointers=(self.pointer,))
 
     def _declared_output(self, view: View) -> tuple[Change, ...]:
@@ -113,10 +113,6 @@ class DropTable:
         view.resource(self.table, "table")
         view.require_action("table.drop", self.table)
         return Plan((ResourceDeleted(self.table),))
-
-
-def _creator(view: View) -> PrincipalId | None:
-    return view.caller.principal if view.caller else None
 
 
 def _pipeline_of(view: View) -> Resource | None:

@@ -51,8 +51,7 @@ class IssueToken:
 
     def plan(self, view: View) -> Plan:
         """Everybody for themselves; for somebody else whoever may give them every role they hold on the organization."""
-        if self.principal not in view.facts.principals:
-            raise MissingError(f"there is no principal `{self.principal}`")
+        view.known_principal(self.principal)
         view.free_id(self.token)
         if self.ends is not None and self.ends <= view.now:
             raise InvalidError("the token would have ended already")

@@ -34,29 +34,28 @@ class Wording:
             return self.hidden(names)
         missing = explained.decision.missing
         reason = self._reason(facts, missing) if missing else "no rule allows it"
-        return f"`{action}` on `{'.'.join(names)}` is not allowed: {reason}{self.fixes(facts, explained.fixes)}"
-
-    def fixes(self, facts: Snapshot, fixes: Sequence[Fix]) -> str:
-        """Return the smallest fix as the end of a sentence; empty if there is none."""
-        if not fixes:
-            return ""
-        return f"; it needs {' and '.join(self._needed(facts, each) for each in fixes[0].assignments)}"
+        return f"`{action}` on `{'.'.join(names)}` is not allowed: {reason}{self._fix(facts, explained.fixes)}"
 
     def caller(self, caller: Caller) -> str:
         """Return who is asking, by name."""
         return self._directory.name(caller.principal)
+
+    def _fix(self, facts: Snapshot, fixes: Sequence[Fix]) -> str:
+        """Return the first fix as the end of a sentence; empty if there is none."""
+        if not fixes:
+            return ""
+        return f"; it needs {' and '.join(self._needed(facts, each) for each in fixes[0].assignments)}"
 
     def _needed(self, facts: Snapshot, needed: Needed) -> str:
         who = _either([self._directory.name(each) for each in needed.approvers])
         return f"`{needed.role}` on `{'.'.join(facts.full_name(needed.resource))}`, which {who} can give"
 
     def _reason(self, facts: Snapshot, missing: Missing) -> str:
-        text = _REASONS[missing.code]
         resource = missing.resource
         if missing.code == "no-role" and missing.roles and resource is not None and resource in facts.resources:
             place = ".".join(facts.full_name(resource))
             return f"you do not hold `{missing.roles[0]}` on `{place}`"
-        return text
+        return _REASONS[missing.code]
 
 
 def _either(names: Sequence[str]) -> str:

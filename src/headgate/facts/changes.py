@@ -116,7 +116,7 @@ class ResourceDeleted:
 
 @dataclass(frozen=True, slots=True)
 class RelationsSet:
-    """The resource's relations are these and no others; the run-as principal is in force from now on."""
+    """The resource's relations are these and no others."""
 
     resource: ResourceId
     relations: Relations
