@@ -40,16 +40,10 @@ def smallest_fixes(model: Model, facts: Snapshot, question: Question, now: float
     )
 
 
-def approvers(
-    model: Model, facts: Snapshot, role: str, place: ResourceId, subject: PrincipalId, now: float
-) -> tuple[PrincipalId, ...]:
-    """Return the users who could make this assignment."""
-    return tuple(_approving(model, facts, role, place, subject, now))
-
-
 def _approving(
     model: Model, facts: Snapshot, role: str, place: ResourceId, subject: PrincipalId, now: float
 ) -> Iterator[PrincipalId]:
+    """Yield the users who could make this assignment; looked for only as far as somebody asks."""
     question = Question(Caller(subject), "assignment.add", place, role=role, subject=subject)
     for user, kind in sorted(facts.principals.items()):
         if kind == "user" and decide(model, facts, replace(question, caller=Caller(user)), now).allowed:
@@ -106,5 +100,7 @@ def _fix(model: Model, facts: Snapshot, question: Question, option: Option, now:
     subject = question.caller.principal
     return Fix(
         subject,
-        tuple(Needed(role, place, approvers(model, facts, role, place, subject, now)) for role, place in option),
+        tuple(
+            Needed(role, place, tuple(_approving(model, facts, role, place, subject, now))) for role, place in option
+        ),
     )

@@ -17,7 +17,7 @@ from headgate.control.command import (
 )
 from headgate.control.control import Control
 from headgate.control.wording import Wording
-from headgate.spark.statements import StatementError
+from headgate.spark.statements import REFUSED, StatementError
 
 _STATUS: dict[type[CommandError], tuple[int, str]] = {
     UnknownCallerError: (401, "unauthenticated"),
@@ -26,7 +26,6 @@ _STATUS: dict[type[CommandError], tuple[int, str]] = {
     NotEmptyError: (409, "not-empty"),
     InvalidError: (422, "invalid"),
 }
-_REFUSED = "42501"
 
 
 class ProblemError(Exception):
@@ -63,7 +62,7 @@ def install(app: FastAPI, control: Control, wording: Wording) -> None:
     def on_statement(_: Request, error: StatementError) -> JSONResponse:
         if error.condition == "UNAVAILABLE":
             return problem(503, "unavailable", str(error))
-        refusal = error.sqlstate == _REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
+        refusal = error.sqlstate == REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
         status, code = (403, "refused") if refusal else (400, "statement-failed")
         return problem(status, code, str(error), sqlstate=error.sqlstate)
 

@@ -71,7 +71,7 @@ class Runner:
             self._execute(self._definition(started.pipeline), started.pipeline, token, journal)
             state = "succeeded"
         except Exception as error:  # noqa: BLE001 (whatever ends a run is said in its log)
-            journal.say(_first_lines(error))
+            journal.say(_own_words(error))
         finally:
             self._identity.close_run(run)
             self._control.execute(EndRun(run, state, journal.closed(state)), None)
@@ -109,6 +109,6 @@ class Runner:
         return self._control.snapshot.find(parts(table)) is not None
 
 
-def _first_lines(error: Exception) -> str:
-    text = str(error).split("JVM stacktrace")[0].strip()
-    return text or type(error).__name__
+def _own_words(error: Exception) -> str:
+    # Spark's client puts the trace of the JVM behind its sentence, which is nobody's business here.
+    return str(error).split("JVM stacktrace")[0].strip() or type(error).__name__

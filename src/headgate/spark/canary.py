@@ -15,7 +15,8 @@ from grpc_status import rpc_status
 from pyspark.sql.connect.proto import ExecutePlanRequest
 from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
 
-_REFUSED = "42501"
+from headgate.spark.statements import REFUSED
+
 _POLL = 0.05
 _ANSWER_WITHIN = 60.0
 
@@ -53,7 +54,7 @@ async def require_guarded(address: str, token: str) -> None:
             async for _ in call:  # the first messages may only tell of progress
                 pass
         except grpc.aio.AioRpcError as error:
-            if _sql_state(error) == _REFUSED:
+            if _sql_state(error) == REFUSED:
                 return
             message = f"the canary statement failed, but not by the guard: {error.details()}"
             raise CanaryError(message) from error

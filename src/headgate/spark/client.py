@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.spark.statements import Rows, StatementError
+from headgate.spark.statements import Rows, StatementError, own_words
 
 _SESSIONS = 32
 _RETRIES = 6
@@ -99,5 +99,4 @@ class Statements:
 
 
 def _statement_error(error: PySparkException) -> StatementError:
-    message = str(error).split("JVM stacktrace")[0].strip()
-    return StatementError(message, error.getSqlState(), error.getCondition())
+    return StatementError(own_words(error), error.getSqlState(), error.getCondition())

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+REFUSED = "42501"
+"""The SQLSTATE of a refusal, by whoever refuses."""
+
 
 class StatementError(Exception):
-    """Spark or the guard did not run a statement; `sqlstate` is 42501 where it was a refusal."""
+    """Spark or the guard did not run a statement; `sqlstate` is `REFUSED` where it was a refusal."""
 
     def __init__(self, message: str, sqlstate: str | None, condition: str | None) -> None:
         super().__init__(message)
@@ -29,3 +32,8 @@ class RunsStatements(Protocol):
     def run(self, token: str, statement: str, limit: int) -> Rows:
         """Run one statement and return at most `limit` rows; raises `StatementError`."""
         ...
+
+
+def own_words(error: Exception) -> str:
+    """Return what an error of Spark's client says, without the stack trace that it may carry."""
+    return str(error).split("JVM stacktrace")[0].strip()

@@ -4,6 +4,7 @@ import time
 
 from headgate.cli.demo.people import Person
 from headgate.cli.output import say
+from headgate.spark.statements import REFUSED, own_words
 
 TABLE = "lake.trusted.delays_by_carrier"
 
@@ -23,8 +24,8 @@ def revoke_in_a_live_session(people: list[Person]) -> bool:
         frame.count()
     except PySparkException as error:
         say(f"  {viewer.name} asks the same DataFrame again, {(time.monotonic() - revoked) * 1000:.0f} ms later:")
-        say(f"      {' '.join(str(error).split('JVM stacktrace')[0].split())}")
-        refused = error.getSqlState() == "42501"
+        say(f"      {' '.join(own_words(error).split())}")
+        refused = error.getSqlState() == REFUSED
     else:
         say(f"  {viewer.name} could still read it")
         refused = False

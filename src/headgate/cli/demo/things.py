@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from headgate.cli.demo.people import Person, RefusedError
 from headgate.cli.demo.world import follow
+from headgate.spark.statements import REFUSED, own_words
 
 if TYPE_CHECKING:
     from headgate.app.server import Server
 
 FLIGHTS = "lake.raw.flights"
 SALARIES = "lake.secret.salaries"
-REFUSED = "42501"
-"""The SQLSTATE of a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ def _refusal(error: Exception) -> str:
     if isinstance(error, ForbiddenError | NoSuchTableError):
         return str(error)
     if isinstance(error, PySparkException) and (error.getSqlState() == REFUSED or "PERMISSION_DENIED" in str(error)):
-        return str(error).split("JVM stacktrace")[0].strip()
+        return own_words(error)
     return ""
 
 

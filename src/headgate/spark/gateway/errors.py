@@ -7,8 +7,9 @@ from google.protobuf.any_pb2 import Any
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
+from headgate.spark.statements import REFUSED
+
 STATUS_KEY: Final = "grpc-status-details-bin"
-SQLSTATE_REFUSED: Final = "42501"
 _SHOWN_AS: Final = '["org.apache.spark.sql.AnalysisException"]'
 """PySpark shows a class that it does not know as an `UnknownException`."""
 _LONGEST: Final = 500
@@ -30,7 +31,7 @@ class RefusedError(GatewayError):
     """Headgate does not let this pass."""
 
     code = grpc.StatusCode.PERMISSION_DENIED
-    sqlstate = SQLSTATE_REFUSED
+    sqlstate = REFUSED
 
 
 class UnauthenticatedError(GatewayError):
