@@ -1,4 +1,4 @@
-"""`headgate serve` as a user starts it: a process of its own, watched through what it prints and answers."""
+"""`headgate serve` or `demo` as a user starts it: a process of its own, watched through what it prints and answers."""
 
 import re
 import shutil
@@ -24,8 +24,8 @@ WITHIN = 150.0
 class Serving:
     """A running server."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        command = [str(HEADGATE), "serve", "--data", str(folder), "--api-port", "0", "--spark-port", "0", *arguments]
+    def __init__(self, folder: Path, verb: str = "serve") -> None:
+        command = [str(HEADGATE), verb, "--data", str(folder), "--api-port", "0", "--spark-port", "0"]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
@@ -82,9 +82,9 @@ class Serving:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Serving]:
+def serving(folder: Path, verb: str = "serve") -> Iterator[Serving]:
     """Run a server for the length of the block."""
-    server = Serving(folder)
+    server = Serving(folder, verb)
     try:
         yield server
     finally:

@@ -26,9 +26,8 @@ def http_application(
     health: Callable[[], Mapping[str, Any]],
 ) -> FastAPI:
     """Return the application of one deployment."""
-    app = FastAPI(
-        title="Headgate", version="0.1.0", docs_url="/api/docs", redoc_url=None, openapi_url="/api/openapi.json"
-    )
+    # No pages of the framework's: they load their scripts from elsewhere.
+    app = FastAPI(title="Headgate", version="0.1.0", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     app.state.services = Services(
         control=deployment.control,
         store=deployment.store,

