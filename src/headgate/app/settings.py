@@ -6,16 +6,15 @@ from pathlib import Path
 
 from headgate.spark.toolchain import default_cache, default_jars_folder
 
-
-class SettingsError(Exception):
-    """A variable of the environment cannot be used; the message says which and what would be."""
-
-
 HOST = "127.0.0.1"
 """The embedded deployment listens on loopback only."""
 API_PORT = 8020
 SPARK_PORT = 15002
-_LAST_PORT = 65535
+LAST_PORT = 65535
+
+
+class SettingsError(Exception):
+    """A variable of the environment cannot be used; the message says which and what would be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,6 @@ def default_settings(
 
 def _port(environ: Mapping[str, str], variable: str, default: int) -> int:
     written = environ.get(variable) or str(default)
-    if not written.isdecimal() or int(written) > _LAST_PORT:
-        raise SettingsError(f"`{written}` in {variable} is not a port; use a number up to {_LAST_PORT}, or unset it")
+    if not written.isdecimal() or int(written) > LAST_PORT:
+        raise SettingsError(f"`{written}` in {variable} is not a port; use a number up to {LAST_PORT}, or unset it")
     return int(written)

@@ -5,6 +5,7 @@ import sys
 import httpx
 import typer
 
+from headgate.app.settings import SettingsError
 from headgate.cli import access, lakehouse, people, questions, serving
 from headgate.cli.api import ApiError
 from headgate.cli.output import fail
@@ -24,7 +25,7 @@ def main() -> None:
     """Run the command line; every failure is one sentence and an exit code that is not 0."""
     try:
         app()
-    except ApiError as error:
+    except (ApiError, SettingsError) as error:
         fail(str(error))
         sys.exit(1)
     except httpx.TransportError:

@@ -1,10 +1,11 @@
 """The API from the command line: where it is, with which token, and its problems as sentences."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 import httpx
+
+from headgate.app.settings import HOST, default_settings
 
 _WAIT = 600.0
 """Seconds; a statement may take its time."""
@@ -18,7 +19,7 @@ def call(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
     """Call the API and return its answer. Raises `ApiError` with the problem's own words."""
     answer = httpx.request(
         method,
-        f"{base()}/api/v1{path}",
+        f"{_base()}/api/v1{path}",
         json=body,
         params={key: value for key, value in query.items() if value is not None},
         headers={"authorization": f"Bearer {_token()}"},
@@ -29,15 +30,15 @@ def call(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
     return answer.json()
 
 
-def base() -> str:
+def _base() -> str:
     """Return the address of the deployment."""
-    return os.environ.get("HEADGATE_URL", f"http://127.0.0.1:{os.environ.get('HEADGATE_API_PORT', '8020')}")
+    return os.environ.get("HEADGATE_URL") or f"http://{HOST}:{default_settings(os.environ).api_port}"
 
 
 def _token() -> str:
     if named := os.environ.get("HEADGATE_TOKEN"):
         return named
-    kept = Path(os.environ.get("HEADGATE_DATA", ".headgate")) / "owner.token"
+    kept = default_settings(os.environ).owner_token
     try:
         return kept.read_text(encoding="utf-8").strip()
     except OSError:

@@ -10,14 +10,20 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from headgate.app.settings import default_settings
+from headgate.app.settings import API_PORT, LAST_PORT, SPARK_PORT, default_settings
 from headgate.cli.output import fail, say
 
 T = TypeVar("T")
 
 Data = Annotated[Path | None, typer.Option("--data", help="the data folder (HEADGATE_DATA; .headgate if left out)")]
-ApiPort = Annotated[int | None, typer.Option(help="the port of the HTTP doors (HEADGATE_API_PORT; 8020)")]
-SparkPort = Annotated[int | None, typer.Option(help="the port of Spark Connect (HEADGATE_SPARK_PORT; 15002)")]
+ApiPort = Annotated[
+    int | None,
+    typer.Option(min=0, max=LAST_PORT, help=f"the port of the HTTP doors (HEADGATE_API_PORT; {API_PORT})"),
+]
+SparkPort = Annotated[
+    int | None,
+    typer.Option(min=0, max=LAST_PORT, help=f"the port of Spark Connect (HEADGATE_SPARK_PORT; {SPARK_PORT})"),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +49,7 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
     """Serve a lakehouse: the API, the Iceberg REST catalog and Spark."""
     from headgate.app.server import Server
 
-    settings = default_settings(os.environ, folder=data and data.absolute(), api_port=api_port, gateway_port=spark_port)
+    settings = default_settings(os.environ, folder=data, api_port=api_port, gateway_port=spark_port)
     server = _or_exit(lambda: Server(settings, say))
     say(f"data in {settings.folder}, the owner's token in {settings.owner_token}")
     _or_exit(lambda: asyncio.run(_until_signal(server)))
@@ -60,7 +66,7 @@ def demo(
     from headgate.cli.demo import run_demo
 
     folder = data or Path(os.environ.get("HEADGATE_DATA", ".headgate-demo"))
-    settings = default_settings(os.environ, folder=folder.absolute(), api_port=api_port, gateway_port=spark_port)
+    settings = default_settings(os.environ, folder=folder, api_port=api_port, gateway_port=spark_port)
     end = once or os.environ.get("HEADGATE_DEMO_ONCE", "") not in ("", "0")
     sys.exit(_or_exit(lambda: run_demo(settings, once=end)))
 
@@ -71,7 +77,7 @@ def verify(data: Data = None) -> None:
     from headgate.store.sqlite import SqliteStore
 
     def check() -> int:
-        folder = default_settings(os.environ, folder=data and data.absolute()).folder
+        folder = default_settings(os.environ, folder=data).folder
         with FolderLock.take(folder):
             store = SqliteStore.open(folder)
             store.verify()
