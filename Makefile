@@ -20,7 +20,7 @@ test: setup ## every test but the soak: the fast ones first, then those on Spark
 	@$(BIN)/pytest
 
 soak: setup ## the long tests: kill, restart, repeat
-	@$(BIN)/pytest -m soak --timeout 3600 --session-timeout 0
+	@$(BIN)/pytest -m soak -s --timeout 3600 --session-timeout 36000
 
 check: setup ## format, lint, types, import contract, sizes, documentation
 	@tools/check
