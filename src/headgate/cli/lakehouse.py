@@ -1,14 +1,14 @@
 """The lake, connections, pipelines and SQL."""
 
-import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 import yaml
 
 from headgate.cli.api import ApiError, call
-from headgate.cli.output import console, say, table
+from headgate.cli.following import follow
+from headgate.cli.output import say, table
 
 
 def register(app: typer.Typer) -> None:
@@ -67,32 +67,17 @@ def save_pipeline(file: Annotated[Path, typer.Argument(help="a YAML definition")
     """Make a pipeline, or replace its definition; its runs then use your rights."""
     try:
         definition = yaml.safe_load(file.read_text(encoding="utf-8"))
-        name = definition["name"]
-    except (OSError, yaml.YAMLError, TypeError, KeyError) as error:
-        raise ApiError(f"`{file}` is not a pipeline's definition: {error}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ApiError(f"`{file}` cannot be read: {' '.join(str(error).split())}") from None
+    name = definition.get("name") if isinstance(definition, dict) else None
+    if not isinstance(name, str):
+        raise ApiError(f"`{file}` is not a pipeline's definition; write at least its `kind` and its `name`")
     say(f"{name} (revision {call('PUT', f'/pipelines/{name}', body=definition)['revision']})")
 
 
 def run_pipeline(name: Annotated[str, typer.Argument()]) -> None:
     """Run a pipeline and show how it goes."""
     run = call("POST", f"/pipelines/{name}/runs")["run"]
-    document = follow(run)
+    document = follow(lambda: call("GET", f"/runs/{run}"))
     if document["state"] != "succeeded":
-        raise ApiError(f"the run {run} {document['state']}")
-
-
-def follow(run: str) -> dict[str, Any]:
-    """Print a run's log while it runs; returns its last document."""
-    shown = 0
-    with console.status("running") as status:
-        while True:
-            document: dict[str, Any] = call("GET", f"/runs/{run}")
-            for entry in document["log"][shown:]:
-                say(f"  {entry['line']}")
-            shown = len(document["log"])
-            progress = document.get("progress") or {}
-            if progress:
-                status.update(f"running: {progress['done']} of {progress['tasks']} tasks")
-            if document["state"] != "running":
-                return document
-            time.sleep(0.2)
+        raise ApiError(f"the run `{run}` {document['state']}; its log above says why")

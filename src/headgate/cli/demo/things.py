@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headgate.cli.demo.people import Person, RefusedError
-from headgate.cli.demo.world import follow
+from headgate.cli.following import follow
 from headgate.spark.statements import REFUSED, own_words
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def _copy(person: Person) -> object:
 
 
 def _run(person: Person) -> object:
-    return follow(person, person.call("POST", "/pipelines/delays_by_carrier/runs")["run"], quiet=True)
+    run = person.call("POST", "/pipelines/delays_by_carrier/runs")["run"]
+    return follow(lambda: person.call("GET", f"/runs/{run}"), show=lambda _: None)
 
 
 def _give(person: Person) -> object:

@@ -1,16 +1,15 @@
 """Making the lakehouse of the demo, through the same doors as everybody. What is there already stays."""
 
-import time
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from headgate.app.server import Server
 from headgate.cli.demo.data import DemoError
 from headgate.cli.demo.people import PARTS, Person
-from headgate.cli.output import console, say
+from headgate.cli.following import follow
+from headgate.cli.output import say
 
 SALARIES = (
     "CREATE TABLE {} AS SELECT * FROM VALUES ('eve', 250000.0D), ('mallory', 180000.0D), ('trent', 95000.0D) "
@@ -31,7 +30,7 @@ def make_people(server: Server) -> list[Person]:
 
 
 def make_lakehouse(people: list[Person], folder: Path) -> None:
-    """Layers, a connection, roles, two pipelines run as the editor, and a secret."""
+    """Databases, a connection, roles, two pipelines run as the editor, and a secret."""
     owner, editor = people[0], people[1]
     for name in ("raw", "trusted", "secret"):
         owner.ensure("POST", "/databases", {"name": name})
@@ -56,33 +55,10 @@ def run_pipeline(person: Person, name: str) -> None:
     source = files("headgate.cli.demo").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     person.call("PUT", f"/pipelines/{name}", yaml.safe_load(source))
     say(f"\npipeline {name}, run as {person.name}")
-    document = follow(person, person.call("POST", f"/pipelines/{name}/runs")["run"])
+    run = person.call("POST", f"/pipelines/{name}/runs")["run"]
+    document = follow(lambda: person.call("GET", f"/runs/{run}"))
     if document["state"] != "succeeded":
-        raise DemoError(f"the pipeline {name} {document['state']}; its log is above")
-
-
-def follow(person: Person, run: str, *, quiet: bool = False) -> dict[str, Any]:
-    """Show a run while it runs; returns its last document."""
-    shown = 0
-    with console.status("waiting for Spark") as status:
-        while True:
-            document: dict[str, Any] = person.call("GET", f"/runs/{run}")
-            lines = [entry["line"] for entry in document["log"]]
-            for line in [] if quiet else lines[shown:]:
-                say(f"  {line}")
-            shown = len(lines)
-            if progress := document.get("progress"):
-                status.update(
-                    f"{lines[-1] if lines else name_of(document)}: {progress['done']} of {progress['tasks']} tasks"
-                )
-            if document["state"] != "running":
-                return document
-            time.sleep(0.1)
-
-
-def name_of(document: dict[str, Any]) -> str:
-    """Return the name of the pipeline of a run."""
-    return str(document["name"])
+        raise DemoError(f"the pipeline `{name}` {document['state']}; its log above says why")
 
 
 def _make_missing(owner: Person, there: set[str], table: str, statement: str) -> None:

@@ -1,0 +1,29 @@
+"""`headgate pipeline save` looks at the file before it asks the server anything."""
+
+from pathlib import Path
+
+import pytest
+
+from headgate.cli.api import ApiError
+from headgate.cli.lakehouse import save_pipeline
+
+
+class TestSavePipeline:
+    @pytest.mark.parametrize("text", ["", "load", "- load", "kind: query", "name: [load]"])
+    def test_says_what_a_definition_lacks(self, tmp_path: Path, text: str) -> None:
+        file = tmp_path / "load.yaml"
+        file.write_text(text)
+
+        with pytest.raises(ApiError, match="is not a pipeline's definition; write at least its `kind` and its `name`"):
+            save_pipeline(file)
+
+    @pytest.mark.parametrize("content", [None, b"name: [", b"\xff"])
+    def test_says_in_one_line_why_a_file_cannot_be_read(self, tmp_path: Path, content: bytes | None) -> None:
+        file = tmp_path / "load.yaml"
+        if content is not None:
+            file.write_bytes(content)
+
+        with pytest.raises(ApiError, match="cannot be read") as raised:
+            save_pipeline(file)
+
+        assert "\n" not in str(raised.value)
