@@ -69,6 +69,10 @@ class Control:
         """Answer a question with its reasons and fixes."""
         return explain(self._model, self._snapshot, question, self._clock())
 
+    def require(self, question: Question) -> None:
+        """Raise `RefusedError` unless the question is answered with allow on the newest facts."""
+        self._view(question.caller).require(question)
+
     def sees(self, caller: Caller, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""
         return discoverable(self._model, self._snapshot, caller, resource, self._clock())

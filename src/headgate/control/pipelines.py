@@ -23,7 +23,7 @@ from headgate.facts.ids import ResourceId, RunId
 KINDS = ("source", "query")
 _TARGETS = {
     "inputs": ("table", "volume"),
-    "outputs": ("table", "volume"),
+    "outputs": ("table", "volume", "database"),
     "output_layers": ("database",),
     "connections": ("connection",),
 }

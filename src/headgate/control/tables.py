@@ -76,7 +76,9 @@ class CreateTable:
             for each in pipeline.edges("output_layers")
             if (each.target, each.name) != here and each.name not in facts.children.get(each.target, {})
         ]
-        kept = [edge for edge in pipeline.relations.get("outputs", ()) if awaited or edge.target in facts.resources]
+        # One that has not been there yet is named by its layer.
+        others = [each for each in pipeline.relations.get("outputs", ()) if (each.target, each.name) != here]
+        kept = [edge for edge in others if awaited or edge.target in facts.resources]
         outputs = (*kept, Edge(self.table, name=self.title))
         return (RelationsSet(pipeline.id, {**pipeline.relations, "outputs": outputs}),)
 

@@ -10,7 +10,6 @@ from headgate.control.gate import Gate
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Edge, Relations
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Snapshot
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^./`*\s]+$")]
 TableName = Annotated[str, StringConstraints(pattern=r"^[^./`*\s]+\.[^./`*\s]+\.[^./`*\s]+$")]
@@ -60,9 +59,10 @@ def parts(name: str) -> tuple[str, ...]:
     return tuple(name.split("."))
 
 
-def relations(definition: SourceDefinition | QueryDefinition, gate: Gate, facts: Snapshot, caller: Caller) -> Relations:
+def relations(definition: SourceDefinition | QueryDefinition, gate: Gate, caller: Caller) -> Relations:
     """Return what the definition declares, as edges.
 
+    An output that is not there yet, or that the caller may not see, is its layer: so far that is what it touches.
     Raises `MissingError` for a name that the caller may not see, in the same words whether it exists or not.
     """
     found: dict[str, tuple[Edge, ...]] = {}
@@ -71,7 +71,10 @@ def relations(definition: SourceDefinition | QueryDefinition, gate: Gate, facts:
         Edge(_seen(gate, caller, into[:2]), enabled, into[2]) for _, into, enabled in outputs
     )
     found["outputs"] = tuple(
-        Edge(table.id, enabled, stream) for stream, into, enabled in outputs if (table := facts.find(into)) is not None
+        Edge(table, enabled, stream)
+        if (table := gate.discover(caller, into).resource)
+        else Edge(layer.target, enabled, into[2])
+        for (stream, into, enabled), layer in zip(outputs, found["output_layers"], strict=True)
     )
     match definition:
         case SourceDefinition():

@@ -6,8 +6,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.assignments import AssignRole, RevokeRole
-from headgate.doors.api.names import resource, written
-from headgate.doors.services import By, Uses
+from headgate.control.command import InvalidError
+from headgate.decision.records import Question
+from headgate.doors.api.names import Text, resource, written
+from headgate.doors.services import By, Services, Uses
+from headgate.facts.ids import SubjectId
 
 router = APIRouter(tags=["assignments"])
 
@@ -15,9 +18,9 @@ router = APIRouter(tags=["assignments"])
 class NewAssignment(BaseModel):
     """A role on a resource, for a person or group by name."""
 
-    subject: str
-    role: str
-    resource: str
+    subject: Text
+    role: Text
+    resource: Text
 
 
 @router.get("/assignments")
@@ -42,7 +45,8 @@ def list_assignments(services: Uses, caller: By) -> list[dict[str, Any]]:
 def assign(body: NewAssignment, services: Uses, caller: By) -> dict[str, Any]:
     """Give a role."""
     place = resource(services, caller, body.resource)
-    command = AssignRole(services.directory.subject(body.subject), body.role, place)
+    may = Question(caller, "assignment.add", place, role=body.role, subject=caller.principal)
+    command = AssignRole(_subject(services, may, body.subject), body.role, place)
     return {"revision": services.control.execute(command, caller).revision}
 
 
@@ -50,5 +54,14 @@ def assign(body: NewAssignment, services: Uses, caller: By) -> dict[str, Any]:
 def revoke(subject: str, role: str, resource_name: str, services: Uses, caller: By) -> dict[str, Any]:
     """Take a role back. Once this has returned, no decision allows by it."""
     place = resource(services, caller, resource_name)
-    command = RevokeRole(services.directory.subject(subject), role, place)
+    may = Question(caller, "assignment.remove", place, role=role, subject=caller.principal)
+    command = RevokeRole(_subject(services, may, subject), role, place)
     return {"revision": services.control.execute(command, caller).revision}
+
+
+def _subject(services: Services, may: Question, name: str) -> SubjectId:
+    """Return whom a name means, to somebody who may give or take this role there: who is here is not for everybody."""
+    if may.role not in services.control.model.roles:
+        raise InvalidError(f"the model has no role `{may.role}`")
+    services.control.require(may)
+    return services.directory.subject(name)

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from headgate.control.command import TakenError
 from headgate.control.groups import ChangeMembership, CreateGroup
+from headgate.doors.api.names import require
 from headgate.doors.api.people import PersonName
 from headgate.doors.services import By, Uses, new_id
 from headgate.facts.ids import GroupId
@@ -23,6 +24,7 @@ class NewGroup(BaseModel):
 @router.post("/groups", status_code=201)
 def create_group(body: NewGroup, services: Uses, caller: By) -> dict[str, Any]:
     """Create an empty group."""
+    require(services, caller, "organization.manage_users")
     if not services.directory.is_free(body.name):
         raise TakenError(f"there is a `{body.name}` already")
     after = services.control.execute(CreateGroup(GroupId(new_id("g")), body.name), caller)
@@ -42,6 +44,7 @@ def remove_member(group: str, name: str, services: Uses, caller: By) -> dict[str
 
 
 def _change(services: Uses, caller: By, group: str, name: str, *, member: bool) -> dict[str, Any]:
+    require(services, caller, "organization.manage_users")
     who = services.directory.principal(name)
     after = services.control.execute(ChangeMembership(services.directory.group(group), who, member), caller)
     return {"revision": after.revision}

@@ -1,11 +1,25 @@
 """Resources by the names that people write: `organization`, a full lake name, or a pipeline's or connection's name."""
 
+from typing import Annotated
+
+from pydantic import AfterValidator
+
 from headgate.control.command import MissingError
+from headgate.decision.records import Question
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 
 ORGANIZATION = "organization"
+
+
+def _writable(text: str) -> str:
+    text.encode()
+    return text
+
+
+Text = Annotated[str, AfterValidator(_writable)]
+"""Text that can be written down: JSON can also spell halves of characters, which no file, store or answer takes."""
 
 
 def resource(services: Services, caller: Caller, name: str) -> ResourceId:
@@ -17,6 +31,17 @@ def resource(services: Services, caller: Caller, name: str) -> ResourceId:
     if found is None:
         raise MissingError(services.wording.hidden((name,)))
     return found
+
+
+def require(services: Services, caller: Caller, action: str) -> None:
+    """Raise `RefusedError` unless the caller may do this on the organization.
+
+    Asked before a person or group is looked up: who is here is not for everybody.
+    """
+    root = services.control.snapshot.organization
+    if root is None:
+        raise MissingError("there is no organization yet")
+    services.control.require(Question(caller, action, root))
 
 
 def written(services: Services, id: ResourceId) -> str:

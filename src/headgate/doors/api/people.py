@@ -8,6 +8,7 @@ from pydantic import BaseModel, StringConstraints
 from headgate.control.command import TakenError
 from headgate.control.principals import AddPrincipal, RemovePrincipal
 from headgate.decision.records import Question
+from headgate.doors.api.names import Text, require
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Uses, new_id
 from headgate.facts.ids import PrincipalId
@@ -21,7 +22,7 @@ class NewPerson(BaseModel):
     """Somebody to add."""
 
     name: PersonName
-    role: str = "member"
+    role: Text = "member"
     kind: Literal["user", "service_principal"] = "user"
 
 
@@ -45,6 +46,7 @@ def list_people(services: Uses, caller: By) -> list[dict[str, Any]]:
 @router.post("/people", status_code=201)
 def add_person(body: NewPerson, services: Uses, caller: By) -> dict[str, Any]:
     """Add a user or service principal with a role on the organization."""
+    require(services, caller, "organization.add_user")
     if not services.directory.is_free(body.name):
         raise TakenError(f"there is a `{body.name}` already")
     principal = PrincipalId(new_id("p"))
@@ -57,5 +59,6 @@ def add_person(body: NewPerson, services: Uses, caller: By) -> dict[str, Any]:
 @router.delete("/people/{name}")
 def remove_person(name: str, services: Uses, caller: By) -> dict[str, Any]:
     """Somebody leaves: memberships, assignments and tokens end."""
+    require(services, caller, "organization.manage_users")
     after = services.control.execute(RemovePrincipal(services.directory.principal(name)), caller)
     return {"revision": after.revision}

@@ -35,12 +35,9 @@ def save_pipeline(name: str, definition: Annotated[Definition, Body()], services
     """Make a pipeline, or replace its definition. From now on its runs use the caller's rights."""
     if definition.name != name:
         raise InvalidError(f"the definition is of `{definition.name}`, the address says `{name}`")
-    facts = services.control.snapshot
-    existing = facts.find((name,))
-    if existing is not None and not services.control.sees(caller, existing.id):
-        raise MissingError(services.wording.hidden((name,)))
-    edges = relations(definition, services.gate, facts, caller)
-    id = existing.id if existing else ResourceId(new_id("pl"))
+    edges = relations(definition, services.gate, caller)
+    # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
+    id = services.gate.discover(caller, (name,)).resource or ResourceId(new_id("pl"))
     command = SavePipeline(id, definition.kind, name, edges, definition.model_dump(mode="json"))
     return {"name": name, "revision": services.control.execute(command, caller).revision}
 

@@ -7,8 +7,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from headgate.control.tokens import IssueToken, RevokeToken, written
-from headgate.doors.services import By, Uses, new_id
-from headgate.facts.ids import TokenId
+from headgate.doors.api.names import Text, require
+from headgate.doors.services import By, Services, Uses, new_id
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, TokenId
 
 router = APIRouter(tags=["tokens"])
 
@@ -18,8 +20,8 @@ _DAY = 86400.0
 class NewToken(BaseModel):
     """A token to issue: for oneself, or by name for somebody else; its life in days."""
 
-    person: str | None = None
-    label: Annotated[str, Field(max_length=200)] = ""
+    person: Text | None = None
+    label: Annotated[Text, Field(max_length=200)] = ""
     days: Annotated[float, Field(gt=0, le=3650)] | None = None
 
 
@@ -35,11 +37,18 @@ def list_tokens(services: Uses, caller: By) -> list[dict[str, Any]]:
 @router.post("/tokens", status_code=201)
 def issue_token(body: NewToken, services: Uses, caller: By) -> dict[str, Any]:
     """Issue a token; the answer is the only place where its secret ever stands."""
-    principal = services.directory.principal(body.person) if body.person else caller.principal
+    principal = _principal(services, caller, body.person)
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     ends = services.control.now + body.days * _DAY if body.days else None
     after = services.control.execute(IssueToken(token, secret, principal, body.label, ends), caller)
     return {"id": token, "token": written(token, secret), "revision": after.revision}
+
+
+def _principal(services: Services, caller: Caller, name: str | None) -> PrincipalId:
+    if name in (None, services.directory.name(caller.principal)):
+        return caller.principal
+    require(services, caller, "organization.manage_users")
+    return services.directory.principal(name)
 
 
 @router.delete("/tokens/{id}")
