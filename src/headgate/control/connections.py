@@ -23,7 +23,7 @@ class CreateConnection:
         view.require_action("project.create_connection", project)
         view.free_id(self.connection)
         view.free_name(project, self.title)
-        if not self.folder.startswith("/"):
+        if not self.folder.startswith("/") or "\0" in self.folder:
             raise InvalidError(f"`{self.folder}` is not an absolute path of a folder")
         return Plan(
             (ResourceCreated(self.connection, "connection", project, self.title, view.actor),),

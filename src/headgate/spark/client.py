@@ -6,7 +6,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
@@ -61,9 +63,7 @@ class Statements:
                     # Not an answer about the statement: the session itself is gone, with the driver it was in.
                     self._forget(token)
                 raise _statement_error(error) from None
-        # By position: two columns of a result may have the same name.
-        columns = [column.to_pylist() for column in table.slice(0, limit).columns]
-        return Rows(tuple(table.column_names), types, tuple(zip(*columns, strict=True)), table.num_rows > limit)
+        return Rows(tuple(table.column_names), types, _rows(table.slice(0, limit)), table.num_rows > limit)
 
     def close(self) -> None:
         """End every session."""
@@ -96,6 +96,14 @@ class Statements:
         if entry:
             # Stopped and not left to the collector, which would call the server from wherever it happens to run.
             entry[0].stop()
+
+
+def _rows(table: pa.Table) -> tuple[tuple[Any, ...], ...]:
+    """Return the rows by position: two columns of a result may have the same name."""
+    try:
+        return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    except (OverflowError, ValueError) as error:
+        raise StatementError(f"a value of the result cannot be shown ({error}); cast it", None, None) from None
 
 
 def _statement_error(error: PySparkException) -> StatementError:

@@ -9,6 +9,8 @@ from headgate.spark.signature import verify
 
 TIME_HEADER = "x-headgate-time"
 SIGNATURE_HEADER = "x-headgate-signature"
+_LONGEST_TIME = 12
+"""Digits of the seconds since the epoch; Python counts no number of any length."""
 
 
 class DriverCalls:
@@ -23,7 +25,7 @@ class DriverCalls:
         handle = headers.get("authorization", "").removeprefix("Bearer ")
         at, signature = headers.get(TIME_HEADER, ""), headers.get(SIGNATURE_HEADER, "")
         key = self._key()
-        if not key or not at.isdecimal() or not signature:
+        if not key or not at.isdecimal() or len(at) > _LONGEST_TIME or not signature:
             return None
         if not verify(key, method, target, int(at), handle, body, signature=signature, now=time.time()):
             return None

@@ -11,12 +11,15 @@ from headgate.doors.services import By, Uses
 
 router = APIRouter(tags=["log"])
 
+_NEWEST = 2**63 - 1
+"""No store counts further."""
+
 
 @router.get("/log")
 def read_log(
     services: Uses,
     caller: By,
-    after: Annotated[int, Query(ge=0)] = 0,
+    after: Annotated[int, Query(ge=0, le=_NEWEST)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
     """Entries above a revision, oldest first, for who manages users."""

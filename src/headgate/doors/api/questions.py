@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from headgate.decision.explain import smallest_fixes
 from headgate.decision.records import Explanation, Fix, Needed, Path, Question
-from headgate.doors.api.names import resource, written
+from headgate.doors.api.names import Text, resource, written
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.caller import Caller
@@ -18,9 +18,9 @@ router = APIRouter(tags=["questions"])
 class Asked(BaseModel):
     """An action on a resource, for oneself or, by name, for somebody else."""
 
-    action: str
-    resource: str
-    person: str | None = None
+    action: Text
+    resource: Text
+    person: Text | None = None
 
 
 @router.post("/questions")

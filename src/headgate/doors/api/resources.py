@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from headgate.control.connections import CreateConnection, DeleteConnection
 from headgate.control.organizations import LAKE_NAME
 from headgate.control.tables import CreateDatabase
-from headgate.doors.api.names import resource, written
+from headgate.doors.api.names import Text, resource, written
 from headgate.doors.services import By, Uses, new_id
 from headgate.facts.ids import ResourceId
 
@@ -18,14 +18,14 @@ router = APIRouter(tags=["resources"])
 class NewDatabase(BaseModel):
     """A database of the lake."""
 
-    name: str
+    name: Text
 
 
 class NewConnection(BaseModel):
     """A folder of this machine that pipelines may read through this connection."""
 
-    name: str
-    folder: str
+    name: Text
+    folder: Text
 
 
 @router.get("/resources")

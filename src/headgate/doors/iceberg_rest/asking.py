@@ -35,7 +35,7 @@ class Asking:
 
     def table(self, lake: str) -> Name | None:
         """Return the full name of the table in the path; None for one that cannot exist."""
-        return full_name(lake, tuple(self.parts[0].split(_LEVELS)), self.parts[2])
+        return full_name(lake, tuple(self.parts[0].split(_LEVELS)), *(self.parts[2:3] or ("",)))
 
     def shown(self) -> str:
         """Return the name in the path as the client wrote it."""
