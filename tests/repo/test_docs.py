@@ -13,6 +13,7 @@ ADRS = ROOT / "docs" / "adr"
 _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_VARIABLE = re.compile(r"HEADGATE_[A-Z]+(?:_[A-Z]+)*\b")
 _PYTHON = re.compile(r"^```python( run)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 """A code block; `run` behind the language means that the test executes it too."""
 
@@ -86,6 +87,28 @@ class TestDependencies:
 def packages() -> str:
     """Return the part of the document that is about packages."""
     return (ROOT / "docs" / "dependencies.md").read_text().split("## Not from PyPI")[0]
+
+
+class TestSettings:
+    def test_are_all_explained_and_nothing_else_is(self) -> None:
+        sources = [*(ROOT / "src").rglob("*.py"), ROOT / "Makefile"]
+        read = {name for source in sources for name in _VARIABLE.findall(source.read_text())}
+
+        explained = re.findall(
+            r"^\| `(HEADGATE_[A-Z_]+)` \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE
+        )
+
+        assert sorted(explained) == sorted(read)
+
+
+class TestIndex:
+    def test_leads_to_every_document(self) -> None:
+        index = ROOT / "docs" / "README.md"
+
+        listed = {(index.parent / target).resolve() for target, _ in _LINK.findall(index.read_text())}
+
+        assert {path for path in DOCUMENTS if path.parent != ADRS and path != index} <= listed
+        assert ADRS / "README.md" in listed
 
 
 class TestChangelog:
