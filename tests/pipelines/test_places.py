@@ -59,6 +59,25 @@ class TestARun:
 
         assert not may_read(scene, f"{scene.folder}/link.csv")
 
+    @pytest.mark.parametrize("below", [".", "deep"])
+    def test_reads_no_folder_with_a_link_in_it(self, scene: Scene, below: str) -> None:
+        holds = scene.folder / below
+        holds.mkdir(exist_ok=True)
+        assert may_read(scene, str(scene.folder))
+
+        (holds / "link").symlink_to(scene.other if below == "." else scene.own / "a.csv")
+
+        assert not may_read(scene, str(scene.folder))
+        assert may_read(scene, f"{scene.folder}/a.csv")
+
+    def test_reads_no_folder_that_cannot_be_looked_through(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fails(_: object) -> None:
+            raise PermissionError
+
+        monkeypatch.setattr("os.scandir", fails)
+
+        assert not may_read(scene, str(scene.folder))
+
     def test_never_reads_the_data_folder_whatever_is_declared(self, scene: Scene) -> None:
         for folder in (scene.own, scene.own.parent, Path("/")):
             assert not may_read(scene, f"{scene.own}/a.csv", folder=folder)

@@ -12,7 +12,10 @@ from headgate.facts.ids import ResourceId
 
 
 class Places:
-    """Says which files a run may read: those in the folders of its declared connections, links resolved."""
+    """Says which files a run may read: those in the folders of its declared connections, links resolved.
+
+    A folder is read with all that lies in it, so there must be no link in it.
+    """
 
     def __init__(self, control: Control, store: Store, own: Path) -> None:
         """`own` is the deployment's data folder: tables, tokens and the log are nobody's files, whatever is declared."""
@@ -25,7 +28,7 @@ class Places:
         file = _local(path)
         if file is None or file.is_relative_to(self._own) or self._own.is_relative_to(file):
             return False
-        return any(file.is_relative_to(folder) for folder in self._folders(caller))
+        return any(file.is_relative_to(folder) for folder in self._folders(caller)) and not _holds_links(file)
 
     def folder(self, connection: ResourceId) -> Path:
         """Return the folder of a connection."""
@@ -41,6 +44,21 @@ class Places:
         used = [edge.target for edge in pipeline.edges("connections") if edge.target in facts.resources]
         allowed = [id for id in used if self._control.ask(Question(caller, "connection.use", id)).allowed]
         return [self.folder(id) for id in allowed]
+
+
+def _holds_links(place: Path) -> bool:
+    """Return whether a link lies anywhere in a folder, or may: Spark reads all of it and follows what it finds."""
+    if not place.is_dir():
+        return False
+    try:
+        walk = os.walk(place, onerror=_raised)
+        return any(Path(above, name).is_symlink() for above, folders, files in walk for name in (*folders, *files))
+    except OSError:
+        return True
+
+
+def _raised(error: OSError) -> None:
+    raise error
 
 
 def _local(path: str) -> Path | None:
