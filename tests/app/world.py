@@ -1,15 +1,11 @@
 """A deployment without Spark: every door but the driver's, on a store in a folder of the test's."""
 
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
-from fastapi import FastAPI
 
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
@@ -19,6 +15,7 @@ from headgate.pipelines.runner import Runner
 from headgate.spark.driver_calls import DriverCalls
 from headgate.spark.sessions import Sessions
 from headgate.spark.statements import Rows, StatementError
+from tests.threads import served
 
 KEY = b"k" * 32
 
@@ -78,23 +75,8 @@ def settings_in(folder: Path) -> Settings:
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
-    """Serve an application on loopback; gives its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="none"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-@contextmanager
 def world_in(folder: Path) -> Iterator[World]:
-    """Open a deployment with the layers `raw` and `secret`."""
+    """Open a deployment with the databases `raw` and `secret`."""
     deployment = open_deployment(settings_in(folder))
     try:
         world = World(deployment)

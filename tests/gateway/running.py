@@ -1,16 +1,14 @@
 """A gateway on an event loop of its own, for clients that block."""
 
-import asyncio
-import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.gateway.backend import Driver
 from headgate.spark.gateway.server import Gateway, GatewaySettings
 from headgate.spark.sessions import Sessions
+from tests.threads import event_loop
 
 
 class Tokens:
@@ -42,23 +40,15 @@ class RunningGateway:
 @contextmanager
 def running_gateway(driver: Driver, *names: str) -> Iterator[RunningGateway]:
     """Serve the driver until the block ends."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-
-    def run(work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, loop).result(30)
 
     async def build() -> RunningGateway:
         sessions, tokens = Sessions(), Tokens(*names)
         gateway = Gateway(GatewaySettings(port=0), tokens.authenticate, read_nothing, sessions, driver)
         return RunningGateway(gateway, await gateway.start(), sessions, tokens)
 
-    running = run(build())
-    try:
-        yield running
-    finally:
-        run(running.gateway.stop(1))
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
-        loop.close()
+    with event_loop() as run:
+        running = run(build())
+        try:
+            yield running
+        finally:
+            run(running.gateway.stop(1))

@@ -1,15 +1,12 @@
 """A served Iceberg REST catalog over a real store and warehouse, with decisions from a table of rights."""
 
-import threading
-import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 from fastapi import FastAPI
 from pyiceberg.catalog.rest import RestCatalog
 
@@ -23,6 +20,7 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.warehouse import Warehouse
 from headgate.store import SqliteStore
+from tests.threads import served as serve
 
 LAKE = ("lake",)
 
@@ -147,23 +145,11 @@ class World:
 @contextmanager
 def served(folder: Path) -> Iterator[World]:
     """Serve a catalog on a free loopback port."""
-    store = SqliteStore.open(folder)
-    gate = FakeGate(store)
-    gate.allow("admin", LAKE, "*")
-    catalog = TableCatalog(store, Warehouse(folder / "warehouse"))
-    app = FastAPI()
-    app.include_router(iceberg_router(gate, catalog, identify), prefix="/iceberg")
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="none"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    world = World(folder, f"http://127.0.0.1:{port}/iceberg", gate, catalog)
-    try:
-        yield world
-    finally:
-        world.close()
-        server.should_exit = True
-        thread.join()
-        store.close()
+    with closing(SqliteStore.open(folder)) as store:
+        gate = FakeGate(store)
+        gate.allow(ADMIN, LAKE, "*")
+        catalog = TableCatalog(store, Warehouse(folder / "warehouse"))
+        app = FastAPI()
+        app.include_router(iceberg_router(gate, catalog, identify), prefix="/iceberg")
+        with serve(app) as address, closing(World(folder, f"{address}/iceberg", gate, catalog)) as world:
+            yield world

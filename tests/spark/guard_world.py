@@ -1,9 +1,8 @@
 """A guarded driver over a folder of Iceberg tables, and a decision service that answers as the test says."""
 
-import asyncio
 import json
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +13,7 @@ from pyspark.sql import SparkSession
 from headgate.spark.driver import Driver, DriverSettings
 from headgate.spark.signature import sign_session, verify
 from headgate.spark.toolchain import Toolchain
+from tests.threads import event_loop
 
 Need = Mapping[str, Any]
 REFUSED = "42501"
@@ -144,17 +144,3 @@ def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSet
         decision_url=decision_url,
         conf={f"{lake}.type": "hadoop", f"{lake}.warehouse": str(folder / "warehouse")},
     )
-
-
-@contextmanager
-def event_loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
-    """Run coroutines on a thread of their own, so that blocking clients can be used beside them."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
-        yield lambda work: asyncio.run_coroutine_threadsafe(work, loop).result(120)
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
-        loop.close()

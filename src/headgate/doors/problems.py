@@ -1,10 +1,13 @@
 """RFC 9457 problems: the one table from errors to answers of the HTTP API."""
 
+import logging
+from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 
 from headgate.control.command import (
     CommandError,
@@ -16,8 +19,11 @@ from headgate.control.command import (
     UnknownCallerError,
 )
 from headgate.control.control import Control
+from headgate.control.ports import StoreError
 from headgate.control.wording import Wording
 from headgate.spark.statements import REFUSED, StatementError
+
+log = logging.getLogger(__name__)
 
 _STATUS: dict[type[CommandError], tuple[int, str]] = {
     UnknownCallerError: (401, "unauthenticated"),
@@ -67,8 +73,18 @@ def install(app: FastAPI, control: Control, wording: Wording) -> None:
         return problem(status, code, str(error), sqlstate=error.sqlstate)
 
     @app.exception_handler(HTTPException)
-    def on_http(_: Request, error: HTTPException) -> JSONResponse:
-        return problem(error.status_code, "http", str(error.detail))
+    def on_http(request: Request, error: HTTPException) -> JSONResponse:
+        detail = str(error.detail)
+        if error.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+            detail = f"`{request.method} {request.url.path}` is not served; `/api/openapi.json` lists what is"
+        code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
+        return problem(error.status_code, code, detail)
+
+    @app.exception_handler(StoreError)
+    def on_store(_: Request, error: StoreError) -> JSONResponse:
+        # Its own words name a path of this machine, which is for the operator.
+        log.error("the store cannot be used", exc_info=error)
+        return problem(503, "unavailable", "the store cannot be used; the server's log says why")
 
     @app.exception_handler(RequestValidationError)
     def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:

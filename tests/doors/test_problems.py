@@ -1,0 +1,61 @@
+"""Whatever goes wrong at the HTTP API is answered with a problem document."""
+
+import logging
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from headgate.control.directory import Directory
+from headgate.control.ports import StoreError
+from headgate.control.wording import Wording
+from headgate.doors import problems
+from tests.fakes.world import NEKT, controlled
+from tests.threads import served
+
+
+@pytest.fixture
+def client() -> Iterator[httpx.Client]:
+    app = FastAPI()
+    control, store = controlled()
+    problems.install(app, control, Wording(NEKT, Directory(control, store)))
+
+    @app.get("/number/{number}")
+    def number(number: int) -> int:
+        return number
+
+    @app.get("/broken")
+    def broken() -> None:
+        raise StoreError("the store `/data/headgate.db` cannot be used (disk full)")
+
+    with served(app) as address, httpx.Client(base_url=address, trust_env=False) as opened:
+        yield opened
+
+
+class TestEveryError:
+    @pytest.mark.parametrize(
+        ("method", "path", "status", "code"),
+        [
+            ("GET", "/nothing", 404, "not-found"),
+            ("DELETE", "/number/1", 405, "method-not-allowed"),
+            ("GET", "/number/one", 422, "invalid"),
+        ],
+    )
+    def test_is_a_problem(self, client: httpx.Client, method: str, path: str, status: int, code: str) -> None:
+        answer = client.request(method, path)
+
+        assert answer.status_code == status
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["type"] == f"urn:headgate:problem:{code}"
+        assert answer.json()["detail"]
+
+    def test_of_the_store_is_told_to_the_operator_and_not_to_the_caller(
+        self, client: httpx.Client, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with caplog.at_level(logging.ERROR):
+            answer = client.get("/broken")
+
+        assert answer.status_code == 503
+        assert "/data" not in answer.text
+        assert "disk full" in caplog.text
