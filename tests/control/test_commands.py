@@ -262,6 +262,12 @@ REFUSALS: Mapping[str, Row] = {
     ),
     "no run without its run-as principal": ((PrincipalRemoved(ADMIN),), OWNER, StartRun(RUN, DELAYS), InvalidError),
     "one run at a time": ((RunStarted(RunId("first"), DELAYS, ADMIN),), OWNER, StartRun(RUN, DELAYS), InvalidError),
+    "nobody puts another definition under a run": (
+        (RunStarted(RunId("first"), DELAYS, ADMIN),),
+        OWNER,
+        _save(DELAYS_RELATIONS, "query", DELAYS),
+        InvalidError,
+    ),
     "a run's id is new": ((ADMINS_RUN,), OWNER, StartRun(RUN, DELAYS), TakenError),
     "nobody ends a run but the deployment": ((ADMINS_RUN,), OWNER, EndRun(RUN, "failed", {}), InvalidError),
     "a run ends in a known state": ((ADMINS_RUN,), None, EndRun(RUN, "bored", {}), InvalidError),

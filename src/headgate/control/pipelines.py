@@ -65,6 +65,8 @@ class SavePipeline:
         view.resource(self.pipeline, self.kind)
         view.require_action(f"{self.kind}.edit", self.pipeline)
         self._may_declare(view, caller)
+        # A run reads the definition when its turn comes, with the rights of whoever had saved it when it was started.
+        _not_running(view, self.pipeline, self.title)
         return RelationsSet(self.pipeline, self.relations)
 
     def _may_declare(self, view: View, caller: Caller) -> None:
@@ -115,8 +117,7 @@ class StartRun:
             raise InvalidError(
                 f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it"
             )
-        if any(each.pipeline == found.id for each in view.facts.runs.values()):
-            raise InvalidError(f"`{found.name}` is running; wait for that run to end")
+        _not_running(view, found.id, found.name)
         document: dict[str, Any] = {
             "pipeline": found.id,
             "state": "running",
@@ -145,3 +146,8 @@ class EndRun:
         if self.run not in view.facts.runs:
             raise MissingError(f"there is no run `{self.run}` under way")
         return Plan((RunEnded(self.run, self.state),), (DocumentPut("run", self.run, dict(self.document)),))
+
+
+def _not_running(view: View, pipeline: ResourceId, name: str) -> None:
+    if any(each.pipeline == pipeline for each in view.facts.runs.values()):
+        raise InvalidError(f"`{name}` is running; wait for that run to end")
