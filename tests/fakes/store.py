@@ -36,6 +36,8 @@ class FakeStore:
             racing()
         if expected != self.head():
             raise RevisionConflictError
+        if any(pointer.table in self.pointers for pointer in draft.pointers):
+            raise PointerConflictError
         self.log.append(Entry(expected + 1, draft.at, draft.actor, draft.command, draft.changes))
         for put in draft.documents:
             self.put_document(put)

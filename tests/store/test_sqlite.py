@@ -1,27 +1,16 @@
-"""The store of a data folder: append, restart, conflict, pointers, documents, tampering."""
+"""The store of a data folder: restart, pages, races, tampering. What every store promises is in `test_port`."""
 
 import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import (
-    DocumentPut,
-    Draft,
-    Pointer,
-    PointerConflictError,
-    RevisionConflictError,
-    StoreError,
-)
-from headgate.facts.ids import ResourceId
+from headgate.control.ports import Draft, RevisionConflictError, StoreError
 from headgate.store import SqliteStore
-from tests.store.samples import ANNA, SAMPLES, created, deleted
-
-T1 = ResourceId("t1")
+from tests.store.samples import ANNA, SAMPLES, created
 
 
 @pytest.fixture
@@ -29,11 +18,6 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     opened = SqliteStore.open(tmp_path)
     yield opened
     opened.close()
-
-
-def test_a_new_store_is_at_revision_zero(store: SqliteStore) -> None:
-    assert store.head() == 0
-    assert list(store.entries()) == []
 
 
 def test_a_restart_gives_the_same_entries(tmp_path: Path) -> None:
@@ -57,61 +41,6 @@ def test_entries_are_read_in_pages_without_gap(store: SqliteStore) -> None:
         store.append(number, Draft(0.0, None, "nothing", ()))
 
     assert [entry.revision for entry in store.entries(after=2)] == list(range(3, 1004))
-
-
-def test_a_conflict_writes_nothing(store: SqliteStore) -> None:
-    store.append(0, created(1))
-
-    with pytest.raises(RevisionConflictError):
-        store.append(0, created(2))
-
-    assert store.head() == 1
-    assert store.pointer(ResourceId("t2")) is None
-    assert store.document("table", "t2") is None
-
-
-def test_a_pointer_that_exists_undoes_the_whole_draft(store: SqliteStore) -> None:
-    store.append(0, created(1))
-
-    with pytest.raises(PointerConflictError):
-        store.append(1, replace(created(2), pointers=(Pointer(T1, "file:///w/other"),)))
-
-    assert store.head() == 1
-    assert store.document("table", "t2") is None
-    assert store.pointer(T1) == Pointer(T1, "file:///w/1")
-
-
-def test_a_deleted_resource_takes_its_pointer_along(store: SqliteStore) -> None:
-    store.append(0, created(1))
-    store.append(1, deleted(1))
-
-    assert store.pointer(T1) is None
-
-
-def test_a_pointer_moves_only_from_where_it_is(store: SqliteStore) -> None:
-    store.append(0, created(1))
-    first = store.pointer(T1)
-    assert first is not None
-
-    store.swap_pointer(first, "file:///w/next")
-
-    assert store.pointer(T1) == Pointer(T1, "file:///w/next")
-    assert store.head() == 1
-    with pytest.raises(PointerConflictError):
-        store.swap_pointer(first, "file:///w/late")
-
-
-def test_documents_are_replaced_and_erased(store: SqliteStore) -> None:
-    store.put_document(DocumentPut("run", "a", {"state": "running"}))
-    store.put_document(DocumentPut("run", "a", {"state": "failed"}))
-    store.put_document(DocumentPut("run", "b", {"state": "running"}))
-
-    assert store.document("run", "a") == {"state": "failed"}
-    assert store.documents("run").keys() == {"a", "b"}
-    assert store.documents("run", ["b", "c"]).keys() == {"b"}
-    assert store.documents("run", []) == {}
-    store.put_document(DocumentPut("run", "a", None))
-    assert store.document("run", "a") is None
 
 
 def test_of_threads_that_race_exactly_one_wins_each_revision(store: SqliteStore) -> None:

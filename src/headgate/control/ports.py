@@ -75,7 +75,8 @@ class Store(Protocol):
     def append(self, expected: int, draft: Draft) -> int:
         """Write the draft at revision `expected` + 1 and return that revision.
 
-        Raises `RevisionConflictError` if `expected` is not the newest; then nothing is written.
+        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` if the draft makes a
+        pointer that is there; then nothing is written.
         """
         ...
 
