@@ -206,6 +206,9 @@ class TestPipelines:
         assert answer.status_code == 422
         assert answer.json()["detail"]
 
+    def test_what_is_no_pipeline_has_no_definition(self, world: World) -> None:
+        assert world.call("owner", "GET", "/pipelines/lake").status_code == 404
+
     def test_a_run_that_cannot_be_carried_out_ends_as_failed_and_says_why(self, world: World, tmp_path: Path) -> None:
         world.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
         world.call("owner", "PUT", "/pipelines/load", self.definition())

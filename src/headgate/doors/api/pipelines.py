@@ -45,8 +45,10 @@ def save_pipeline(name: str, definition: Annotated[Definition, Body()], services
 @router.get("/pipelines/{name}")
 def show_pipeline(name: str, services: Uses, caller: By) -> dict[str, Any]:
     """A pipeline's definition."""
-    id = resource(services, caller, name)
-    return dict(services.store.document("pipeline", id) or {})
+    document = services.store.document("pipeline", resource(services, caller, name))
+    if document is None:
+        raise MissingError(services.wording.hidden((name,)))
+    return dict(document)
 
 
 @router.delete("/pipelines/{name}")
