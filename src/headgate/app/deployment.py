@@ -3,7 +3,6 @@
 import os
 import secrets
 import time
-import uuid
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +12,7 @@ from headgate.control.control import Control
 from headgate.control.directory import Directory
 from headgate.control.gate import Gate
 from headgate.control.identity import Identity
+from headgate.control.ids import new_id
 from headgate.control.organizations import CreateOrganization
 from headgate.control.ports import StoreError
 from headgate.control.tokens import IssueToken, written
@@ -90,10 +90,10 @@ def shipped_model(name: str) -> Model:
 def _found(opened: Deployment) -> None:
     """Make the organization and its owner, whose token is left in a file that only this user can read."""
     settings, control = opened.settings, opened.control
-    owner = PrincipalId(f"p_{uuid.uuid4().hex}")
-    project, lake = (ResourceId(f"{kind}_{uuid.uuid4().hex}") for kind in ("pr", "l"))
+    owner = PrincipalId(new_id("p"))
+    project, lake = (ResourceId(new_id(kind)) for kind in ("pr", "l"))
     control.execute(CreateOrganization(owner, settings.owner, project, lake), None)
-    token, secret = TokenId(f"t_{uuid.uuid4().hex}"), secrets.token_urlsafe(32)
+    token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     control.execute(IssueToken(token, secret, owner, "first owner"), None)
     _write_private(settings.owner_token, written(token, secret))
 

@@ -1,6 +1,5 @@
 """The catalog's doors over the core: who asks, what they may do by name, and the commands behind catalog writes."""
 
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -8,6 +7,7 @@ from headgate.control.command import Command, InvalidError, MissingError, NotEmp
 from headgate.control.control import Control
 from headgate.control.gate import Gate, Verdict
 from headgate.control.identity import Identity
+from headgate.control.ids import new_id
 from headgate.control.ports import Pointer
 from headgate.control.tables import CreateDatabase, CreateTable, DropDatabase, DropTable, RenameTable
 from headgate.doors.iceberg_rest import ports
@@ -36,7 +36,7 @@ class LakeGate:
     def create_database(self, caller: Caller, name: ports.Name) -> None:
         """Make a database."""
         lake = self._known(caller, name[:1])
-        self._execute(CreateDatabase(lake, ResourceId(f"d_{uuid.uuid4().hex}"), name[1]), caller, name)
+        self._execute(CreateDatabase(lake, ResourceId(new_id("d")), name[1]), caller, name)
 
     def drop_database(self, caller: Caller, name: ports.Name) -> None:
         """Remove an empty database."""

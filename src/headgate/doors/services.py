@@ -1,6 +1,5 @@
 """What the doors are given: the core's questions and commands, and who can say who is asking."""
 
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
@@ -40,11 +39,6 @@ class Services:
     runner: StartsRuns
     statements: RunsStatements
     health: Callable[[], Mapping[str, Any]]
-
-
-def new_id(prefix: str) -> str:
-    """Return a fresh opaque id."""
-    return f"{prefix}_{uuid.uuid4().hex}"
 
 
 def bearer(request: Request) -> str:

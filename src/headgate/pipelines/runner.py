@@ -1,6 +1,5 @@
 """Runs: a pipeline executed on Spark through the gateway, as its run identity and nobody else."""
 
-import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +10,7 @@ from pydantic import TypeAdapter
 from headgate.control.command import MissingError
 from headgate.control.control import Control
 from headgate.control.identity import Identity
+from headgate.control.ids import new_id
 from headgate.control.pipelines import EndRun, StartRun
 from headgate.control.ports import Store
 from headgate.facts.caller import Caller
@@ -46,7 +46,7 @@ class Runner:
 
     def start(self, pipeline: ResourceId, caller: Caller) -> RunId:
         """Start a run, if the caller may; raises a `CommandError` otherwise."""
-        run = RunId(f"run_{uuid.uuid4().hex}")
+        run = RunId(new_id("run"))
         self._control.execute(StartRun(run, pipeline), caller)
         self._pool.submit(self._carry_out, run)
         return run

@@ -17,7 +17,7 @@ PER_PRINCIPAL = 500
 
 
 class TooManySessionsError(Exception):
-    """too many open sessions; release some of them or wait until they expire."""
+    """The caller, or everybody together, holds as many sessions as there may be."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The HTTP API: one route per verb of a noun, RFC 9457 problems, the caller's token on every request."""
+"""The HTTP API: one route per verb of a noun, RFC 9457 problems, the caller's token on every request but `/health`."""
 
 from fastapi import APIRouter
 

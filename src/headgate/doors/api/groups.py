@@ -7,9 +7,10 @@ from pydantic import BaseModel
 
 from headgate.control.command import TakenError
 from headgate.control.groups import ChangeMembership, CreateGroup
+from headgate.control.ids import new_id
 from headgate.doors.api.names import require
 from headgate.doors.api.people import PersonName
-from headgate.doors.services import By, Uses, new_id
+from headgate.doors.services import By, Uses
 from headgate.facts.ids import GroupId
 
 router = APIRouter(tags=["groups"])

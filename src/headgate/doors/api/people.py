@@ -6,11 +6,12 @@ from fastapi import APIRouter
 from pydantic import BaseModel, StringConstraints
 
 from headgate.control.command import TakenError
+from headgate.control.ids import new_id
 from headgate.control.principals import AddPrincipal, RemovePrincipal
 from headgate.decision.records import Question
 from headgate.doors.api.names import Text, require
 from headgate.doors.problems import ProblemError
-from headgate.doors.services import By, Uses, new_id
+from headgate.doors.services import By, Uses
 from headgate.facts.ids import PrincipalId
 
 router = APIRouter(tags=["people"])

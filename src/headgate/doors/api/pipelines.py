@@ -5,9 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body
 
 from headgate.control.command import InvalidError, MissingError
+from headgate.control.ids import new_id
 from headgate.control.pipelines import KINDS, DeletePipeline, SavePipeline
 from headgate.doors.api.names import resource
-from headgate.doors.services import By, Uses, new_id
+from headgate.doors.services import By, Uses
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definition import Definition, relations
 

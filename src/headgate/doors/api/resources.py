@@ -6,10 +6,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.connections import CreateConnection, DeleteConnection
+from headgate.control.ids import new_id
 from headgate.control.organizations import LAKE_NAME
 from headgate.control.tables import CreateDatabase
 from headgate.doors.api.names import Text, resource, written
-from headgate.doors.services import By, Uses, new_id
+from headgate.doors.services import By, Uses
 from headgate.facts.ids import ResourceId
 
 router = APIRouter(tags=["resources"])

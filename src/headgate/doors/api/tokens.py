@@ -6,9 +6,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from headgate.control.ids import new_id
 from headgate.control.tokens import IssueToken, RevokeToken, written
 from headgate.doors.api.names import Text, require
-from headgate.doors.services import By, Services, Uses, new_id
+from headgate.doors.services import By, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
 
