@@ -85,4 +85,4 @@ def test_bytes_are_written_in_base64(world: World, monkeypatch: pytest.MonkeyPat
 
     answer = world.call("vic", "POST", "/sql", {"statement": "SELECT X'FF'"})
 
-    assert answer.json()["rows"] == [["/w==", ["/w=="], None]]
+    assert answer.json()["rows"] == [["_w==", ["_w=="], None]]

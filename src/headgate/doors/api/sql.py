@@ -21,7 +21,7 @@ class Statement(BaseModel):
 
 @router.post("/sql")
 def run_sql(body: Statement, services: Uses, token: Bearer, _: By) -> dict[str, Any]:
-    """Run it; a refusal is a problem with SQLSTATE 42501. Bytes are written in base64."""
+    """Run it; a refusal is a problem with SQLSTATE 42501. Bytes are written in URL-safe base64."""
     result = services.statements.run(token, body.statement, body.limit)
     columns = [{"name": name, "type": type} for name, type in zip(result.columns, result.types, strict=True)]
     rows = to_jsonable_python(result.rows, bytes_mode="base64")
