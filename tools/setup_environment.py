@@ -16,6 +16,7 @@ from typing import NoReturn
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
+HEADGATE = VENV / "bin" / "headgate"
 STAMP = VENV / "headgate-setup"
 LOG = VENV / "headgate-setup.log"
 BUILD_LOCK = ROOT / "requirements-build.lock"
@@ -35,7 +36,7 @@ def main() -> int:
     if not (STAMP.is_file() and STAMP.read_text() == wanted and runs(PYTHON, "-c", "")):
         make_environment()
         STAMP.write_text(wanted)
-    return subprocess.run([PYTHON, "-m", "headgate.spark.toolchain"], cwd=ROOT, check=False).returncode
+    return subprocess.run([HEADGATE, "setup"], cwd=ROOT, check=False).returncode
 
 
 def fingerprint() -> str:

@@ -16,7 +16,7 @@ from headgate.pipelines.runner import Runner
 from headgate.spark.driver import Driver, DriverSettings, rest_lake
 from headgate.spark.driver_calls import DriverCalls
 from headgate.spark.sessions import Sessions
-from headgate.spark.statements import Rows, StatementError
+from headgate.spark.statements import NOT_READY, Rows, StatementError
 from headgate.spark.toolchain import prepare
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class Server:
             spark.cancel()
             stopping.cancel()
             announcing.cancel()
+            # What kept Spark from starting was raised above; what its cancelling raises tells nobody anything.
             with suppress(asyncio.CancelledError, Exception):
                 await spark
             await self._end_spark()
@@ -181,7 +182,7 @@ class Server:
 
     def _spark_port(self) -> int:
         if not self.gateway_port:
-            raise StatementError("Spark is starting; try again in a few seconds", None, "UNAVAILABLE")
+            raise StatementError(NOT_READY, None, "UNAVAILABLE")
         return self.gateway_port
 
     def _seconds(self) -> float:

@@ -6,12 +6,15 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from headgate.app.settings import API_PORT, LAST_PORT, SPARK_PORT, default_settings
 from headgate.cli.output import fail, say
+
+if TYPE_CHECKING:
+    from headgate.app.server import Server
 
 T = TypeVar("T")
 
@@ -86,7 +89,7 @@ def verify(data: Data = None) -> None:
     say(f"the log is whole up to revision {_or_exit(check)}")
 
 
-async def _until_signal(server: Any) -> None:
+async def _until_signal(server: "Server") -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, server.stop)

@@ -16,6 +16,8 @@ from headgate.spark.canary import CanaryError, is_answering, require_guarded
 from headgate.spark.jars import spark_jars
 
 _KEY_BYTES = 32
+_MEMORY = "1g"
+_START_WITHIN = 90.0
 _STOP_WITHIN = 5.0
 _BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
 _STEADY_AFTER = 60.0
@@ -62,8 +64,6 @@ class DriverSettings:
     scratch: Path
     decision_url: str
     conf: Mapping[str, str] = field(default_factory=dict[str, str])
-    memory: str = "1g"
-    start_within: float = 90.0
 
 
 def rest_lake(api: str) -> dict[str, str]:
@@ -126,7 +126,7 @@ class Driver:
         self.generation += 1
         try:
             self._process = await self._spawn()
-            await self._until(self._process, is_answering(self.address, self._settings.start_within))
+            await self._until(self._process, is_answering(self.address, _START_WITHIN))
             await self._until(self._process, require_guarded(self.address, self.token))
         except BaseException:
             await self._end()
@@ -223,7 +223,7 @@ def _command(settings: DriverSettings) -> tuple[str, ...]:
     jars = (str(settings.guard_jar), str(settings.iceberg_jar), f"{spark_jars()}{os.sep}*")
     return (
         str(settings.java),
-        f"-Xmx{settings.memory}",
+        f"-Xmx{_MEMORY}",
         "-XX:+UseParallelGC",
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:+IgnoreUnrecognizedVMOptions",

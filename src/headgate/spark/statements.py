@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 REFUSED = "42501"
 """The SQLSTATE of a refusal, by whoever refuses."""
+NOT_READY = "Spark is starting; try again in a few seconds"
 
 
 class StatementError(Exception):

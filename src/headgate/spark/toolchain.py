@@ -1,7 +1,6 @@
 """What Spark needs before it can start: Java, the Iceberg runtime and the compiled guard."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,18 +50,3 @@ def default_jars_folder(environ: Mapping[str, str]) -> Path | None:
     """Return the folder that jars come from instead of the network, if `HEADGATE_JARS` names one."""
     named = environ.get("HEADGATE_JARS")
     return Path(named) if named else None
-
-
-def main() -> int:
-    """Prepare the toolchain and say what it is; for `make setup`."""
-    try:
-        toolchain = prepare(default_cache(os.environ), default_jars_folder(os.environ), print)
-    except ToolchainError as error:
-        sys.stderr.write(f"headgate: {error}\n")
-        return 1
-    sys.stdout.write(f"Java {toolchain.java_version}, Iceberg {ICEBERG.version} and the guard are ready\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,6 +10,7 @@ from headgate.spark.gateway.errors import STATUS_KEY, UnavailableError
 from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.rpcs import CONFIG, RELEASE_SESSION, Rpc
+from headgate.spark.statements import NOT_READY
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024
 """Spark's own limit, on both sides."""
@@ -17,7 +18,6 @@ CHANNEL_OPTIONS: Final = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
 )
-NOT_READY: Final = "Spark is starting; try again in a few seconds"
 
 
 class Driver(Protocol):

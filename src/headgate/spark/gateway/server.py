@@ -13,7 +13,7 @@ import grpc.aio
 
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.admission import Admitted, admit, inspector
-from headgate.spark.gateway.backend import CHANNEL_OPTIONS, NOT_READY, Backend, Driver
+from headgate.spark.gateway.backend import CHANNEL_OPTIONS, Backend, Driver
 from headgate.spark.gateway.bindings import Bindings
 from headgate.spark.gateway.errors import (
     STATUS_KEY,
@@ -28,6 +28,7 @@ from headgate.spark.gateway.identity import SessionKey, bearer_token, uuid_text
 from headgate.spark.gateway.rpcs import CLONE_SESSION, RELEASE_SESSION, RPCS, Rpc
 from headgate.spark.gateway.rules import MayRead, Reader
 from headgate.spark.sessions import Sessions
+from headgate.spark.statements import NOT_READY
 
 Authenticate = Callable[[str], Caller | Awaitable[Caller | None] | None]
 Context = grpc.aio.ServicerContext[Any, Any]
