@@ -1,6 +1,5 @@
 """The stock PySpark client through the gateway to a real Spark."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,17 +11,15 @@ from pyspark.sql.connect import functions
 from pyspark.sql.connect.session import SparkSession
 from running import RunningGateway, running_gateway
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+from headgate.spark.toolchain import Toolchain
 
-JAVA = shutil.which("java")
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
-    if JAVA is None:
-        pytest.skip("there is no Java on the path")
+def gateway(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
     with (
-        plain_spark(tmp_path_factory.mktemp("spark"), JAVA) as driver,
+        plain_spark(tmp_path_factory.mktemp("spark"), str(toolchain.java)) as driver,
         running_gateway(driver, "ann", "bob") as running,
     ):
         yield running
