@@ -28,6 +28,7 @@ class Identity:
         """Return who presents this token now, or None. Read on every call: a revoked token is nobody at once."""
         caller = self._run(text) if text.startswith(f"{_RUN_PREFIX}.") else self._token(text)
         if caller is None or not_standing(self._control.snapshot, caller, self._control.now):
+            self._checked.pop(text, None)
             return None
         return caller
 

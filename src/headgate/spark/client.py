@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.spark.statements import Rows, StatementError, own_words
+from headgate.spark.statements import NOT_READY, Rows, StatementError, own_words
 
 _SESSIONS = 32
 _RETRIES = 6
@@ -107,4 +107,6 @@ def _rows(table: pa.Table) -> tuple[tuple[Any, ...], ...]:
 
 
 def _statement_error(error: PySparkException) -> StatementError:
+    if error.getCondition() == "RETRIES_EXCEEDED" or NOT_READY in str(error):
+        return StatementError(NOT_READY, None, "UNAVAILABLE")
     return StatementError(own_words(error), error.getSqlState(), error.getCondition())
