@@ -1,5 +1,6 @@
 """Making the lakehouse of the demo, through the same doors as everybody. What is there already stays."""
 
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import yaml
 
 from headgate.app.server import Server
 from headgate.cli.demo.data import DemoError
-from headgate.cli.demo.people import PARTS, Person
+from headgate.cli.demo.people import PARTS, Person, RefusedError
 from headgate.cli.following import follow
 from headgate.cli.output import say
 
@@ -34,7 +35,10 @@ def make_lakehouse(people: list[Person], folder: Path) -> None:
     owner, editor = people[0], people[1]
     for name in ("raw", "trusted", "secret"):
         owner.ensure("POST", "/databases", {"name": name})
-    owner.ensure("POST", "/connections", {"name": "nycflights13", "folder": str(folder)})
+    # Made anew: an earlier demo on this data may have had its files in another folder.
+    with suppress(RefusedError):
+        owner.call("DELETE", "/connections/nycflights13")
+    owner.call("POST", "/connections", {"name": "nycflights13", "folder": str(folder)})
     for person in people:
         for role, place in person.part.holds:
             owner.call("POST", "/assignments", {"subject": person.name, "role": role, "resource": place})
