@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
@@ -11,8 +12,9 @@ from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 class Question:
     """May the caller do this action on this resource?
 
-    `on` names the resources that an action on several resources also concerns (`inputs`,
-    `output_layers`); `role` is the role that an assignment is about, `subject` whom it is for.
+    `on` names the resources that an action on several resources also concerns (`inputs`, `cluster`);
+    `given` holds its other parameters as words (`kind`, `purpose`, `scope`). `role` is the role that an
+    assignment is about, `subject` whom it is for; with `new_role` the role is to be replaced by that one.
     """
 
     caller: Caller
@@ -21,13 +23,16 @@ class Question:
     on: Mapping[str, tuple[ResourceId, ...]] = field(default_factory=dict[str, tuple[ResourceId, ...]])
     role: str | None = None
     subject: SubjectId | None = None
+    new_role: str | None = None
+    given: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
     """One way in which a role reaches a resource: an assignment, and where it acts from.
 
-    `weakest` is the resource that decided where the role is derived from several.
+    `weakest` is the resource that decided where the role is derived from several. `reason` is what the assignment was made
+    for. A path by a relation that names the principal has that resource as `assigned_on`.
     """
 
     role: str
@@ -35,34 +40,36 @@ class Path:
     assigned_role: str
     assigned_on: ResourceId
     weakest: ResourceId | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Allow or deny, with what determined it, the model in force and the revision it was taken at.
-
-    `paths` are the assignments that allow; `missing` says what a deny lacks: a stable code and, where it
-    is about a role, the roles that would do and the resource they are needed on.
-    """
-
-    allowed: bool
-    revision: int
-    model: str
-    paths: tuple[Path, ...] = ()
-    missing: "Missing | None" = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What a refused question lacked.
+    """What a refused question lacked: a stable code and, where it is about a role, the roles that would do, and where.
 
     Codes: `no-principal`, `no-token`, `no-run`, `not-declared`, `no-resource`, `unknown-action`, `no-role`,
-    `no-subject`, `not-assignable`, `not-grantor`.
+    `condition` (`what` names it), `no-subject`, `not-assignable`, `not-grantor`, `narrowed`.
     """
 
     code: str
     resource: ResourceId | None = None
     roles: tuple[str, ...] = ()
+    what: str = ""
+
+
+class Decision(NamedTuple):
+    """Allow or deny, with the model in force and the revision it was taken at, and what determined it.
+
+    `paths` are the assignments that allow, `missing` what a deny lacks. The engine leaves both empty, so that a
+    check stays cheap; the decision names its question, and `explain` fills them in.
+    """
+
+    allowed: bool
+    revision: int
+    model: str
+    question: Question
+    paths: tuple[Path, ...] = ()
+    missing: Missing | None = None
 
 
 @dataclass(frozen=True, slots=True)

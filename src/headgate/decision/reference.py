@@ -1,14 +1,18 @@
 """What a decision means, readable in ten minutes.
 
-1. The caller has to be somebody: a principal of the organization; a token or run of it that has not ended.
-2. A run may touch what its pipeline declares, and nothing else.
-3. A principal holds a role on a resource by an assignment there, to itself or to a group it is in; by an
-   assignment elsewhere that the model spreads here; or, for a derived type, by holding it on everything
-   that the resource touches: the weakest decides, and nothing touched is not "allowed".
-4. An action is allowed if a role that is held gives it, and every resource that the action also concerns
-   carries the role that the model requires there.
-5. Adding or removing an assignment is allowed to whoever holds a role that the model lets assign that role
-   there, for a subject that is eligible.
+1. The caller has to be somebody: a principal of the organization that has not expired; a token or run of it that
+   has not ended.
+2. The model that governs the resource decides: its project's, else the home model, else the ownership tree's.
+3. An assignment counts while its dates, its role's conditions and the model's standing rules hold. A role is held
+   on a resource by an assignment there, to the principal or a group it is in; by one that the model spreads here;
+   by a relation that names the principal; or, for a derived type, by holding it on everything that the resource
+   touches: the weakest decides, and nothing touched is not "allowed".
+4. An action is allowed if a role that is held gives it (where any role does) and one of the alternatives that the
+   model needs for it holds (where it states any), on whatever resources those name.
+5. Adding, removing or changing an assignment is allowed by a rule of the model for that role, place and subject.
+6. A run may touch what its pipeline declares, and nothing else. A narrowed token may only do what somebody could
+   who held everything on the resources that it lists, and nothing else.
+7. An active agreement also gives what its bridge says on what the port serves.
 
 Nothing else allows. No cache, no clock, no options.
 """
@@ -16,207 +20,216 @@ Nothing else allows. No cache, no clock, no options.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from headgate.decision.asked import Asked, Models, not_standing
+from headgate.decision.conditions import holds
+from headgate.decision.counting import counting, meaning, stands
 from headgate.decision.declared import declared
+from headgate.decision.places import kind_of, places_of, reaches, touched
 from headgate.decision.records import Decision, Missing, Path, Question
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import Assignment, Resource, Snapshot
-from headgate.model.model import Derived, Model, Spread
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Resource, Snapshot
+from headgate.model.model import Alternative, AssignRule, Model
 
-ASSIGNING = frozenset(("assignment.add", "assignment.remove"))
-"""The actions that the model's assign rules decide."""
+ASSIGNING = {"assignment.add": "add", "assignment.remove": "remove", "assignment.change": "change"}
+"""The actions that the model's assign rules decide, and what those call them."""
+
+Answer = tuple[Path, ...] | Missing
 
 
-def decide(model: Model, facts: Snapshot, question: Question, now: float) -> Decision:
+def decide(models: Models, facts: Snapshot, question: Question, now: float) -> Decision:
     """Answer a question on a snapshot at a time (seconds since the epoch)."""
-    answer = _answer(model, facts, question, now)
-    version = f"{model.name} {model.version}"
-    if isinstance(answer, Missing):
-        return Decision(allowed=False, revision=facts.revision, model=version, missing=answer)
-    return Decision(allowed=True, revision=facts.revision, model=version, paths=answer)
+    answer = not_standing(facts, question.caller, now) or _answer(Asked(models, facts, question, now))
+    home = models[facts.model]
+    missing = answer if isinstance(answer, Missing) else None
+    paths = () if isinstance(answer, Missing) else answer
+    return Decision(missing is None, facts.revision, f"{home.name} {home.version}", question, paths, missing)
 
 
-def discoverable(model: Model, facts: Snapshot, caller: Caller, resource: ResourceId, now: float) -> bool:
-    """Say whether any action on the resource is allowed to the caller."""
+def discoverable(models: Models, facts: Snapshot, caller: Caller, resource: ResourceId, now: float) -> bool:
+    """Say whether the caller may know that the resource is there: by the model's own action for it, or else any."""
     found = facts.resources.get(resource)
-    if found is None or not_standing(facts, caller, now):
+    model = Asked(models, facts, Question(caller, "", resource), now).model(found) if found else None
+    if found is None or model is None:
         return False
-    roles = {path.role for path in held(model, facts, caller.principal, found, now)}
-    actions = {action for role in roles for action in model.roles[role].actions if _is_on(action, found.type)}
-    return any(caller.run is None or declared(facts, caller.run, action, found) for action in actions)
+    actions = (f"{found.type}.{model.discover}",) if model.discover else model.actions_on(found.type)
+    return any(decide(models, facts, Question(caller, action, resource), now).allowed for action in actions)
 
 
-def held(model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, now: float) -> Sequence[Path]:
-    """Return every role that the principal holds on the resource, included roles too, with the way it came."""
-    if not _eligible(model, facts, principal, now):
-        return ()
-    paths = [*_assigned(model, facts, principal, resource, now), *_derived(model, facts, principal, resource, now)]
-    reached = [replace(path, role=role) for path in paths for role in sorted(model.roles[path.role].closure)]
-    return list(dict.fromkeys(reached))
-
-
-def _answer(model: Model, facts: Snapshot, question: Question, now: float) -> tuple[Path, ...] | Missing:
-    nobody = not_standing(facts, question.caller, now)
-    if nobody:
-        return nobody
-    principal = question.caller.principal
+def _answer(asked: Asked) -> Answer:
+    facts, question = asked.facts, asked.question
     resource = facts.resources.get(question.resource)
     if resource is None:
         return Missing("no-resource", question.resource)
-    run = question.caller.run
-    if run is not None and not declared(facts, run, question.action, resource):
+    if question.caller.run is not None and not declared(facts, question.caller.run, question.action, resource):
         return Missing("not-declared", resource.id)
-    if question.action in ASSIGNING:
-        return _assigning(model, facts, principal, resource, question, now)
-    return _acting(model, facts, principal, resource, question, now)
+    token = facts.tokens[question.caller.token] if question.caller.token else None
+    if token and token.actions is not None and question.action not in token.actions:
+        return Missing("narrowed", resource.id)
+    answer = _on(asked, resource)
+    if token and token.only is not None and not isinstance(answer, Missing):
+        narrowed = replace(asked, listed=token.only)
+        if isinstance(_on(narrowed, resource), Missing) or not held(narrowed, resource):
+            return Missing("narrowed", resource.id)
+    return answer
 
 
-def not_standing(facts: Snapshot, caller: Caller, now: float) -> Missing | None:
-    """Return why the caller is nobody here (any more), or None."""
-    if caller.principal not in facts.principals:
-        return Missing("no-principal")
-    if caller.token is not None:
-        token = facts.tokens.get(caller.token)
-        if token is None or token.principal != caller.principal or _over(token.ends, now):
-            return Missing("no-token")
-    if caller.run is not None:
-        run = facts.runs.get(caller.run)
-        if run is None or run.run_as != caller.principal:
-            return Missing("no-run")
-    return None
-
-
-def _acting(
-    model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, question: Question, now: float
-) -> tuple[Path, ...] | Missing:
-    roles = model.giving(question.action)
-    if not _is_on(question.action, resource.type) or not (roles or question.action in model.requires):
+def _on(asked: Asked, resource: Resource) -> Answer:
+    model = asked.model(resource)
+    if model is None:
         return Missing("unknown-action", resource.id)
-    paths = _having(model, facts, principal, resource, roles, now)
-    if roles and not paths:
-        return Missing("no-role", resource.id, roles)
-    required = _required(model, facts, principal, question, now)
-    return required if isinstance(required, Missing) else (*paths, *required)
+    if asked.question.action in ASSIGNING:
+        return _assigning(asked, model, resource)
+    answer = _acting(asked, model, resource)
+    return (_bridged(asked, resource) or answer) if isinstance(answer, Missing) else answer
 
 
-def _having(
-    model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, roles: Sequence[str], now: float
-) -> tuple[Path, ...]:
-    return tuple(path for path in held(model, facts, principal, resource, now) if path.role in roles)
+def _acting(asked: Asked, model: Model, resource: Resource) -> Answer:
+    action = asked.question.action
+    giving, alternatives = model.giving(action), model.needs.get(action)
+    if action.partition(".")[0] != resource.type or not (giving or alternatives):
+        return Missing("unknown-action", resource.id)
+    paths = tuple(path for path in held(asked, resource) if path.role in giving)
+    if giving and not paths:
+        return Missing("no-role", resource.id, giving)
+    if alternatives is None:
+        return paths
+    answers = [_alternative(asked, model, resource, each) for each in alternatives]
+    allowed = next((each for each in answers if not isinstance(each, Missing)), None)
+    if allowed is not None:
+        return (*paths, *allowed)
+    return next((each for each in answers if isinstance(each, Missing) and each.code == "no-role"), answers[0])
 
 
-def _required(
-    model: Model, facts: Snapshot, principal: PrincipalId, question: Question, now: float
-) -> tuple[Path, ...] | Missing:
+def _alternative(asked: Asked, model: Model, resource: Resource, alternative: Alternative) -> Answer:
+    case = asked.case(model, resource)
+    for term in alternative.when:
+        if not holds((term,), case):
+            return Missing("condition", resource.id, what=f"{'not ' if term.negated else ''}{term.name}")
     found: list[Path] = []
-    for requirement in model.requires.get(question.action, ()):
-        touched = question.on.get(requirement.parameter, ())
-        if not touched and not requirement.optional:
-            return Missing("no-resource")
-        for id in touched:
-            resource = facts.resources.get(id)
-            paths = _having(model, facts, principal, resource, (requirement.role,), now) if resource else ()
+    for needed in alternative.roles:
+        places = places_of(asked.facts, asked.question, resource, needed)
+        if not places and not needed.optional:
+            return Missing("no-role", None, (needed.role,))
+        for id in places:
+            place = asked.facts.resources.get(id)
+            ours = place is not None and asked.model(place) is model
+            paths = [path for path in held(asked, place) if path.role == needed.role] if place and ours else []
             if not paths:
-                return Missing("no-role", id, (requirement.role,))
+                return Missing("no-role", id, (needed.role,))
             found.extend(paths)
     return tuple(found)
 
 
-def _assigning(
-    model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, question: Question, now: float
-) -> tuple[Path, ...] | Missing:
-    role = model.roles.get(question.role or "")
-    if role is None or resource.type not in role.on:
-        return Missing("not-assignable", resource.id)
-    if question.action == "assignment.add" and not _can_be_assigned(model, facts, question, role.name, now):
-        return Missing("no-subject", resource.id)
-    holders = [rule.holder for rule in model.assign if role.name in rule.roles and resource.type in rule.on]
-    return _having(model, facts, principal, resource, holders, now) or Missing("not-grantor", resource.id, (*holders,))
-
-
-def _can_be_assigned(model: Model, facts: Snapshot, question: Question, role: str, now: float) -> bool:
-    subject = question.subject
-    if subject in facts.groups:
-        return role not in model.eligible.roles
-    if subject is None or PrincipalId(subject) not in facts.principals:
-        return False
-    return role in model.eligible.roles or _eligible(model, facts, PrincipalId(subject), now)
-
-
-def _eligible(model: Model, facts: Snapshot, principal: PrincipalId, now: float) -> bool:
-    return any(
-        assignment.role in model.eligible.roles and facts.resources[assignment.resource].type == model.eligible.on
-        for assignment in _assignments(model, facts, principal, now)
+def _bridged(asked: Asked, resource: Resource) -> tuple[Path, ...]:
+    ports = (asked.facts.resources[id] for id in asked.facts.referrers.get(resource.id, ()))
+    return tuple(
+        path
+        for port in ports
+        if (model := asked.model(port)) is not None
+        for bridge in model.bridges
+        if asked.question.action in bridge.actions
+        if any(edge.target == resource.id for edge in port.edges(bridge.relation))
+        for path in held(asked, port)
+        if path.role == bridge.role
     )
 
 
-def _assignments(model: Model, facts: Snapshot, principal: PrincipalId, now: float) -> Iterator[Assignment]:
-    subjects: list[SubjectId] = [principal, *facts.groups_of(principal)]
-    for subject in subjects:
-        for assignment in facts.assignments.get(subject, {}).values():
-            if assignment.model == model.name and not _over(assignment.ends, now) and _fits(model, facts, assignment):
-                yield assignment
+def held(asked: Asked, resource: Resource) -> Sequence[Path]:
+    """Return every role that whoever asks holds on the resource, included roles too, with the way it came."""
+    model = asked.model(resource)
+    if model is None:
+        return ()
+    paths = [*_assigned(asked, model, resource), *_named(asked, model, resource), *_derived(asked, model, resource)]
+    reached = [replace(path, role=role) for path in paths for role in sorted(model.roles[path.role].closure)]
+    return list(dict.fromkeys(reached))
 
 
-def _fits(model: Model, facts: Snapshot, assignment: Assignment) -> bool:
-    """Say whether the model knows the role and lets it be assigned on such a resource; else it gives nothing."""
-    role, resource = model.roles.get(assignment.role), facts.resources.get(assignment.resource)
-    return role is not None and resource is not None and resource.type in role.on
+def _assigned(asked: Asked, model: Model, resource: Resource) -> Iterator[Path]:
+    facts = asked.facts
+    for given in counting(asked, model):
+        origin = facts.resources[given.resource]
+        for role in meaning(asked, model, given, origin):
+            as_given = Path(role, given.subject, given.role, given.resource, None, given.reason)
+            if origin.id == resource.id:
+                yield as_given
+            for rule in model.spread:
+                there = (
+                    role in rule.roles and origin.type in rule.origin and reaches(facts, model, rule, origin, resource)
+                )
+                if there and holds(rule.when, asked.case(model, resource)):
+                    yield replace(as_given, role=rule.role or role)
 
 
-def _assigned(model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, now: float) -> Iterator[Path]:
-    above = {each.id for each in facts.ancestors(resource.id)}
-    for given in _assignments(model, facts, principal, now):
-        if given.resource == resource.id:
-            yield Path(given.role, given.subject, given.role, given.resource)
-        for rule in model.spread:
-            if given.role in rule.roles and _reaches(facts, rule, facts.resources[given.resource], resource, above):
-                yield Path(rule.role or given.role, given.subject, given.role, given.resource)
+def _named(asked: Asked, model: Model, resource: Resource) -> Iterator[Path]:
+    principal = asked.question.caller.principal
+    for rule in model.named_in:
+        named = (
+            {resource.creator} if rule.relation == "created_by" else {e.target for e in resource.edges(rule.relation)}
+        )
+        if resource.type in rule.to and principal in named:
+            yield Path(rule.role, principal, rule.role, resource.id)
 
 
-def _reaches(facts: Snapshot, rule: Spread, origin: Resource, target: Resource, above: set[ResourceId]) -> bool:
-    if origin.type not in rule.origin:
-        return False
-    if rule.to == "below":
-        return origin.id in above
-    nearest = next((each.id for each in facts.ancestors(origin.id) if each.type == rule.to), None)
-    return nearest == target.id
-
-
-def _derived(model: Model, facts: Snapshot, principal: PrincipalId, resource: Resource, now: float) -> Iterator[Path]:
+def _derived(asked: Asked, model: Model, resource: Resource) -> Iterator[Path]:
     rule = model.derived.get(resource.type)
-    if rule is None:
-        return
-    ways = [(id, _held_there(model, facts, principal, id, now)) for id in touched(resource, rule)]
+    ways = [(id, _held_there(asked, model, id)) for id in touched(resource, rule)] if rule else []
     if not ways:
         return
     common = set[str].intersection(*({path.role for path in paths} for _, paths in ways))
     weakest, paths = min(ways, key=lambda way: len({path.role for path in way[1]}))
-    for path in paths:
-        if path.role in common:
-            yield Path(path.role, path.subject, path.assigned_role, path.assigned_on, weakest)
+    yield from (replace(path, weakest=weakest) for path in paths if path.role in common)
 
 
-def _held_there(model: Model, facts: Snapshot, principal: PrincipalId, id: ResourceId, now: float) -> Sequence[Path]:
-    resource = facts.resources.get(id)
-    if resource is None or resource.type in model.derived:  # what is derived rests on what is assigned, in one step
-        return ()
-    return held(model, facts, principal, resource, now)
+def _held_there(asked: Asked, model: Model, id: ResourceId) -> Sequence[Path]:
+    resource = asked.facts.resources.get(id)
+    # What is derived rests on what is assigned, in one step; and on nothing that another model governs.
+    return (
+        held(asked, resource)
+        if resource and resource.type not in model.derived and asked.model(resource) is model
+        else ()
+    )
 
 
-def touched(resource: Resource, rule: Derived) -> list[ResourceId]:
-    """Return what decides on a derived type: what the enabled edges name, or, for none, where it would write.
-
-    What is gone stays named, so that a drop never opens a pipeline.
-    """
-    enabled = {edge.target for relation in rule.weakest_over for edge in resource.edges(relation)}
-    written = {edge.target for relation in rule.when_empty for edge in resource.relations.get(relation, ())}
-    return sorted(enabled or written)
-
-
-def _is_on(action: str, type: str) -> bool:
-    return action.partition(".")[0] == type
+def _assigning(asked: Asked, model: Model, resource: Resource) -> Answer:
+    question, verb = asked.question, ASSIGNING[asked.question.action]
+    if verb != "change":
+        return _may_assign(asked, model, resource, verb, question.role or "")
+    changed = _may_assign(asked, model, resource, "change", question.new_role or "")
+    if not isinstance(changed, Missing) or question.role is None:
+        return changed
+    taken = _may_assign(asked, model, resource, "remove", question.role)
+    return taken if isinstance(taken, Missing) else _may_assign(asked, model, resource, "add", question.new_role or "")
 
 
-def _over(ends: float | None, now: float) -> bool:
-    return ends is not None and ends <= now
+def _may_assign(asked: Asked, model: Model, resource: Resource, verb: str, name: str) -> Answer:
+    case, role, custom, subject = (
+        asked.case(model, resource),
+        model.roles.get(name),
+        model.custom_roles,
+        asked.question.subject,
+    )
+    # Without a subject it is for somebody who is to join: a user, of whom nothing is known yet.
+    kind = kind_of(asked.facts, subject) if subject else "user"
+    own = role and resource.type in role.on and kind in role.to and (verb == "remove" or holds(role.when, case))
+    defined = custom and name in asked.facts.custom_roles and resource.type in custom.on and kind in custom.to
+    if not own and not (custom and defined and holds(custom.when, case)):
+        return Missing("not-assignable", resource.id)
+    who = subject or PrincipalId("")
+    if verb != "remove" and not all(stands(asked, model, s, who, kind, name, resource.id) for s in model.standing):
+        return Missing("no-subject", resource.id)
+    rules = [rule for rule in model.assign if verb in rule.verbs and resource.type in rule.on and kind in rule.to]
+    rules = [rule for rule in rules if (own and name in rule.roles) or (defined and rule.custom)]
+    found = (_by_rule(asked, model, resource, rule) for rule in rules if holds(rule.when, case))
+    holders = tuple(dict.fromkeys(holder for rule in rules for holder in rule.holder))
+    return next((paths for paths in found if paths), Missing("not-grantor", resource.id, holders))
+
+
+def _by_rule(asked: Asked, model: Model, resource: Resource, rule: AssignRule) -> tuple[Path, ...]:
+    """Return the paths by which the rule's roles are held, on the resource and on the subject; none if it fails."""
+    on_resource = [path for path in held(asked, resource) if path.role in rule.holder]
+    subject = asked.facts.resources.get(ResourceId(asked.question.subject or ""))
+    ours = subject is not None and asked.model(subject) is model
+    on_subject = [path for path in held(asked, subject) if path.role in rule.on_subject] if subject and ours else []
+    lacking = (rule.holder and not on_resource) or (rule.on_subject and not on_subject)
+    return () if lacking else (*on_resource, *on_subject)

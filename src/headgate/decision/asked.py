@@ -1,0 +1,56 @@
+"""A question in hand: who asks what, on which facts, under which models; and whether whoever asks is anybody."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headgate.decision.conditions import Case
+from headgate.decision.records import Missing, Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource, Snapshot
+from headgate.model.model import Model
+
+Models = Mapping[str, Model]
+"""The models in force, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question on facts at a time. With `listed`, whoever asks holds every role on those resources and no other."""
+
+    models: Models
+    facts: Snapshot
+    question: Question
+    now: float
+    listed: tuple[ResourceId, ...] | None = None
+
+    def model(self, resource: Resource) -> Model | None:
+        """Return the model that decides on the resource; none if no model in force knows its type."""
+        models = (self.models.get(name) for name in self.facts.governing(resource.id) if name)
+        return next((model for model in models if model and resource.type in model.types), None)
+
+    def case(self, model: Model, resource: Resource) -> Case:
+        """Return what conditions look at."""
+        return Case(self.facts, self.question, model, resource, self.now)
+
+
+def not_standing(facts: Snapshot, caller: Caller, now: float) -> Missing | None:
+    """Return why the caller is nobody here (any more), or None. A team may be asked about: it can be a consumer."""
+    principal, team = facts.principals.get(caller.principal), facts.resources.get(ResourceId(caller.principal))
+    if principal is None and (team is None or team.type not in ("team", "domain")):
+        return Missing("no-principal")
+    if principal is not None and _over(principal.ends, now):
+        return Missing("no-principal")
+    if caller.token is not None:
+        token = facts.tokens.get(caller.token)
+        if token is None or token.principal != caller.principal or _over(token.ends, now):
+            return Missing("no-token")
+    if caller.run is not None:
+        run = facts.runs.get(caller.run)
+        if run is None or run.run_as != caller.principal:
+            return Missing("no-run")
+    return None
+
+
+def _over(ends: float | None, now: float) -> bool:
+    return ends is not None and ends <= now

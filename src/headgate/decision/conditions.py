@@ -1,0 +1,132 @@
+"""Conditions that no model can say, by the names that models use: identity (own, four eyes), time, state.
+
+Each is a pure function of the case in hand. A model refers to one by its name in a `when`; an unknown name is a
+mistake that the model's checker reports.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headgate.decision.records import Question
+from headgate.facts.ids import PrincipalId
+from headgate.facts.snapshot import Resource, Snapshot
+from headgate.model.model import Model, Term, When
+
+_MOST_KEYS = 100
+"""Keys (service principals) that one organization may have (MODELS 4.6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What conditions look at: the facts, the question, the resource it is decided on, its model, and the time."""
+
+    facts: Snapshot
+    question: Question
+    model: Model
+    resource: Resource
+    now: float
+
+
+def holds(when: When, case: Case) -> bool:
+    """Say whether every condition holds."""
+    return all(_holds(term, case) for term in when)
+
+
+def _holds(term: Term, case: Case) -> bool:
+    found = CONDITIONS[term.name](case) if term.root == "named" else bool(set(_operand(term, case)) & set(term.values))
+    return found is not term.negated
+
+
+def _operand(term: Term, case: Case) -> tuple[str, ...]:
+    facts, resource = case.facts, case.resource
+    match term.root:
+        case "setting":
+            return (facts.setting(resource.id, term.name) or case.model.settings[term.name].default,)
+        case "with":
+            return case.question.given.get(term.name, ())
+        case "parent":
+            return facts.resources[resource.parent].attributes.get(term.name, ())
+        case _:
+            return resource.attributes.get(term.name, ())
+
+
+def _own_domain(case: Case) -> bool:
+    principal = case.facts.principals.get(PrincipalId(case.question.caller.principal))
+    domains = principal.attributes.get("domain", ()) if principal else ()
+    return bool(domains) and case.question.given.get("domain") == domains
+
+
+def _free_domain(case: Case) -> bool:
+    asked = case.question.given.get("domain", ())
+    there = (each.attributes.get("domain", ()) for each in case.facts.resources.values() if each.type == "organization")
+    return all(taken != asked for taken in there)
+
+
+def _author(case: Case) -> bool:
+    filed = case.facts.change_requests.get(case.resource.id) or case.facts.agreements.get(case.resource.id)
+    return filed is not None and filed.author == case.question.caller.principal
+
+
+def _state(name: str) -> Callable[[Case], bool]:
+    def check(case: Case) -> bool:
+        filed = case.facts.agreements.get(case.resource.id) or case.facts.change_requests.get(case.resource.id)
+        return filed is not None and filed.state == name
+
+    return check
+
+
+def _before_end(case: Case) -> bool:
+    agreement = case.facts.agreements.get(case.resource.id)
+    return agreement is not None and (agreement.ends is None or case.now < agreement.ends)
+
+
+def _published(case: Case) -> bool:
+    layer = case.facts.resources[case.resource.parent]
+    return bool(set(case.resource.attributes.get("branch", ())) & set(layer.attributes.get("published_branches", ())))
+
+
+def _subject_is_member(case: Case) -> bool:
+    subject = case.question.subject
+    given = case.facts.assignments.get(subject, {}) if subject else {}
+    return any(each.resource == case.resource.id and each.holds_at(case.now) for each in given.values())
+
+
+def _permissions_known(case: Case) -> bool:
+    known = case.model.custom_roles.of if case.model.custom_roles else frozenset[str]()
+    return set(case.question.given.get("permissions", ())) <= known
+
+
+def _role_is_held(case: Case) -> bool:
+    names = case.question.given.get("name", ())
+    return any(each.role in names for held in case.facts.assignments.values() for each in held.values())
+
+
+def _role_is_known(case: Case) -> bool:
+    return all(name in case.facts.custom_roles for name in case.question.given.get("name", ()))
+
+
+def _keys_left(case: Case) -> bool:
+    return sum(each.kind == "service_principal" for each in case.facts.principals.values()) < _MOST_KEYS
+
+
+CONDITIONS: Mapping[str, Callable[[Case], bool]] = {
+    "approved": _state("approved"),
+    "author": _author,
+    "before_end": _before_end,
+    "consumer_is_self": lambda case: case.question.on.get("consumer", ()) == (case.question.caller.principal,),
+    "custom_roles_defined": lambda case: bool(case.facts.custom_roles),
+    "free_domain": _free_domain,
+    "keys_left": _keys_left,
+    "own_domain": _own_domain,
+    "permissions_known": _permissions_known,
+    "published": _published,
+    "requested": _state("requested"),
+    "role_is_held": _role_is_held,
+    "role_is_known": _role_is_known,
+    "subject_is_member": _subject_is_member,
+    "subject_is_principal": lambda case: case.question.subject in case.facts.principals,
+    "subject_is_user": lambda case: (
+        getattr(case.facts.principals.get(PrincipalId(case.question.subject or "")), "kind", None) == "user"
+    ),
+}
+"""Every condition that a model may name."""

@@ -1,0 +1,53 @@
+"""Which assignments count for whoever asks, and which roles of the model each stands for at the moment."""
+
+from collections.abc import Iterator
+
+from headgate.decision.asked import Asked
+from headgate.decision.conditions import holds
+from headgate.decision.places import kind_of
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import Assignment, Resource
+from headgate.model.model import Model, Standing
+
+
+def meaning(asked: Asked, model: Model, given: Assignment, origin: Resource) -> frozenset[str]:
+    """Return the roles of the model that an assignment stands for now: its own, or those of a custom role."""
+    if asked.listed is not None:
+        return frozenset((given.role,))
+    case, role, custom = asked.case(model, origin), model.roles.get(given.role), model.custom_roles
+    own = role is not None and origin.type in role.on and holds(role.when, case)
+    defined = custom is not None and origin.type in custom.on and holds(custom.when, case)
+    roles = asked.facts.custom_roles.get(given.role, frozenset[str]()) if defined else frozenset[str]()
+    return roles | {given.role} if own else roles
+
+
+def counting(asked: Asked, model: Model) -> Iterator[Assignment]:
+    """Yield the assignments to whoever asks, and to the groups of it, that count now under the model."""
+    facts, principal = asked.facts, asked.question.caller.principal
+    if asked.listed is not None:
+        there = [id for id in asked.listed if id in facts.resources]
+        yield from (Assignment(principal, role, id, model.name, None, None) for id in there for role in model.roles)
+        return
+    kind = kind_of(facts, principal)
+    for given in _assignments(asked, model, principal):
+        if all(stands(asked, model, rule, principal, kind, given.role, given.resource) for rule in model.standing):
+            yield given
+
+
+def _assignments(asked: Asked, model: Model, subject: SubjectId) -> Iterator[Assignment]:
+    facts = asked.facts
+    for each in (subject, *facts.groups_of(PrincipalId(subject))):
+        for given in facts.assignments.get(each, {}).values():
+            if given.model == model.name and given.holds_at(asked.now):
+                yield given
+
+
+def stands(
+    asked: Asked, model: Model, rule: Standing, subject: SubjectId, kind: str, role: str, place: ResourceId
+) -> bool:
+    """Say whether a subject meets a standing rule for a role on a place."""
+    if role in rule.exempt or kind not in rule.kinds:
+        return True
+    anchor = next((each.id for each in asked.facts.ancestors(place) if each.type == rule.on), None)
+    given = _assignments(asked, model, subject)
+    return anchor is None or any(each.resource == anchor and each.role in rule.roles for each in given)

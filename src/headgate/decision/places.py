@@ -1,0 +1,57 @@
+"""Where roles come from and where they are needed: walks over the facts that a model's rules speak of."""
+
+from headgate.decision.records import Question
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import Resource, Snapshot
+from headgate.model.model import Derived, Model, RoleAt, Spread
+
+
+def kind_of(facts: Snapshot, subject: SubjectId) -> str:
+    """Return what kind of subject it is: the principal's kind, `group`, or the type of a resource; empty for none."""
+    principal, resource = facts.principals.get(PrincipalId(subject)), facts.resources.get(ResourceId(subject))
+    return principal.kind if principal else resource.type if resource else ""
+
+
+def reaches(facts: Snapshot, model: Model, rule: Spread, origin: Resource, target: Resource) -> bool:
+    """Say whether an assignment on `origin` acts on `target` by this rule."""
+    if rule.to is not None and target.type not in rule.to:
+        return False
+    if rule.up is not None:
+        line = (origin, *facts.ancestors(origin.id))
+        nearest = next((each.id for each in line if each.type == rule.up), None)
+        return nearest == target.id or (rule.within and any(nearest == each.id for each in facts.ancestors(target.id)))
+    if rule.along is None:
+        return origin.id in above(facts, model, target.id)
+    starts = {edge.target for edge in target.edges(rule.along)}
+    return origin.id in starts.union(*(above(facts, model, id) for id in starts))
+
+
+def above(facts: Snapshot, model: Model, id: ResourceId) -> set[ResourceId]:
+    """Return everything from which a role can come down to the resource: parents, and what the lineage names."""
+    found: set[ResourceId] = set()
+    todo = [id]
+    while todo:
+        current = facts.resources.get(todo.pop())
+        if current is not None:
+            next_up = {current.parent, *(edge.target for name in model.lineage for edge in current.edges(name))}
+            todo.extend(next_up - found - {id})
+            found |= next_up - {id}
+    return found
+
+
+def places_of(facts: Snapshot, question: Question, resource: Resource, needed: RoleAt) -> tuple[ResourceId, ...]:
+    """Return the resources on which an alternative needs its role."""
+    if needed.root == "with":
+        return question.on.get(needed.relation or "", ())
+    start = facts.resources[resource.parent] if needed.root == "parent" else resource
+    return tuple(edge.target for edge in start.edges(needed.relation)) if needed.relation else (start.id,)
+
+
+def touched(resource: Resource, rule: Derived) -> list[ResourceId]:
+    """Return what decides on a derived type: what the enabled edges name, or, for none, where it would write.
+
+    What is gone stays named, so that a drop never opens a pipeline.
+    """
+    enabled = {edge.target for relation in rule.weakest_over for edge in resource.edges(relation)}
+    written = {edge.target for relation in rule.when_empty for edge in resource.relations.get(relation, ())}
+    return sorted(enabled or written)
