@@ -21,6 +21,9 @@ class Edge:
 
 Relations = Mapping[str, tuple[Edge, ...]]
 
+Attributes = Mapping[str, tuple[str, ...]]
+"""What decides about a resource or principal besides its place: `kind`, `published_branches`, `domain` ...; words only."""
+
 
 @dataclass(frozen=True, slots=True)
 class OrganizationCreated:
@@ -33,25 +36,45 @@ class OrganizationCreated:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalAdded:
-    """A user or service principal belongs to the organization from now on."""
+    """A user or service principal belongs to the organization from now on. The latter is a resource below it too."""
 
     principal: PrincipalId
     kind: str
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalExpires:
+    """The principal has no rights from `ends` on (seconds since the epoch; None = no end)."""
+
+    principal: PrincipalId
+    ends: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class PrincipalRemoved:
-    """The principal left: memberships, assignments and tokens end with it."""
+    """The principal left: memberships, assignments, tokens and what was assigned on it end with it."""
 
     principal: PrincipalId
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCreated:
-    """A set of principals that can be granted to. `built_in` marks the one that holds every user."""
+    """A set of principals that can be granted to, and a resource below the organization.
+
+    `built_in` marks the one that holds every user.
+    """
 
     group: GroupId
     built_in: bool = False
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDeleted:
+    """The group is gone, with everything that was assigned to it or on it."""
+
+    group: GroupId
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +95,18 @@ class MemberRemoved:
 
 @dataclass(frozen=True, slots=True)
 class TokenIssued:
-    """A token acts as its principal until it ends (seconds since the epoch; None = no end)."""
+    """A token acts as its principal until it ends (seconds since the epoch; None = no end).
+
+    `only` narrows it to what can be done by way of these resources, `actions` to these actions; None does not narrow.
+    With a `parent` it is a resource there too, on which access can be decided.
+    """
 
     token: TokenId
     principal: PrincipalId
     ends: float | None = None
+    only: tuple[ResourceId, ...] | None = None
+    actions: tuple[str, ...] | None = None
+    parent: ResourceId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +126,7 @@ class ResourceCreated:
     name: str
     creator: PrincipalId | None = None
     relations: Relations = field(default_factory=dict[str, tuple[Edge, ...]])
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +154,102 @@ class RelationsSet:
 
 
 @dataclass(frozen=True, slots=True)
+class AttributesSet:
+    """The resource's attributes are these and no others."""
+
+    resource: ResourceId
+    attributes: Attributes
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChanged:
+    """A switch of the model has this value on this resource and below, until a nearer one says otherwise."""
+
+    resource: ResourceId
+    setting: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class GovernedBy:
+    """The model whose source has this hash governs the project and what lies in it.
+
+    On the organization itself: it governs the types of the tree that the home model does not know (DESIGN 2: the
+    ownership tree under `datamesh`, next to any other model).
+    """
+
+    resource: ResourceId
+    model: str
+    model_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class CustomRoleDefined:
+    """The organization has a role of its own under this name, which is the union of these roles of the model."""
+
+    name: str
+    roles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CustomRoleDeleted:
+    """There is no custom role of this name any more."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRequested:
+    """Somebody asks for a consumer (a team or a user) to read what an output port serves."""
+
+    access: ResourceId
+    port: ResourceId
+    consumer: SubjectId
+    author: PrincipalId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessApproved:
+    """The agreement holds: the consumer is served while starts <= now < ends (seconds; None = no end)."""
+
+    access: ResourceId
+    starts: float
+    ends: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessEnded:
+    """A request was `rejected` or an agreement `terminated`: nobody is served by it any more."""
+
+    access: ResourceId
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class AccessDeleted:
+    """The request or agreement is gone."""
+
+    access: ResourceId
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRequested:
+    """Somebody files a change of a resource for approval."""
+
+    change: ResourceId
+    resource: ResourceId
+    author: PrincipalId | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDecided:
+    """The change request was `approved` or `rejected`."""
+
+    change: ResourceId
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunAsSet:
     """The pipeline's runs use the rights of this principal."""
 
@@ -132,7 +259,11 @@ class RunAsSet:
 
 @dataclass(frozen=True, slots=True)
 class RoleAssigned:
-    """A subject holds a role on a resource. `ends` in seconds since the epoch; None = no end."""
+    """A subject holds a role on a resource while starts <= now < ends (seconds since the epoch; None = open).
+
+    `reason` is the id of what it was made for: an access agreement, a request, a policy file; empty for none. The
+    same role on the same resource for two reasons is two assignments.
+    """
 
     subject: SubjectId
     role: str
@@ -140,6 +271,8 @@ class RoleAssigned:
     model: str
     grantor: PrincipalId | None = None
     ends: float | None = None
+    starts: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +282,7 @@ class RoleRevoked:
     subject: SubjectId
     role: str
     resource: ResourceId
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +305,10 @@ class RunEnded:
 Change = (
     OrganizationCreated
     | PrincipalAdded
+    | PrincipalExpires
     | PrincipalRemoved
     | GroupCreated
+    | GroupDeleted
     | MemberAdded
     | MemberRemoved
     | TokenIssued
@@ -181,6 +317,17 @@ Change = (
     | ResourceRenamed
     | ResourceDeleted
     | RelationsSet
+    | AttributesSet
+    | SettingChanged
+    | GovernedBy
+    | CustomRoleDefined
+    | CustomRoleDeleted
+    | AccessRequested
+    | AccessApproved
+    | AccessEnded
+    | AccessDeleted
+    | ChangeRequested
+    | ChangeDecided
     | RunAsSet
     | RoleAssigned
     | RoleRevoked

@@ -1,18 +1,42 @@
-"""The fold: applying changes to a snapshot. There is no other way to a snapshot.
+"""The fold: applying changes to a snapshot. There is no other way to a snapshot, but reading one that was written.
 
-Each change has one small function; it copies only the maps that it touches.
+Each change has one small function. A change about something that is not there raises `KeyError`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
+
+from immutables import Map
 
 from headgate.facts import changes as c
-from headgate.facts.ids import ResourceId, SubjectId
-from headgate.facts.snapshot import Assignment, Group, Held, Resource, Run, Snapshot, Token
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import (
+    Agreement,
+    Assignment,
+    ChangeRequest,
+    Group,
+    Principal,
+    Resource,
+    Run,
+    Snapshot,
+    Token,
+)
+from headgate.facts.upkeep import (
+    forgotten,
+    given,
+    issued,
+    joined,
+    made_for,
+    parted,
+    placed,
+    related,
+    runs_as,
+    taken,
+)
 
-K = TypeVar("K")
-V = TypeVar("V")
+BUILT_IN = "built_in"
+"""The attribute, of value `true`, of a group that is kept by the system."""
 
 
 def fold(snapshot: Snapshot, changes: Iterable[c.Change], revision: int) -> Snapshot:
@@ -27,15 +51,10 @@ def apply(snapshot: Snapshot, change: c.Change) -> Snapshot:
     return _STEPS[type(change)](snapshot, change)
 
 
-def _without(mapping: Mapping[K, V], *keys: K) -> dict[K, V]:
-    return {key: value for key, value in mapping.items() if key not in keys}
-
-
-def _outside(assignments: Mapping[SubjectId, Held], gone: set[ResourceId]) -> dict[SubjectId, Held]:
-    return {
-        subject: {key: value for key, value in held.items() if value.resource not in gone}
-        for subject, held in assignments.items()
-    }
+def _root(s: Snapshot) -> ResourceId:
+    if s.organization is None:
+        raise KeyError("organization")
+    return s.organization
 
 
 def _organization_created(s: Snapshot, change: c.OrganizationCreated) -> Snapshot:
@@ -45,121 +64,190 @@ def _organization_created(s: Snapshot, change: c.OrganizationCreated) -> Snapsho
         organization=root.id,
         model=change.model,
         model_hash=change.model_hash,
-        resources={root.id: root},
-        children={root.id: {}},
+        resources=s.resources.set(root.id, root),
+        children=s.children.set(root.id, Map[str, ResourceId]()),
     )
 
 
 def _principal_added(s: Snapshot, change: c.PrincipalAdded) -> Snapshot:
-    groups = dict(s.groups)
-    if change.kind == "user":
-        for id, group in s.groups.items():
-            if group.built_in:
-                groups[id] = replace(group, members=group.members | {change.principal})
-    return replace(s, principals={**s.principals, change.principal: change.kind}, groups=groups)
+    id = change.principal
+    s = replace(s, principals=s.principals.set(id, Principal(change.kind, None, change.attributes)))
+    if change.kind == "service_principal":
+        place = ResourceId(id)
+        return placed(s, Resource(place, change.kind, _root(s), id, None, {}, change.attributes))
+    for group, found in s.groups.items():
+        if found.built_in:
+            s = joined(s, group, (id,))
+    return s
+
+
+def _principal_expires(s: Snapshot, change: c.PrincipalExpires) -> Snapshot:
+    expiring = replace(s.principals[change.principal], ends=change.ends)
+    return replace(s, principals=s.principals.set(change.principal, expiring))
 
 
 def _principal_removed(s: Snapshot, change: c.PrincipalRemoved) -> Snapshot:
-    gone = change.principal
-    return replace(
-        s,
-        principals=_without(s.principals, gone),
-        groups={id: replace(group, members=group.members - {gone}) for id, group in s.groups.items()},
-        assignments=_without(s.assignments, gone),
-        tokens={id: token for id, token in s.tokens.items() if token.principal != gone},
-        run_as={id: principal for id, principal in s.run_as.items() if principal != gone},
-    )
+    return forgotten(s, change.principal)
 
 
 def _group_created(s: Snapshot, change: c.GroupCreated) -> Snapshot:
-    users = frozenset(id for id, kind in s.principals.items() if kind == "user")
-    group = Group(users if change.built_in else frozenset(), change.built_in)
-    return replace(s, groups={**s.groups, change.group: group})
+    attributes = {**change.attributes, BUILT_IN: ("true",)} if change.built_in else change.attributes
+    s = placed(s, Resource(ResourceId(change.group), "group", _root(s), change.group, None, {}, attributes))
+    s = replace(s, groups=s.groups.set(change.group, Group(frozenset(), change.built_in)))
+    users = [id for id, principal in s.principals.items() if principal.kind == "user"] if change.built_in else ()
+    return joined(s, change.group, users)
+
+
+def _group_deleted(s: Snapshot, change: c.GroupDeleted) -> Snapshot:
+    return forgotten(s, change.group)
 
 
 def _member_added(s: Snapshot, change: c.MemberAdded) -> Snapshot:
-    group = s.groups[change.group]
-    return replace(s, groups={**s.groups, change.group: replace(group, members=group.members | {change.principal})})
+    return joined(s, change.group, (change.principal,))
 
 
 def _member_removed(s: Snapshot, change: c.MemberRemoved) -> Snapshot:
-    group = s.groups[change.group]
-    return replace(s, groups={**s.groups, change.group: replace(group, members=group.members - {change.principal})})
+    return parted(s, change.group, (change.principal,))
 
 
 def _token_issued(s: Snapshot, change: c.TokenIssued) -> Snapshot:
-    return replace(s, tokens={**s.tokens, change.token: Token(change.principal, change.ends)})
+    s = issued(s, change.token, Token(change.principal, change.ends, change.only, change.actions))
+    if change.parent is None:
+        return s
+    return placed(s, Resource(ResourceId(change.token), "token", change.parent, change.token, None, {}))
 
 
 def _token_revoked(s: Snapshot, change: c.TokenRevoked) -> Snapshot:
-    return replace(s, tokens=_without(s.tokens, change.token))
+    return forgotten(s, change.token)
 
 
 def _resource_created(s: Snapshot, change: c.ResourceCreated) -> Snapshot:
-    resource = Resource(change.resource, change.type, change.parent, change.name, change.creator, change.relations)
-    siblings = {**s.children[change.parent], change.name: change.resource}
-    return replace(
-        s,
-        resources={**s.resources, change.resource: resource},
-        children={**s.children, change.parent: siblings, change.resource: {}},
+    resource = Resource(
+        change.resource,
+        change.type,
+        change.parent,
+        change.name,
+        change.creator,
+        change.relations,
+        change.attributes,
     )
+    return placed(s, resource)
 
 
 def _resource_renamed(s: Snapshot, change: c.ResourceRenamed) -> Snapshot:
     old = s.resources[change.resource]
-    children = {**s.children, old.parent: _without(s.children[old.parent], old.name)}
-    children[change.parent] = {**children[change.parent], change.name: change.resource}
+    children = s.children.set(old.parent, s.children[old.parent].delete(old.name))
+    children = children.set(change.parent, children[change.parent].set(change.name, old.id))
     renamed = replace(old, parent=change.parent, name=change.name)
-    return replace(s, resources={**s.resources, change.resource: renamed}, children=children)
+    return replace(s, resources=s.resources.set(old.id, renamed), children=children)
 
 
 def _resource_deleted(s: Snapshot, change: c.ResourceDeleted) -> Snapshot:
-    old = s.resources[change.resource]
-    gone: set[ResourceId] = {change.resource, *s.below(change.resource)}
-    children = {id: names for id, names in s.children.items() if id not in gone}
-    children[old.parent] = _without(children[old.parent], old.name)
-    return replace(
-        s,
-        resources={id: resource for id, resource in s.resources.items() if id not in gone},
-        children=children,
-        assignments=_outside(s.assignments, gone),
-        run_as={id: principal for id, principal in s.run_as.items() if id not in gone},
-    )
+    return forgotten(s, change.resource)
 
 
 def _relations_set(s: Snapshot, change: c.RelationsSet) -> Snapshot:
-    changed = replace(s.resources[change.resource], relations=change.relations)
-    return replace(s, resources={**s.resources, change.resource: changed})
+    return related(s, change.resource, change.relations)
+
+
+def _attributes_set(s: Snapshot, change: c.AttributesSet) -> Snapshot:
+    changed = replace(s.resources[change.resource], attributes=change.attributes)
+    s = replace(s, resources=s.resources.set(change.resource, changed))
+    principal = s.principals.get(PrincipalId(change.resource))
+    if principal is None:
+        return s
+    same = replace(principal, attributes=change.attributes)
+    return replace(s, principals=s.principals.set(PrincipalId(change.resource), same))
+
+
+def _setting_changed(s: Snapshot, change: c.SettingChanged) -> Snapshot:
+    here = s.settings.get(change.resource, Map[str, str]()).set(change.setting, change.value)
+    return replace(s, settings=s.settings.set(change.resource, here))
+
+
+def _governed_by(s: Snapshot, change: c.GovernedBy) -> Snapshot:
+    return replace(s, governs=s.governs.set(change.resource, change.model))
+
+
+def _custom_role_defined(s: Snapshot, change: c.CustomRoleDefined) -> Snapshot:
+    return replace(s, custom_roles=s.custom_roles.set(change.name, frozenset(change.roles)))
+
+
+def _custom_role_deleted(s: Snapshot, change: c.CustomRoleDeleted) -> Snapshot:
+    return replace(s, custom_roles=s.custom_roles.delete(change.name))
+
+
+def _access_requested(s: Snapshot, change: c.AccessRequested) -> Snapshot:
+    relations = {"port": (c.Edge(change.port),), "consumer": (c.Edge(ResourceId(change.consumer)),)}
+    s = placed(s, Resource(change.access, "access", _root(s), change.access, change.author, relations))
+    agreement = Agreement(change.port, change.consumer, change.author, "requested")
+    return replace(s, agreements=s.agreements.set(change.access, agreement))
+
+
+def _access_approved(s: Snapshot, change: c.AccessApproved) -> Snapshot:
+    agreement = replace(s.agreements[change.access], state="approved", starts=change.starts, ends=change.ends)
+    return replace(s, agreements=s.agreements.set(change.access, agreement))
+
+
+def _access_ended(s: Snapshot, change: c.AccessEnded) -> Snapshot:
+    agreement = replace(s.agreements[change.access], state=change.state)
+    s = replace(s, agreements=s.agreements.set(change.access, agreement))
+    return taken(s, made_for(s, change.access)) if change.state == "terminated" else s
+
+
+def _access_deleted(s: Snapshot, change: c.AccessDeleted) -> Snapshot:
+    return forgotten(s, change.access)
+
+
+def _change_requested(s: Snapshot, change: c.ChangeRequested) -> Snapshot:
+    relations = {"of": (c.Edge(change.resource),)}
+    s = placed(s, Resource(change.change, "change_request", _root(s), change.change, change.author, relations))
+    request = ChangeRequest(change.resource, change.author, "requested")
+    return replace(s, change_requests=s.change_requests.set(change.change, request))
+
+
+def _change_decided(s: Snapshot, change: c.ChangeDecided) -> Snapshot:
+    request = replace(s.change_requests[change.change], state=change.state)
+    return replace(s, change_requests=s.change_requests.set(change.change, request))
 
 
 def _run_as_set(s: Snapshot, change: c.RunAsSet) -> Snapshot:
-    return replace(s, run_as={**s.run_as, change.resource: change.principal})
+    return runs_as(s, change.resource, change.principal)
 
 
 def _role_assigned(s: Snapshot, change: c.RoleAssigned) -> Snapshot:
-    assignment = Assignment(change.subject, change.role, change.resource, change.model, change.grantor, change.ends)
-    held = {**s.assignments.get(change.subject, {}), (change.role, change.resource): assignment}
-    return replace(s, assignments={**s.assignments, change.subject: held})
+    assignment = Assignment(
+        change.subject,
+        change.role,
+        change.resource,
+        change.model,
+        change.grantor,
+        change.ends,
+        change.starts,
+        change.reason,
+    )
+    return given(s, assignment)
 
 
 def _role_revoked(s: Snapshot, change: c.RoleRevoked) -> Snapshot:
-    held = _without(s.assignments.get(change.subject, {}), (change.role, change.resource))
-    return replace(s, assignments={**s.assignments, change.subject: held})
+    return taken(s, ((change.subject, (change.role, change.resource, change.reason)),))
 
 
 def _run_started(s: Snapshot, change: c.RunStarted) -> Snapshot:
-    return replace(s, runs={**s.runs, change.run: Run(change.pipeline, change.run_as)})
+    return replace(s, runs=s.runs.set(change.run, Run(change.pipeline, change.run_as)))
 
 
 def _run_ended(s: Snapshot, change: c.RunEnded) -> Snapshot:
-    return replace(s, runs=_without(s.runs, change.run))
+    return replace(s, runs=s.runs.delete(change.run))
 
 
 _STEPS: Mapping[type, Callable[[Snapshot, Any], Snapshot]] = {
     c.OrganizationCreated: _organization_created,
     c.PrincipalAdded: _principal_added,
+    c.PrincipalExpires: _principal_expires,
     c.PrincipalRemoved: _principal_removed,
     c.GroupCreated: _group_created,
+    c.GroupDeleted: _group_deleted,
     c.MemberAdded: _member_added,
     c.MemberRemoved: _member_removed,
     c.TokenIssued: _token_issued,
@@ -168,6 +256,17 @@ _STEPS: Mapping[type, Callable[[Snapshot, Any], Snapshot]] = {
     c.ResourceRenamed: _resource_renamed,
     c.ResourceDeleted: _resource_deleted,
     c.RelationsSet: _relations_set,
+    c.AttributesSet: _attributes_set,
+    c.SettingChanged: _setting_changed,
+    c.GovernedBy: _governed_by,
+    c.CustomRoleDefined: _custom_role_defined,
+    c.CustomRoleDeleted: _custom_role_deleted,
+    c.AccessRequested: _access_requested,
+    c.AccessApproved: _access_approved,
+    c.AccessEnded: _access_ended,
+    c.AccessDeleted: _access_deleted,
+    c.ChangeRequested: _change_requested,
+    c.ChangeDecided: _change_decided,
     c.RunAsSet: _run_as_set,
     c.RoleAssigned: _role_assigned,
     c.RoleRevoked: _role_revoked,

@@ -8,5 +8,5 @@ ResourceId = NewType("ResourceId", str)
 TokenId = NewType("TokenId", str)
 RunId = NewType("RunId", str)
 
-SubjectId = PrincipalId | GroupId
-"""Whoever an assignment can name."""
+SubjectId = PrincipalId | GroupId | ResourceId
+"""Whoever an assignment can name: a principal, a group, or a team or domain, which is a resource."""

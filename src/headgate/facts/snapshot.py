@@ -1,9 +1,14 @@
-"""The snapshot: all facts of one organization at one revision, indexed for questions."""
+"""The snapshot: all facts of one organization at one revision, indexed for questions.
 
-from collections.abc import Iterator, Mapping, Sequence
+Its maps are persistent: the next snapshot shares with this one whatever the change did not touch.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from headgate.facts.changes import Edge, Relations
+from immutables import Map
+
+from headgate.facts.changes import Attributes, Edge, Relations
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
 
 
@@ -17,6 +22,7 @@ class Resource:
     name: str
     creator: PrincipalId | None
     relations: Relations
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
 
     def edges(self, relation: str) -> tuple[Edge, ...]:
         """Return the enabled edges of a relation; none if there is no such relation."""
@@ -24,11 +30,22 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
+class Principal:
+    """A `user` or `service_principal`, with rights until `ends` (seconds since the epoch; None = no end)."""
+
+    kind: str
+    ends: float | None = None
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
-    """A token acts as its principal until `ends` (seconds since the epoch)."""
+    """A token acts as its principal until `ends`, narrowed to `only` and `actions` where they are not None."""
 
     principal: PrincipalId
     ends: float | None
+    only: tuple[ResourceId, ...] | None = None
+    actions: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +58,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A subject holds a role on a resource, under a model, perhaps until an end."""
+    """A subject holds a role on a resource, under a model, while starts <= now < ends, for a reason or none."""
 
     subject: SubjectId
     role: str
@@ -49,6 +66,12 @@ class Assignment:
     model: str
     grantor: PrincipalId | None
     ends: float | None
+    starts: float | None = None
+    reason: str = ""
+
+    def holds_at(self, now: float) -> bool:
+        """Say whether the time is within its dates."""
+        return (self.starts is None or self.starts <= now) and (self.ends is None or now < self.ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +82,70 @@ class Group:
     built_in: bool
 
 
-Held = Mapping[tuple[str, ResourceId], Assignment]
-"""What one subject was assigned, by role and resource."""
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """An access request or agreement. `state` is requested, approved, rejected or terminated."""
+
+    port: ResourceId
+    consumer: SubjectId
+    author: PrincipalId | None
+    state: str
+    starts: float | None = None
+    ends: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRequest:
+    """A change that waits for approval. `state` is requested, approved or rejected."""
+
+    resource: ResourceId
+    author: PrincipalId | None
+    state: str
+
+
+Key = tuple[str, ResourceId, str]
+"""What tells one subject's assignments apart: role, resource and reason."""
+
+Keys = tuple[Key, ...]
+"""Which of one subject's assignments are on one resource, sorted."""
+
+Held = Map[Key, Assignment]
+"""What one subject was assigned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Facts at one revision. Never changed in place: `fold.apply` returns the next one."""
+    """Facts at one revision. Never changed in place: `fold.apply` returns the next one.
+
+    `governs` names the model of each project and of the organization's ownership tree; `model` is the home model.
+    Four are other ways to read the rest: `subjects` says who was assigned anything on a resource, and what, `memberships`
+    which groups hold a principal, `referrers` which resources name a resource in a relation, `acting` which tokens and
+    pipelines act as a principal. In them, and in `assignments`, what is empty has no entry.
+    """
 
     revision: int = 0
     organization: ResourceId | None = None
     model: str = ""
     model_hash: str = ""
-    resources: Mapping[ResourceId, Resource] = field(default_factory=dict[ResourceId, Resource])
-    children: Mapping[ResourceId, Mapping[str, ResourceId]] = field(
-        default_factory=dict[ResourceId, Mapping[str, ResourceId]]
+    governs: Map[ResourceId, str] = field(default_factory=Map[ResourceId, str])
+    resources: Map[ResourceId, Resource] = field(default_factory=Map[ResourceId, Resource])
+    children: Map[ResourceId, Map[str, ResourceId]] = field(default_factory=Map[ResourceId, Map[str, ResourceId]])
+    referrers: Map[ResourceId, frozenset[ResourceId]] = field(default_factory=Map[ResourceId, frozenset[ResourceId]])
+    settings: Map[ResourceId, Map[str, str]] = field(default_factory=Map[ResourceId, Map[str, str]])
+    principals: Map[PrincipalId, Principal] = field(default_factory=Map[PrincipalId, Principal])
+    groups: Map[GroupId, Group] = field(default_factory=Map[GroupId, Group])
+    memberships: Map[PrincipalId, frozenset[GroupId]] = field(default_factory=Map[PrincipalId, frozenset[GroupId]])
+    assignments: Map[SubjectId, Held] = field(default_factory=Map[SubjectId, Held])
+    subjects: Map[ResourceId, Map[SubjectId, Keys]] = field(default_factory=Map[ResourceId, Map[SubjectId, Keys]])
+    custom_roles: Map[str, frozenset[str]] = field(default_factory=Map[str, frozenset[str]])
+    agreements: Map[ResourceId, Agreement] = field(default_factory=Map[ResourceId, Agreement])
+    change_requests: Map[ResourceId, ChangeRequest] = field(default_factory=Map[ResourceId, ChangeRequest])
+    tokens: Map[TokenId, Token] = field(default_factory=Map[TokenId, Token])
+    acting: Map[PrincipalId, frozenset[TokenId | ResourceId]] = field(
+        default_factory=Map[PrincipalId, frozenset[TokenId | ResourceId]]
     )
-    principals: Mapping[PrincipalId, str] = field(default_factory=dict[PrincipalId, str])
-    groups: Mapping[GroupId, Group] = field(default_factory=dict[GroupId, Group])
-    assignments: Mapping[SubjectId, Held] = field(default_factory=dict[SubjectId, Held])
-    tokens: Mapping[TokenId, Token] = field(default_factory=dict[TokenId, Token])
-    run_as: Mapping[ResourceId, PrincipalId] = field(default_factory=dict[ResourceId, PrincipalId])
-    runs: Mapping[RunId, Run] = field(default_factory=dict[RunId, Run])
+    run_as: Map[ResourceId, PrincipalId] = field(default_factory=Map[ResourceId, PrincipalId])
+    runs: Map[RunId, Run] = field(default_factory=Map[RunId, Run])
 
     def find(self, names: Sequence[str]) -> Resource | None:
         """Return the resource with this full name, lake first (`("lake", "raw", "flights")`), or None.
@@ -89,10 +154,12 @@ class Snapshot:
         """
         if not names or self.organization is None:
             return None
-        for project in self.children.get(self.organization, {}).values():
-            current = project
+        for child in self.children.get(self.organization, Map[str, ResourceId]()).values():
+            if self.resources[child].type != "project":
+                continue
+            current = child
             for name in names:
-                found = self.children.get(current, {}).get(name)
+                found = self.children.get(current, Map[str, ResourceId]()).get(name)
                 if found is None:
                     break
                 current = found
@@ -115,10 +182,22 @@ class Snapshot:
 
     def below(self, resource: ResourceId) -> Iterator[ResourceId]:
         """Yield every resource below this one, deepest first."""
-        for child in self.children.get(resource, {}).values():
+        for child in self.children.get(resource, Map[str, ResourceId]()).values():
             yield from self.below(child)
             yield child
 
-    def groups_of(self, principal: PrincipalId) -> Iterator[GroupId]:
-        """Yield the groups that hold the principal."""
-        return (id for id, group in self.groups.items() if principal in group.members)
+    def groups_of(self, principal: PrincipalId) -> frozenset[GroupId]:
+        """Return the groups that hold the principal."""
+        return self.memberships.get(principal, frozenset[GroupId]())
+
+    def governing(self, resource: ResourceId) -> tuple[str, str | None]:
+        """Return the model of the project that the resource lies in (else the home model), and the ownership tree's."""
+        root = self.organization
+        line = (resource, *(each.id for each in self.ancestors(resource)))
+        own = next((self.governs[id] for id in line if id != root and id in self.governs), self.model)
+        return own, self.governs.get(root) if root else None
+
+    def setting(self, resource: ResourceId, name: str) -> str | None:
+        """Return the value of a switch nearest to the resource, upwards; None if nobody set it."""
+        line = (resource, *(each.id for each in self.ancestors(resource)))
+        return next((self.settings[id][name] for id in line if name in self.settings.get(id, Map[str, str]())), None)
