@@ -34,6 +34,8 @@ _MODELS = files("headgate.model")
 ACTIONS = load_actions((_MODELS / "actions.yaml").read_text())
 NEKT = load_model((_MODELS / "models" / "nekt.yaml").read_text(), ACTIONS, "nekt.yaml")
 
+MODELS = {NEKT.name: NEKT}
+
 NOW = 1_000.0
 ROOT, PROJECT, LAKE = ResourceId("organization"), ResourceId("project"), ResourceId("lake")
 RAW, SECRET = ResourceId("raw"), ResourceId("secret")
@@ -109,7 +111,7 @@ def controlled(*more: Change) -> tuple[Control, FakeStore]:
 def ask(facts: Snapshot, caller: Caller | PrincipalId, action: str, resource: ResourceId, **more: object) -> Decision:
     """One question on the shipped model."""
     who = caller if isinstance(caller, Caller) else Caller(caller)
-    return decide(NEKT, facts, Question(who, action, resource, **more), NOW)  # pyright: ignore[reportArgumentType]
+    return decide(MODELS, facts, Question(who, action, resource, **more), NOW)  # pyright: ignore[reportArgumentType]
 
 
 def allows(facts: Snapshot, caller: Caller | PrincipalId, action: str, resource: ResourceId) -> bool:

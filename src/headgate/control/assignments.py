@@ -50,7 +50,7 @@ class RevokeRole:
             view.require(
                 Question(view.caller, "assignment.remove", self.resource, role=self.role, subject=self.subject)
             )
-        if (self.role, self.resource) not in view.facts.assignments.get(self.subject, {}):
+        if (self.role, self.resource, "") not in view.facts.assignments.get(self.subject, ()):
             raise MissingError(f"`{self.subject}` does not hold `{self.role}` on `{self.resource}`")
         if _is_ownership(view, self.role, self.resource):
             keep_an_owner(view, self.subject)
@@ -59,11 +59,8 @@ class RevokeRole:
 
 def keep_an_owner(view: View, leaving: SubjectId) -> None:
     """Raise `InvalidError` if nobody but this subject owns the organization without an end."""
-    owners = {
-        subject
-        for subject, held in view.facts.assignments.items()
-        if (owned := held.get(("owner", view.root))) is not None and owned.ends is None
-    }
+    there = view.facts.assigned_on(view.root)
+    owners = {each.subject for each in there if each.role == "owner" and each.ends is None}
     if owners == {leaving}:
         raise InvalidError("one owner always stays; make somebody else an owner first")
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from headgate.control.names import LONGEST, usable
 from headgate.control.ports import DocumentPut, Pointer
+from headgate.decision.asked import Models
 from headgate.decision.explain import explain
 from headgate.decision.records import Explanation, Question
 from headgate.decision.reference import discoverable
@@ -59,9 +60,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a command may look at. `caller` is None for the deployment itself, which is not checked."""
+    """What a command may look at. `caller` is None for the deployment itself, which is not checked.
+
+    `model` is the home model, `models` are all in force.
+    """
 
     model: Model
+    models: Models
     facts: Snapshot
     caller: Caller | None
     now: float
@@ -73,7 +78,7 @@ class View:
 
     def require(self, question: Question) -> None:
         """Raise `RefusedError` unless the question is answered with allow."""
-        explanation = explain(self.model, self.facts, question, self.now)
+        explanation = explain(self.models, self.facts, question, self.now)
         if not explanation.decision.allowed:
             raise RefusedError(question, explanation)
 
@@ -93,7 +98,7 @@ class View:
         # Everybody in the organization knows that there is one, and its projects.
         if self.caller is None or resource.type in ("organization", "project"):
             return True
-        return discoverable(self.model, self.facts, self.caller, resource.id, self.now)
+        return discoverable(self.models, self.facts, self.caller, resource.id, self.now)
 
     def known_principal(self, id: PrincipalId) -> None:
         """Raise `MissingError` unless there is such a principal."""
@@ -115,7 +120,7 @@ class View:
         """Raise `TakenError` if the parent has a child of that name, `InvalidError` for an unusable name."""
         if not usable(name):
             raise InvalidError(f"`{name}` cannot be a name: 1 to {LONGEST} letters, digits, `_` and `-`")
-        if name in self.facts.children.get(parent, {}):
+        if name in self.facts.children.get(parent, ()):
             raise TakenError(f"there is a `{name}` already")
 
     @property

@@ -47,7 +47,7 @@ class DeleteConnection:
 
 def default_project(view: View) -> ResourceId:
     """Return the organization's one project (Nekt and Data Mesh Manager have no other)."""
-    for child in view.facts.children.get(view.root, {}).values():
+    for child in view.facts.children[view.root].values():
         if view.facts.resources[child].type == "project":
             return child
     raise MissingError("the organization has no project")

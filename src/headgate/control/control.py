@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 from headgate.control.command import Command, Plan, UnknownCallerError, View
 from headgate.control.ports import Draft, RevisionConflictError, Store
+from headgate.decision.asked import Models, not_standing
 from headgate.decision.explain import explain
 from headgate.decision.records import Decision, Explanation, Question
-from headgate.decision.reference import decide, discoverable, not_standing
+from headgate.decision.reference import decide, discoverable
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
@@ -21,6 +22,7 @@ class Control:
     def __init__(self, store: Store, model: Model, clock: Callable[[], float]) -> None:
         self._store = store
         self._model = model
+        self._models: Models = {model.name: model}
         self._clock = clock
         self._lock = threading.Lock()
         self._snapshot = Snapshot()
@@ -28,8 +30,13 @@ class Control:
 
     @property
     def model(self) -> Model:
-        """The model in force."""
+        """The home model."""
         return self._model
+
+    @property
+    def models(self) -> Models:
+        """The models in force, by name."""
+        return self._models
 
     @property
     def snapshot(self) -> Snapshot:
@@ -63,11 +70,11 @@ class Control:
 
     def ask(self, question: Question) -> Decision:
         """Answer a question on the newest facts."""
-        return decide(self._model, self._snapshot, question, self._clock())
+        return decide(self._models, self._snapshot, question, self._clock())
 
     def explain(self, question: Question) -> Explanation:
         """Answer a question with its reasons and fixes."""
-        return explain(self._model, self._snapshot, question, self._clock())
+        return explain(self._models, self._snapshot, question, self._clock())
 
     def require(self, question: Question) -> None:
         """Raise `RefusedError` unless the question is answered with allow on the newest facts."""
@@ -75,13 +82,13 @@ class Control:
 
     def sees(self, caller: Caller, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""
-        return discoverable(self._model, self._snapshot, caller, resource, self._clock())
+        return discoverable(self._models, self._snapshot, caller, resource, self._clock())
 
     def _view(self, caller: Caller | None) -> View:
         now = self._clock()
         if caller is not None and not_standing(self._snapshot, caller, now):
             raise UnknownCallerError("the token or run has ended; ask for a new one")
-        return View(self._model, self._snapshot, caller, now)
+        return View(self._model, self._models, self._snapshot, caller, now)
 
     def _write(self, command: Command, view: View, plan: Plan) -> None:
         draft = Draft(

@@ -34,22 +34,22 @@ class Gate:
 
     def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
         """Answer one action on one name."""
-        facts, model, now = self._control.snapshot, self._control.model, self._control.now
+        facts, models, now = self._control.snapshot, self._control.models, self._control.now
         place = located(facts, names)
         if place is None:
             return self.missing(names)
         asked, id = place
         question = Question(caller, action, id)
         resource = id if id in facts.resources else None
-        if decide(model, asked, question, now).allowed:
+        if decide(models, asked, question, now).allowed:
             return Verdict(allowed=True, discoverable=True, revision=facts.revision, resource=resource)
-        return self._refused(asked, names, question, explain(model, asked, question, now), resource)
+        return self._refused(asked, names, question, explain(models, asked, question, now), resource)
 
     def discover(self, caller: Caller, names: Sequence[str]) -> Verdict:
         """Answer whether the caller may know a name; a missing one is known to who would see it there."""
-        facts, model, now = self._control.snapshot, self._control.model, self._control.now
+        facts, models, now = self._control.snapshot, self._control.models, self._control.now
         place = located(facts, names)
-        if place is None or not discoverable(model, place[0], caller, place[1], now):
+        if place is None or not discoverable(models, place[0], caller, place[1], now):
             return self.missing(names)
         resource = place[1] if place[1] in facts.resources else None
         return Verdict(allowed=True, discoverable=True, revision=facts.revision, resource=resource)
@@ -70,12 +70,12 @@ class Gate:
 
     def visible(self, caller: Caller, names: Sequence[str]) -> Sequence[str]:
         """Return the names below a resource that the caller may discover, sorted."""
-        facts, model, now = self._control.snapshot, self._control.model, self._control.now
+        facts, models, now = self._control.snapshot, self._control.models, self._control.now
         above = facts.find(names)
         if above is None:
             return ()
-        children = facts.children.get(above.id, {})
-        return sorted(name for name, id in children.items() if discoverable(model, facts, caller, id, now))
+        children = facts.children[above.id].items()
+        return sorted(name for name, id in children if discoverable(models, facts, caller, id, now))
 
     def _refused(
         self,

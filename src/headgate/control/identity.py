@@ -7,7 +7,7 @@ import threading
 from headgate.control.control import Control
 from headgate.control.ports import Store
 from headgate.control.tokens import matches, read
-from headgate.decision.reference import not_standing
+from headgate.decision.asked import not_standing
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, RunId
 

@@ -52,7 +52,7 @@ class RemovePrincipal:
         view.known_principal(self.principal)
         if view.caller and view.caller.principal == self.principal:
             raise InvalidError("nobody removes themselves; ask another admin")
-        for role, place in view.facts.assignments.get(self.principal, {}):
+        for role, place, _ in view.facts.assignments.get(self.principal, ()):
             if view.caller and place == view.root:
                 view.require(Question(view.caller, "assignment.remove", place, role=role, subject=self.principal))
         keep_an_owner(view, self.principal)

@@ -74,7 +74,7 @@ class CreateTable:
         awaited = [
             each
             for each in pipeline.edges("output_layers")
-            if (each.target, each.name) != here and each.name not in facts.children.get(each.target, {})
+            if (each.target, each.name) != here and each.name not in facts.children.get(each.target, ())
         ]
         # One that has not been there yet is named by its layer.
         others = [each for each in pipeline.relations.get("outputs", ()) if (each.target, each.name) != here]

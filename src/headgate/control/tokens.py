@@ -96,6 +96,6 @@ def _of(view: View, principal: PrincipalId) -> None:
         return
     view.require_action("organization.manage_users", view.root)
     # A token acts as its principal, so making one for somebody is at least as much as giving their roles.
-    for role, place in view.facts.assignments.get(principal, {}):
+    for role, place, _ in view.facts.assignments.get(principal, ()):
         if place == view.root:
             view.require(Question(view.caller, "assignment.add", place, role=role, subject=principal))

@@ -72,6 +72,8 @@ _REASONS = {
     "no-resource": "there is nothing of that name",
     "unknown-action": "the access model does not know this action",
     "no-role": "you hold no role that gives it",
+    "condition": "the access model also asks for something that is not so",
+    "narrowed": "the token is for something else only",
     "no-subject": "the one it is for is not in this organization, or cannot hold this role",
     "not-assignable": "this role cannot be assigned there",
     "not-grantor": "you hold no role that may assign or take this one there",

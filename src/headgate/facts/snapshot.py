@@ -186,6 +186,11 @@ class Snapshot:
             yield from self.below(child)
             yield child
 
+    def assigned_on(self, resource: ResourceId) -> Iterator[Assignment]:
+        """Yield every assignment on the resource itself."""
+        for subject, keys in self.subjects.get(resource, Map[SubjectId, Keys]()).items():
+            yield from (self.assignments[subject][key] for key in keys)
+
     def groups_of(self, principal: PrincipalId) -> frozenset[GroupId]:
         """Return the groups that hold the principal."""
         return self.memberships.get(principal, frozenset[GroupId]())

@@ -1,5 +1,6 @@
 """Who holds which role where."""
 
+from operator import itemgetter
 from typing import Any
 
 from fastapi import APIRouter
@@ -27,7 +28,7 @@ class NewAssignment(BaseModel):
 def list_assignments(services: Uses, caller: By) -> list[dict[str, Any]]:
     """Every assignment on resources that the caller may see."""
     facts = services.control.snapshot
-    return [
+    assignments = [
         {
             "subject": services.directory.name(subject),
             "role": each.role,
@@ -39,6 +40,7 @@ def list_assignments(services: Uses, caller: By) -> list[dict[str, Any]]:
         for each in held.values()
         if subject == caller.principal or services.control.sees(caller, each.resource)
     ]
+    return sorted(assignments, key=itemgetter("subject", "resource", "role"))
 
 
 @router.post("/assignments", status_code=201)

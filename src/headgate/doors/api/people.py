@@ -1,5 +1,6 @@
 """Users and service principals."""
 
+from operator import itemgetter
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
@@ -34,14 +35,15 @@ def list_people(services: Uses, caller: By) -> list[dict[str, Any]]:
     root = facts.organization
     everybody = root is not None and services.control.ask(Question(caller, "organization.manage_users", root)).allowed
     shown = [id for id in facts.principals if everybody or id == caller.principal]
-    return [
+    people = [
         {
             "name": services.directory.name(id),
-            "kind": facts.principals[id],
-            "roles": [role for role, place in facts.assignments.get(id, {}) if place == root],
+            "kind": facts.principals[id].kind,
+            "roles": sorted({role for role, place, _ in facts.assignments.get(id, ()) if place == root}),
         }
         for id in shown
     ]
+    return sorted(people, key=itemgetter("name"))
 
 
 @router.post("/people", status_code=201)

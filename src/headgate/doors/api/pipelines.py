@@ -1,5 +1,6 @@
 """Pipelines and their runs."""
 
+from operator import itemgetter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
@@ -19,7 +20,7 @@ router = APIRouter(tags=["pipelines"])
 def list_pipelines(services: Uses, caller: By) -> list[dict[str, Any]]:
     """The pipelines that the caller may see."""
     facts = services.control.snapshot
-    return [
+    pipelines = [
         {
             "name": each.name,
             "kind": each.type,
@@ -29,6 +30,7 @@ def list_pipelines(services: Uses, caller: By) -> list[dict[str, Any]]:
         for id, each in facts.resources.items()
         if each.type in KINDS and services.control.sees(caller, id)
     ]
+    return sorted(pipelines, key=itemgetter("name"))
 
 
 @router.put("/pipelines/{name}")

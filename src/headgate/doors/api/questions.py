@@ -33,7 +33,7 @@ def ask(body: Asked, services: Uses, caller: By) -> dict[str, Any]:
     explained = control.explain(question)
     fixes = explained.fixes
     if about.principal != caller.principal and not explained.decision.allowed:
-        fixes = smallest_fixes(control.model, facts, question, control.now)
+        fixes = smallest_fixes(control.models, facts, question, control.now)
     return _answer(services, body, explained, fixes)
 
 

@@ -1,5 +1,6 @@
 """The resource tree as the caller may see it; databases and connections are made here."""
 
+from operator import itemgetter
 from typing import Any
 
 from fastapi import APIRouter
@@ -14,6 +15,9 @@ from headgate.doors.services import By, Uses
 from headgate.facts.ids import ResourceId
 
 router = APIRouter(tags=["resources"])
+
+_NOT_NAMED = ("organization", "project", "group", "service_principal", "token")
+"""Where everything lies, and what has addresses of its own."""
 
 
 class NewDatabase(BaseModel):
@@ -31,13 +35,14 @@ class NewConnection(BaseModel):
 
 @router.get("/resources")
 def list_resources(services: Uses, caller: By) -> list[dict[str, Any]]:
-    """Everything that the caller may see, with its type."""
+    """Everything with a name that the caller may see, with its type."""
     facts = services.control.snapshot
-    return [
+    seen = [
         {"name": written(services, id), "type": each.type}
         for id, each in facts.resources.items()
-        if each.type not in ("organization", "project") and services.control.sees(caller, id)
+        if each.type not in _NOT_NAMED and services.control.sees(caller, id)
     ]
+    return sorted(seen, key=itemgetter("name"))
 
 
 @router.post("/databases", status_code=201)

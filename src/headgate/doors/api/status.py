@@ -1,11 +1,13 @@
 """Is it up, and who am I."""
 
+from operator import itemgetter
 from typing import Any
 
 from fastapi import APIRouter
 
 from headgate.doors.api.names import written
 from headgate.doors.services import By, Uses
+from headgate.facts.snapshot import Held
 
 router = APIRouter(tags=["status"])
 
@@ -20,11 +22,12 @@ def health(services: Uses) -> dict[str, Any]:
 def me(services: Uses, caller: By) -> dict[str, Any]:
     """The caller's name and direct assignments."""
     facts = services.control.snapshot
-    held = facts.assignments.get(caller.principal, {}).values()
+    held = facts.assignments.get(caller.principal, Held()).values()
+    roles = [{"role": each.role, "resource": written(services, each.resource)} for each in held]
     return {
         "name": services.directory.name(caller.principal),
         "principal": caller.principal,
-        "roles": [{"role": each.role, "resource": written(services, each.resource)} for each in held],
-        "groups": [services.directory.name(each) for each in facts.groups_of(caller.principal)],
+        "roles": sorted(roles, key=itemgetter("resource", "role")),
+        "groups": sorted(services.directory.name(each) for each in facts.groups_of(caller.principal)),
         "revision": facts.revision,
     }

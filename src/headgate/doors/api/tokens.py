@@ -30,7 +30,7 @@ class NewToken(BaseModel):
 def list_tokens(services: Uses, caller: By) -> list[dict[str, Any]]:
     """The caller's own tokens, without their secrets."""
     facts = services.control.snapshot
-    own = [id for id, token in facts.tokens.items() if token.principal == caller.principal]
+    own = sorted(TokenId(id) for id in facts.acting.get(caller.principal, ()) if id in facts.tokens)
     documents = services.store.documents("token", own)
     return [{"id": id, "label": documents.get(id, {}).get("label", ""), "ends": facts.tokens[id].ends} for id in own]
 
