@@ -27,11 +27,15 @@ Attributes = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class OrganizationCreated:
-    """The root resource exists, governed by the home model whose source has this hash."""
+    """The root resource exists, governed by the home model whose source has this hash.
+
+    The log of the deployment itself begins with one of type `deployment`; organizations are resources below that.
+    """
 
     organization: ResourceId
     model: str
     model_hash: str
+    type: str = "organization"
 
 
 @dataclass(frozen=True, slots=True)

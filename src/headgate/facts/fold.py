@@ -58,7 +58,7 @@ def _root(s: Snapshot) -> ResourceId:
 
 
 def _organization_created(s: Snapshot, change: c.OrganizationCreated) -> Snapshot:
-    root = Resource(change.organization, "organization", change.organization, change.organization, None, {})
+    root = Resource(change.organization, change.type, change.organization, change.organization, None, {})
     return replace(
         s,
         organization=root.id,
