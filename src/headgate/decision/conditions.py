@@ -120,6 +120,7 @@ CONDITIONS: Mapping[str, Callable[[Case], bool]] = {
     "own_domain": _own_domain,
     "permissions_known": _permissions_known,
     "published": _published,
+    "purpose_given": lambda case: any(word.strip() for word in case.question.given.get("purpose", ())),
     "requested": _state("requested"),
     "role_is_held": _role_is_held,
     "role_is_known": _role_is_known,

@@ -15,8 +15,9 @@ def meaning(asked: Asked, model: Model, given: Assignment, origin: Resource) -> 
     if asked.listed is not None:
         return frozenset((given.role,))
     case, role, custom = asked.case(model, origin), model.roles.get(given.role), model.custom_roles
-    own = role is not None and origin.type in role.on and holds(role.when, case)
     defined = custom is not None and origin.type in custom.on and holds(custom.when, case)
+    replaced = defined and custom is not None and given.role in custom.replaces
+    own = role is not None and not replaced and origin.type in role.on and holds(role.when, case)
     roles = asked.facts.custom_roles.get(given.role, frozenset[str]()) if defined else frozenset[str]()
     return roles | {given.role} if own else roles
 
@@ -36,10 +37,17 @@ def counting(asked: Asked, model: Model) -> Iterator[Assignment]:
 
 def _assignments(asked: Asked, model: Model, subject: SubjectId) -> Iterator[Assignment]:
     facts = asked.facts
-    for each in (subject, *facts.groups_of(PrincipalId(subject))):
-        for given in facts.assignments.get(each, {}).values():
-            if given.model == model.name and given.holds_at(asked.now):
-                yield given
+    own = [given for each in (subject, *facts.groups_of(PrincipalId(subject))) for given in _given(asked, model, each)]
+    teams = {each.resource for each in own if model.members and facts.resources[each.resource].type in model.members}
+    yield from own
+    for team in teams - {subject}:
+        yield from _given(asked, model, team)
+
+
+def _given(asked: Asked, model: Model, subject: SubjectId) -> Iterator[Assignment]:
+    for given in asked.facts.assignments.get(subject, {}).values():
+        if given.model == model.name and given.holds_at(asked.now):
+            yield given
 
 
 def stands(

@@ -211,9 +211,12 @@ def _may_assign(asked: Asked, model: Model, resource: Resource, verb: str, name:
     )
     # Without a subject it is for somebody who is to join: a user, of whom nothing is known yet.
     kind = kind_of(asked.facts, subject) if subject else "user"
-    own = role and resource.type in role.on and kind in role.to and (verb == "remove" or holds(role.when, case))
+    lasting = verb == "remove"  # what was assigned can be taken back, whatever holds now
     defined = custom and name in asked.facts.custom_roles and resource.type in custom.on and kind in custom.to
-    if not own and not (custom and defined and holds(custom.when, case)):
+    active = custom and resource.type in custom.on and holds(custom.when, case)
+    awake = role and holds(role.when, case) and not (active and custom and name in custom.replaces)
+    own = role and resource.type in role.on and kind in role.to and (lasting or awake)
+    if not own and not (defined and (lasting or active)):
         return Missing("not-assignable", resource.id)
     who = subject or PrincipalId("")
     if verb != "remove" and not all(stands(asked, model, s, who, kind, name, resource.id) for s in model.standing):

@@ -1,7 +1,7 @@
 """A loaded access model: what a model file says, checked and ready to be asked. How it decides: `decision/reference.py`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,16 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class CustomRoles:
-    """Organizations may define roles of their own: any set of `of`, assignable on types in `on`, counting while `when`."""
+    """Organizations may define roles of their own: any set of `of`, assignable on types in `on`, counting while `when`.
+
+    While it does, assignments there of the model's roles in `replaces` mean nothing but the custom role of that name.
+    """
 
     of: frozenset[str]
     on: frozenset[str]
     to: frozenset[str]
     when: When = ()
+    replaces: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +183,11 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """An access model in force, known by its name and the hash of its source."""
+    """An access model in force, known by its name and the hash of its source.
+
+    Who is assigned any role on a resource of a type in `members` is also a subject of what that resource is assigned.
+    `scopes` says which roles a new service principal of a scope has, by the type of the resource it has them on.
+    """
 
     name: str
     version: int
@@ -199,6 +207,8 @@ class Model:
     newcomer: str | None = None
     discover: str | None = None
     bridges: tuple[Bridge, ...] = ()
+    members: frozenset[str] = frozenset()
+    scopes: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
     def giving(self, action: str) -> tuple[str, ...]:
         """Return the roles that give the action, weakest (fewest actions) first."""
