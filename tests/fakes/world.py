@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from headgate.control.control import Control
+from headgate.decision.conditions import CONDITIONS
 from headgate.decision.records import Decision, Question
 from headgate.decision.reference import decide
 from headgate.facts.caller import Caller
@@ -32,7 +33,7 @@ from tests.fakes.store import FakeStore
 
 _MODELS = files("headgate.model")
 ACTIONS = load_actions((_MODELS / "actions.yaml").read_text())
-NEKT = load_model((_MODELS / "models" / "nekt.yaml").read_text(), ACTIONS, "nekt.yaml")
+NEKT = load_model((_MODELS / "models" / "nekt.yaml").read_text(), ACTIONS, "nekt.yaml", CONDITIONS)
 
 MODELS = {NEKT.name: NEKT}
 

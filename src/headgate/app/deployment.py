@@ -17,6 +17,7 @@ from headgate.control.organizations import CreateOrganization
 from headgate.control.ports import StoreError
 from headgate.control.tokens import IssueToken, written
 from headgate.control.wording import Wording
+from headgate.decision.conditions import CONDITIONS
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.model.load import load_model
 from headgate.model.model import Model
@@ -84,7 +85,7 @@ def shipped_model(name: str) -> Model:
     room = files("headgate.model")
     actions = load_actions(room.joinpath("actions.yaml").read_text(encoding="utf-8"))
     source = room.joinpath("models", f"{name}.yaml").read_text(encoding="utf-8")
-    return load_model(source, actions, f"{name}.yaml")
+    return load_model(source, actions, f"{name}.yaml", CONDITIONS)
 
 
 def _found(opened: Deployment) -> None:

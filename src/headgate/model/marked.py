@@ -1,26 +1,37 @@
 """YAML with positions: plain values that remember the line and column they came from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import yaml
 
-
-class ModelError(Exception):
-    """A model file cannot be used; the message carries file, line and column."""
-
-    def __init__(self, file: str, line: int, column: int, message: str) -> None:
-        super().__init__(f"{file}:{line}:{column}: {message}")
+from headgate.model.diagnostics import Report
+from headgate.model.mistakes import Mistake
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A scalar, as written."""
+    """A scalar, as written. `lead` counts the characters before its value: 1 for a quoted one."""
 
     value: str
     line: int
     column: int
+    lead: int = 0
+
+    def part(self, start: int, end: int) -> "Text":
+        """Return a piece of the value, at its own place where that can be told: a scalar of one line without escapes."""
+        return replace(self, value=self.value[start:end], column=self.column + self.lead + start, lead=0)
+
+    def split(self, separator: str) -> "tuple[Text, ...]":
+        """Return the pieces between separators, without the blanks around them."""
+        pieces: list[Text] = []
+        start = 0
+        for word in self.value.split(separator):
+            begin = start + len(word) - len(word.lstrip())
+            pieces.append(self.part(begin, begin + len(word.strip())))
+            start += len(word) + len(separator)
+        return tuple(pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,55 +54,57 @@ class Table:
 
 Marked = Text | Items | Table
 
+START = Text("", 1, 1)
+"""Where a file begins."""
 
-def parse(text: str, file: str) -> Marked:
-    """Return the document with positions. Raises `ModelError` for anything that is not plain YAML."""
+
+def parse(text: str, report: Report) -> Marked | None:
+    """Return the document with positions; None, and why in the report, if it is no plain YAML."""
     try:
-        _refuse_aliases(text, file)
+        _only_plain(text, report)
         # The package's own types leave these two functions' results open.
         node = cast("yaml.Node | None", yaml.compose(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise ModelError(file, line, column, f"not valid YAML: {error.problem}") from None
+        at = Text("", mark.line + 1, mark.column + 1) if mark else START
+        report.add(Mistake.NOT_YAML, at, problem=error.problem or "it cannot be read")
+        return None
     except yaml.YAMLError:
-        raise ModelError(file, 1, 1, "not valid YAML: a character that cannot stand in a text file") from None
+        report.add(Mistake.NOT_YAML, START, problem="a character that cannot stand in a text file")
+        return None
     if node is None:
-        raise ModelError(file, 1, 1, "the file is empty")
-    return _marked(node, file)
+        report.add(Mistake.EMPTY_FILE, START)
+        return None
+    return _marked(node, report)
 
 
-def _refuse_aliases(text: str, file: str) -> None:
-    # An alias can name what it stands in, or double the text at every use: a model is what one can read.
+def _only_plain(text: str, report: Report) -> None:
+    # An alias can name what it stands in, or double the text at every use; a tag can make a word something else.
     tokens = cast("Iterator[yaml.Token]", yaml.scan(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
     for token in tokens:
-        if isinstance(token, yaml.AliasToken):
-            mark = token.start_mark
-            raise ModelError(file, mark.line + 1, mark.column + 1, "write it out: aliases are not read")
+        if isinstance(token, yaml.AliasToken | yaml.TagToken):
+            at = Text("", token.start_mark.line + 1, token.start_mark.column + 1)
+            report.add(Mistake.NOT_READ, at, what="aliases" if isinstance(token, yaml.AliasToken) else "tags")
 
 
-def _marked(node: yaml.Node, file: str) -> Marked:
+def _marked(node: yaml.Node, report: Report) -> Marked:
     line, column = node.start_mark.line + 1, node.start_mark.column + 1
-    match node:
-        case yaml.ScalarNode():
-            return Text(str(node.value), line, column)
-        case yaml.SequenceNode():
-            return Items(tuple(_marked(each, file) for each in node.value), line, column)
-        case yaml.MappingNode():
-            return Table(tuple(_entries(node, file)), line, column)
-        case _:
-            raise ModelError(file, line, column, "only text, lists and mappings can stand here")
+    if isinstance(node, yaml.MappingNode):
+        return Table(tuple(_entries(node, report)), line, column)
+    if isinstance(node, yaml.SequenceNode):
+        return Items(tuple(_marked(each, report) for each in node.value), line, column)
+    quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
+    return Text(str(node.value), line, column, 1 if quoted else 0)
 
 
-def _entries(node: yaml.MappingNode, file: str) -> "list[tuple[Text, Marked]]":
-    entries: list[tuple[Text, Marked]] = []
-    seen: set[str] = set()
+def _entries(node: yaml.MappingNode, report: Report) -> "list[tuple[Text, Marked]]":
+    entries: dict[str, tuple[Text, Marked]] = {}
     for key_node, value_node in node.value:
-        key = _marked(key_node, file)
+        key, value = _marked(key_node, report), _marked(value_node, report)
         if not isinstance(key, Text):
-            raise ModelError(file, key.line, key.column, "a key has to be a word")
-        if key.value in seen:
-            raise ModelError(file, key.line, key.column, f"`{key.value}` stands twice in the same mapping")
-        seen.add(key.value)
-        entries.append((key, _marked(value_node, file)))
-    return entries
+            report.add(Mistake.KEY_NO_WORD, key)
+        elif key.value in entries:
+            report.add(Mistake.KEY_TWICE, key, key=key.value)
+        else:
+            entries[key.value] = (key, value)
+    return list(entries.values())

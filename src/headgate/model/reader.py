@@ -1,68 +1,125 @@
-"""Reading marked YAML against what is expected: each mistake is an error at its own line and column."""
+"""Taking values out of a marked file: what is not as expected is noted in the report, and read as nothing."""
 
-import difflib
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping
 
-from headgate.model.marked import Items, Marked, ModelError, Table, Text
+from headgate.model.diagnostics import Report
+from headgate.model.marked import Items, Marked, Table, Text
+from headgate.model.mistakes import Mistake
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SHAPES = {Text: "a word", Items: "a list", Table: "a mapping"}
+
+Value = Marked | None
+"""A value, or None for one that is not there; whether it may be missing was settled before."""
 
 
 class Reader:
-    """Takes values out of one marked file, or says what is wrong with them."""
+    """Takes values out of one file. What is wrong is noted; the value is then as if nothing stood there."""
 
-    def __init__(self, file: str) -> None:
-        self._file = file
+    def __init__(self, report: Report) -> None:
+        self.report = report
 
-    def fail(self, at: Marked, message: str) -> ModelError:
-        """Return the error for a value."""
-        return ModelError(self._file, at.line, at.column, message)
+    def fields(self, value: Value, required: Collection[str], optional: Collection[str] = ()) -> Mapping[str, Marked]:
+        """Return the entries of a mapping with these keys and no others."""
+        known = (*required, *optional)
+        fields = {key.value: entry for key, entry in self.entries(value) if key.value in known}
+        for key, entry in self.entries(value):
+            if key.value not in known:
+                meant = self.report.unknown(Mistake.UNKNOWN_KEY, key, key.value, known)
+                fields.setdefault(meant, entry)  # read as what it was to be, so that one slip is one diagnostic
+        for key in required:
+            if isinstance(value, Table) and key not in fields:
+                self.report.add(Mistake.MISSING_KEY, value, key=key)
+        return fields
 
-    def table(self, value: Marked, known: Collection[str] | None = None) -> dict[str, Marked]:
-        """Return a mapping's entries; with `known`, any other key is an error."""
-        if not isinstance(value, Table):
-            raise self.fail(value, "expected a mapping")
-        if known is not None:
-            for key, _ in value.entries:
-                self.known(key, known, "key")
-        return {key.value: entry for key, entry in value.entries}
+    def entries(self, value: Value) -> tuple[tuple[Text, Marked], ...]:
+        """Return a mapping's keys and values."""
+        return value.entries if isinstance(value, Table) else self._not(value, "a mapping")
 
-    def section(self, table: dict[str, Marked], key: str, owner: Marked) -> Marked:
-        """Return an entry that has to be there."""
-        if key not in table:
-            raise self.fail(owner, f"`{key}` is missing here")
-        return table[key]
-
-    def items(self, value: Marked) -> tuple[Marked, ...]:
+    def items(self, value: Value) -> tuple[Marked, ...]:
         """Return a list's values."""
-        if not isinstance(value, Items):
-            raise self.fail(value, "expected a list")
-        return value.values
+        return value.values if isinstance(value, Items) else self._not(value, "a list")
 
-    def text(self, value: Marked) -> str:
-        """Return a scalar."""
+    def words(self, value: Value) -> tuple[Text, ...]:
+        """Return a list of words, each standing there once."""
+        return self._once([each for item in self.items(value) for each in self.word(item)])
+
+    def word_or_words(self, value: Value) -> tuple[Text, ...]:
+        """Return a list of words, of which a single one may stand there without a list around it."""
+        return self.word(value) if isinstance(value, Text) else self.words(value)
+
+    def some(self, fields: Mapping[str, Marked], key: str) -> tuple[Text, ...]:
+        """Return the list of words under a key, where an empty one would say nothing."""
+        value = fields.get(key)
+        if isinstance(value, Items) and not value.values:
+            self.report.add(Mistake.EMPTY_LIST, value, key=key)
+        return self.words(value)
+
+    def joined(self, key: Text) -> tuple[Text, ...]:
+        """Return the names that stand in a key, with commas between them."""
+        return self._once([name for name in key.split(",") if self._is_word(name)])
+
+    def text(self, value: Value) -> str:
+        """Return a word; empty for none."""
+        return "".join(word.value for word in self.word(value))
+
+    def name(self, value: Value, *, lower: bool = True) -> str:
+        """Return a new name."""
+        for word in self.word(value):
+            if not _NAME.fullmatch(word.value):
+                self.report.add(Mistake.BAD_NAME, word, word=word.value)
+            elif lower and word.value != word.value.lower():
+                self.report.add(Mistake.NOT_LOWER, word, f"write `{word.value.lower()}`", word=word.value)
+        return self.text(value) if isinstance(value, Text) else ""
+
+    def known(self, words: Collection[Text], names: Collection[str], unknown: Mistake) -> tuple[str, ...]:
+        """Return those of the words that are among the names."""
+        for word in words:
+            if word.value not in names:
+                self.report.unknown(unknown, word, word.value, names)
+        return tuple(word.value for word in words if word.value in names)
+
+    def one(self, value: Value, names: Collection[str], unknown: Mistake) -> str:
+        """Return a word that is among the names; empty for none."""
+        return "".join(self.known(self.word(value), names, unknown))
+
+    def flag(self, value: Value) -> bool:
+        """Return `true` or `false`; false for none."""
+        word = self.text(value)
+        if value is not None and word and word not in ("true", "false"):
+            self.report.add(Mistake.NO_FLAG, value, word=word)
+        return word == "true"
+
+    def number(self, value: Value) -> int:
+        """Return a whole number, 1 or more."""
+        word = self.text(value)
+        if value is not None and word and not re.fullmatch("[1-9][0-9]*", word):
+            self.report.add(Mistake.NO_NUMBER, value, word=word)
+            return 0
+        return int(word or 0)
+
+    def word(self, value: Value) -> tuple[Text, ...]:
+        """Return a word as a tuple of one; none if there is none."""
         if not isinstance(value, Text):
-            raise self.fail(value, "expected a word")
-        return value.value
+            return self._not(value, "a word")
+        return (value,) if self._is_word(value) else ()
 
-    def known(self, value: Marked, names: Collection[str], what: str) -> str:
-        """Return a scalar that has to be one of the names; suggests the nearest one."""
-        word = self.text(value)
-        if word not in names:
-            near = difflib.get_close_matches(word, names, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise self.fail(value, f"unknown {what} `{word}`{hint}")
-        return word
+    def _is_word(self, value: Text) -> bool:
+        if not value.value:
+            self.report.add(Mistake.SHAPE, value, expected="a word", found="nothing")
+        return bool(value.value)
 
-    def names(self, value: Marked, names: Collection[str], what: str) -> tuple[str, ...]:
-        """Return a list of known names."""
-        return tuple(self.known(each, names, what) for each in self.items(value))
+    def _once(self, words: Collection[Text]) -> tuple[Text, ...]:
+        first: dict[str, Text] = {}
+        for word in words:
+            if word.value in first:
+                self.report.add(Mistake.WORD_TWICE, word, word=word.value)
+            first.setdefault(word.value, word)
+        return tuple(first.values())
 
-    def flag(self, value: Marked) -> bool:
-        """Return `true` or `false`."""
-        return self.known(value, ("true", "false"), "flag") == "true"
-
-    def number(self, value: Marked) -> int:
-        """Return a whole number."""
-        word = self.text(value)
-        if not word.isdecimal():
-            raise self.fail(value, f"expected a whole number, not `{word}`")
-        return int(word)
+    def _not(self, value: Value, expected: str) -> tuple[()]:
+        if value is not None:
+            empty = isinstance(value, Text) and not value.value
+            self.report.add(Mistake.SHAPE, value, expected=expected, found="nothing" if empty else _SHAPES[type(value)])
+        return ()

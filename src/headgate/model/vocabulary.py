@@ -1,39 +1,84 @@
-"""The one vocabulary of actions, read from `actions.yaml`."""
+"""The one vocabulary of actions, and with it the types of the tree, read from `actions.yaml`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.model.marked import Text, parse
+from headgate.model.diagnostics import ModelError, Report
+from headgate.model.marked import Items, Marked, Text, parse
+from headgate.model.mistakes import Mistake
 from headgate.model.reader import Reader
 
-_COLUMNS = ("nekt", "on", "spark")
+MODELS = ("nekt", "y42", "onehouse", "datamesh")
+"""The shipped models, each with a column of its own."""
+
+_SPARK = "spark"
+_NOT_HERE = "-"
+_ASSIGNMENT = "assignment"
+_WITHOUT_ACTIONS = "types_without_actions"
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A canonical action: its name, the types it is asked on, its name per model, the Spark operations that need it."""
+    """A canonical action, `type.verb`: the types it is asked on, its names by model, the Spark operations that need it.
+
+    A model that has no name for it has none in `names`.
+    """
 
     name: str
     on: tuple[str, ...]
-    nekt: str | None
-    spark: str | None
+    names: Mapping[str, tuple[str, ...]]
+    spark: tuple[str, ...]
 
 
-def load_actions(text: str, file: str = "actions.yaml") -> Mapping[str, Action]:
-    """Return the actions by name. Raises `ModelError` for an empty or unknown cell."""
-    reader = Reader(file)
-    document = parse(text, file)
-    actions: dict[str, Action] = {}
-    for name, value in reader.table(document).items():
-        row = reader.table(value, _COLUMNS)
-        on = tuple(reader.text(each) for each in reader.items(row["on"])) if "on" in row else (name.split(".")[0],)
-        cells = {column: reader.section(row, column, value) for column in ("nekt", "spark")}
-        for cell in cells.values():
-            if not isinstance(cell, Text) or not cell.value.strip():
-                raise reader.fail(cell, f"a cell of `{name}` is empty; write a name or `-`")
-        actions[name] = Action(name, on, *(_cell(reader.text(cells[column])) for column in ("nekt", "spark")))
-    return actions
+class Vocabulary(Mapping[str, Action]):
+    """The actions by name; and the types of the tree, which all models share."""
+
+    def __init__(self, actions: Mapping[str, Action], types: tuple[str, ...]) -> None:
+        self._actions = actions
+        self.types = types
+
+    def __getitem__(self, name: str) -> Action:
+        return self._actions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._actions)
+
+    def __len__(self) -> int:
+        return len(self._actions)
+
+    def of(self, type: str) -> tuple[str, ...]:
+        """Return the names of a type's own actions."""
+        return tuple(name for name in self._actions if name.partition(".")[0] == type)
 
 
-def _cell(word: str) -> str | None:
-    return None if word == "-" else word
+def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
+    """Return the vocabulary. Raises `ModelError` for what is no action, and for an empty, missing or unknown cell."""
+    report = Report(file)
+    document = parse(text, report)
+    read = Reader(report)
+    blocks = {key.value: (key, body) for key, body in read.entries(document)}
+    without = blocks.pop(_WITHOUT_ACTIONS, None)
+    actions = {name: action for key, body in blocks.values() for name, action in _block(read, key, body)}
+    types = [type.value for key, _ in blocks.values() for type in read.joined(key) if type.value != _ASSIGNMENT]
+    types += [type.value for type in (read.words(without[1]) if without else ())]
+    if report.refused:
+        raise ModelError(report.diagnostics())
+    return Vocabulary(actions, tuple(types))
+
+
+def _block(read: Reader, key: Text, body: Marked) -> Iterator[tuple[str, Action]]:
+    for verb, row in read.entries(body):
+        fields = read.fields(row, (*MODELS, _SPARK), ("on",))
+        on = tuple(type.value for type in read.some(fields, "on"))
+        for type in read.joined(key):
+            name = f"{type.value}.{read.name(verb)}"
+            names = {model: _cell(read, name, cell) for model, cell in fields.items() if model in MODELS}
+            spark = _cell(read, name, fields.get(_SPARK))
+            yield name, Action(name, on or (type.value,), {model: cell for model, cell in names.items() if cell}, spark)
+
+
+def _cell(read: Reader, action: str, cell: Marked | None) -> tuple[str, ...]:
+    if (isinstance(cell, Text) and not cell.value.strip()) or (isinstance(cell, Items) and not cell.values):
+        read.report.add(Mistake.EMPTY_CELL, cell, "write a name or `-`", action=action)
+        return ()
+    return tuple(word.value for word in read.word_or_words(cell) if word.value != _NOT_HERE)

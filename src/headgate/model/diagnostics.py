@@ -1,0 +1,92 @@
+"""What is wrong with a file: each finding at its line and column, all of them in one error."""
+
+import difflib
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from headgate.model.mistakes import Mistake
+
+
+class Mark(Protocol):
+    """Something that stands at a place in a file; the first line and the first column are 1."""
+
+    @property
+    def line(self) -> int:
+        """The line."""
+        ...
+
+    @property
+    def column(self) -> int:
+        """The column."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A mistake at its place. `suggestion` is what may have been meant, or what to write; empty for none."""
+
+    file: str
+    line: int
+    column: int
+    mistake: Mistake
+    message: str
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        """Return file, place, severity, code, message and suggestion in one line."""
+        hint = f"; {self.suggestion}" if self.suggestion else ""
+        kind = f"{self.mistake.severity} {self.mistake.code}"
+        return f"{self.file}:{self.line}:{self.column}: {kind}: {self.message}{hint}"
+
+
+class ModelError(Exception):
+    """A model file, or the vocabulary, cannot be used; the message has one line for each mistake in it."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(str(each) for each in self.diagnostics))
+
+
+class Report:
+    """Gathers the diagnostics of one file while it is read and checked."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._found: list[Diagnostic] = []
+
+    def add(self, mistake: Mistake, at: Mark, suggestion: str = "", /, **words: str) -> None:
+        """Note a mistake; `words` fill in its message."""
+        message = mistake.message.format(**words)
+        self._found.append(Diagnostic(self._file, at.line, at.column, mistake, message, suggestion))
+
+    def unknown(self, mistake: Mistake, at: Mark, word: str, names: Collection[str]) -> str:
+        """Note a name that does not exist; return the nearest one that does, which is suggested, or empty."""
+        near = next(iter(difflib.get_close_matches(word, names, n=1)), "")
+        self.add(mistake, at, f"did you mean `{near}`?" if near else "", word=word)
+        return near
+
+    @property
+    def refused(self) -> bool:
+        """Say whether an error, and not only a warning, was noted."""
+        return any(each.mistake.severity == "error" for each in self._found)
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return what was noted, in the order of the file, so that one slip is one diagnostic.
+
+        At one place the first of a kind stands for all; what is said at several places is said once, at the first.
+        """
+        ordered = sorted(self._found, key=lambda found: (found.line, found.column))
+        by_place = {(each.mistake, each.line, each.column): each for each in reversed(ordered)}
+        by_message: dict[tuple[Mistake, str], list[Diagnostic]] = {}
+        for each in reversed(by_place.values()):
+            by_message.setdefault((each.mistake, each.message), []).append(each)
+        return tuple(_once(same) for same in by_message.values())
+
+
+def _once(same: list[Diagnostic]) -> Diagnostic:
+    more = len(same) - 1
+    if not more:
+        return same[0]
+    times = "once more" if more == 1 else f"{more} times more"
+    return replace(same[0], message=f"{same[0].message} (and {times} below)")

@@ -1,0 +1,342 @@
+"""From a marked document to a model: every section, key and name is one that exists.
+
+A name that does not exist is noted and left out, so that one slip is one diagnostic. Whether the rules make sense
+together is for `check` to say.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from headgate.model.marked import Marked, Table, Text
+from headgate.model.mistakes import Mistake
+from headgate.model.model import (
+    Alternative,
+    AssignRule,
+    Bridge,
+    Creator,
+    CustomRoles,
+    Derived,
+    Model,
+    NamedIn,
+    Role,
+    RoleAt,
+    Setting,
+    Spread,
+    Standing,
+    Type,
+    When,
+)
+from headgate.model.reader import Reader, Value
+from headgate.model.terms import read_when
+from headgate.model.vocabulary import Vocabulary
+
+KINDS = ("user", "service_principal", "group", "team", "domain")
+"""Kinds of subject that an assignment can be made to."""
+
+VERBS = ("add", "remove", "change")
+"""What can be done with an assignment."""
+
+DEPLOYMENT = "deployment"
+"""The type above every organization; a model states it only if something is done there."""
+
+_DEFINITIONS = ("types", "roles")
+_REQUIRED = ("model", "version", *_DEFINITIONS, "assign")
+_OPTIONAL = (
+    "settings", "custom_roles", "lineage", "spread", "named_in", "derived", "needs", "standing", "creators",
+    "newcomer", "discover", "bridges", "members", "scopes",
+)  # fmt: skip
+_PLACE = re.compile(r"(each )?(?:(self|parent)(?:\.(\w+))?|(with)\.(\w+))")
+
+
+def read_model(
+    document: Marked, read: Reader, vocabulary: Vocabulary, conditions: Collection[str], hash: str
+) -> Model | None:
+    """Return what the document states; None where it does not say what its rules speak of. The report says why."""
+    parts = read.fields(document, _REQUIRED, _OPTIONAL)
+    stated = [_stated(read, parts, section) for section in _DEFINITIONS]
+    if not all(stated):
+        return None
+    types = dict(_types(read, parts["types"], vocabulary))
+    settings = dict(_settings(read, parts.get("settings"), types))
+    roles = tuple(key.value for key, _ in read.entries(parts["roles"]))
+    return _Sections(read, parts, vocabulary, conditions, types, settings, roles).model(hash)
+
+
+def _stated(read: Reader, parts: Mapping[str, Marked], section: str) -> bool:
+    value = parts.get(section)
+    if isinstance(value, Table) and not value.entries:
+        read.report.add(Mistake.EMPTY_LIST, value, key=section)
+    return bool(read.entries(value))
+
+
+def _types(read: Reader, value: Marked, vocabulary: Vocabulary) -> Iterator[tuple[str, Type]]:
+    stated = {key.value for key, _ in read.entries(value)} | {DEPLOYMENT}
+    for key, body in read.entries(value):
+        fields = read.fields(body, ("under",), ("as", "implicit"))
+        parents = read.known(read.words(fields.get("under")), stated, Mistake.UNKNOWN_TYPE)
+        implicit = read.flag(fields.get("implicit"))
+        word = read.name(fields.get("as")) or key.value
+        name = key.value
+        if name not in vocabulary.types:
+            name = read.report.unknown(Mistake.UNKNOWN_TYPE, key, name, vocabulary.types)
+        yield name, Type(name, word, parents, implicit)
+
+
+def _settings(read: Reader, value: Value, types: Collection[str]) -> Iterator[tuple[str, Setting]]:
+    for key, body in read.entries(value):
+        fields = read.fields(body, ("on", "values", "default"))
+        on = read.one(fields.get("on"), types, Mistake.UNKNOWN_TYPE)
+        values = tuple(word.value for word in read.some(fields, "values"))
+        default = read.one(fields.get("default"), values, Mistake.UNKNOWN_VALUE) if values else ""
+        yield read.name(key), Setting(key.value, on, values, default)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sections:
+    """The sections that speak of the model's types, settings and roles."""
+
+    read: Reader
+    parts: Mapping[str, Marked]
+    vocabulary: Vocabulary
+    conditions: Collection[str]
+    types: Mapping[str, Type]
+    settings: Mapping[str, Setting]
+    roles: Collection[str]
+
+    def model(self, hash: str) -> Model:
+        """Return the whole."""
+        read, parts = self.read, self.parts
+        return Model(
+            name=read.name(parts.get("model")),
+            version=read.number(parts.get("version")),
+            hash=hash,
+            types=self.types,
+            settings=self.settings,
+            roles=self._closed(dict(self._role(key, body) for key, body in read.entries(parts["roles"]))),
+            spread=tuple(self._spread(each) for each in self._rows("spread")),
+            derived=dict(self._derived()),
+            needs=dict(self._needs()),
+            assign=tuple(self._assign(each) for each in self._rows("assign")),
+            standing=tuple(self._standing(each) for each in self._rows("standing")),
+            named_in=tuple(self._named_in(each) for each in self._rows("named_in")),
+            lineage=self._relations(parts, "lineage"),
+            creators=tuple(self._creator(each) for each in self._rows("creators")),
+            custom_roles=self._custom_roles(parts.get("custom_roles")),
+            newcomer=self._role_name(parts.get("newcomer")) or None,
+            discover=read.name(parts.get("discover")) or None,
+            bridges=tuple(self._bridge(each) for each in self._rows("bridges")),
+            members=self._types(parts, "members"),
+            scopes=dict(self._scopes()),
+        )
+
+    def _rows(self, section: str) -> tuple[Marked, ...]:
+        return self.read.items(self.parts.get(section))
+
+    def _role(self, key: Text, body: Marked) -> tuple[str, Role]:
+        fields = self.read.fields(body, ("on",), ("to", "when", "includes", "actions"))
+        on = frozenset(self.read.known(self.read.words(fields.get("on")), self.types, Mistake.UNKNOWN_TYPE))
+        includes = frozenset(self._roles(fields, "includes"))
+        own = self._actions(fields.get("actions"), self.types)
+        name = self.read.name(key, lower=False)
+        return name, Role(name, on, self._kinds(fields), includes, own, own, self._when(fields))
+
+    @staticmethod
+    def _closed(roles: Mapping[str, Role]) -> Mapping[str, Role]:
+        """Return the roles with all that they include, and all the actions of that; so far each has its own."""
+        closures = {name: _closure(name, roles) for name in roles}
+        return {
+            name: Role(
+                name,
+                role.on,
+                role.to,
+                closures[name],
+                role.own,
+                frozenset[str]().union(*(roles[each].own for each in closures[name])),
+                role.when,
+            )
+            for name, role in roles.items()
+        }
+
+    def _custom_roles(self, value: Value) -> CustomRoles | None:
+        if value is None:
+            return None
+        fields = self.read.fields(value, ("of", "on"), ("to", "when", "replaces"))
+        return CustomRoles(
+            of=frozenset(self._roles(fields, "of")),
+            on=self._types(fields, "on"),
+            to=self._kinds(fields),
+            when=self._when(fields),
+            replaces=frozenset(self._roles(fields, "replaces")),
+        )
+
+    def _spread(self, value: Marked) -> Spread:
+        fields = self.read.fields(value, ("roles", "from"), ("up", "within", "along", "to", "as", "when"))
+        if "within" in fields and "up" not in fields:
+            self.read.report.add(Mistake.WITHIN_WHAT, fields["within"])
+        if "along" in fields and "up" in fields:
+            self.read.report.add(Mistake.UP_ALONG, fields["along"])
+        return Spread(
+            roles=frozenset(self._roles(fields, "roles")),
+            origin=self._types(fields, "from"),
+            up=self.read.one(fields.get("up"), self.types, Mistake.UNKNOWN_TYPE) or None,
+            within=self.read.flag(fields.get("within")),
+            along=self.read.name(fields.get("along")) or None,
+            to=self._types(fields, "to") if "to" in fields else None,
+            role=self._role_name(fields.get("as")) or None,
+            when=self._when(fields),
+        )
+
+    def _named_in(self, value: Marked) -> NamedIn:
+        fields = self.read.fields(value, ("relation", "to", "role"))
+        relation = self.read.name(fields.get("relation"))
+        return NamedIn(relation, self._types(fields, "to"), self._role_name(fields.get("role")))
+
+    def _derived(self) -> Iterator[tuple[str, Derived]]:
+        seen: set[str] = set()
+        for row in self._rows("derived"):
+            fields = self.read.fields(row, ("types", "weakest_over", "when_empty"))
+            when_empty = tuple(self.read.name(word) for word in self.read.words(fields.get("when_empty")))
+            rule = Derived(self._relations(fields, "weakest_over"), when_empty)
+            for word in self.read.some(fields, "types"):
+                if word.value in seen:
+                    self.read.report.add(Mistake.DERIVED_TWICE, word, type=word.value)
+                seen.add(word.value)
+                yield self.read.one(word, self.types, Mistake.UNKNOWN_TYPE), rule
+
+    def _needs(self) -> Iterator[tuple[str, tuple[Alternative, ...]]]:
+        seen: set[str] = set()
+        known = [name for name in self.vocabulary if name.partition(".")[0] in self.types]
+        for key, body in self.read.entries(self.parts.get("needs")):
+            for name in self.read.joined(key):
+                if name.value in seen:
+                    self.read.report.add(Mistake.KEY_TWICE, name, key=name.value)
+                seen.add(name.value)
+                action = self.read.one(name, known, Mistake.UNKNOWN_ACTION)
+                if isinstance(body, Text) or self.read.items(body):
+                    yield action, tuple(self._alternative(action, each) for each in self.read.items(body))
+                else:
+                    self.read.report.add(Mistake.NO_ALTERNATIVE, body, action=name.value)
+
+    def _alternative(self, action: str, value: Marked) -> Alternative:
+        fields = self.read.fields(value, (), ("when", "roles"))
+        entries = self.read.entries(fields.get("roles"))
+        roles = tuple(place for key, role in entries for place in self._role_at(key, role))
+        when = self._when(fields)
+        if isinstance(value, Table) and not entries and not when and not self.read.report.refused:
+            self.read.report.add(Mistake.NEEDS_NOTHING, value, action=action)
+        return Alternative(when, roles)
+
+    def _role_at(self, key: Text, role: Marked) -> Iterator[RoleAt]:
+        found = _PLACE.fullmatch(key.value)
+        name = self._role_name(role)
+        if not found:
+            self.read.report.unknown(Mistake.UNKNOWN_PLACE, key, key.value, ("self", "parent"))
+        else:
+            each, start, relation, given, parameter = found.groups()
+            yield RoleAt(start or given, relation or parameter, name, bool(each))
+
+    def _assign(self, value: Marked) -> AssignRule:
+        fields = self.read.fields(value, ("roles", "on"), ("holder", "on_subject", "to", "verbs", "when", "custom"))
+        custom = self.read.flag(fields.get("custom"))
+        if not fields.keys() & {"holder", "on_subject"}:
+            self.read.report.add(Mistake.NO_HOLDER, value)
+        return AssignRule(
+            holder=self._holders(fields, "holder"),
+            on_subject=self._holders(fields, "on_subject"),
+            roles=frozenset(self._roles(fields, "roles", empty=custom)),
+            custom=custom,
+            on=self._types(fields, "on"),
+            to=self._kinds(fields),
+            verbs=self._verbs(fields),
+            when=self._when(fields),
+        )
+
+    def _holders(self, fields: Mapping[str, Marked], key: str) -> tuple[str, ...]:
+        single = isinstance(fields.get(key), Text)
+        words = self.read.word(fields[key]) if single else self.read.some(fields, key)
+        return self.read.known(words, self.roles, Mistake.UNKNOWN_ROLE)
+
+    def _verbs(self, fields: Mapping[str, Marked]) -> frozenset[str]:
+        if "verbs" not in fields:
+            return frozenset(("add", "remove"))
+        return frozenset(self.read.known(self.read.some(fields, "verbs"), VERBS, Mistake.UNKNOWN_VERB))
+
+    def _standing(self, value: Marked) -> Standing:
+        fields = self.read.fields(value, ("on", "roles", "kinds"), ("exempt",))
+        return Standing(
+            on=self.read.one(fields.get("on"), self.types, Mistake.UNKNOWN_TYPE),
+            roles=frozenset(self._roles(fields, "roles")),
+            kinds=self._kinds(fields, "kinds"),
+            exempt=frozenset(self._roles(fields, "exempt")),
+        )
+
+    def _creator(self, value: Marked) -> Creator:
+        fields = self.read.fields(value, ("types", "role"))
+        return Creator(self._types(fields, "types"), self._role_name(fields.get("role")))
+
+    def _bridge(self, value: Marked) -> Bridge:
+        fields = self.read.fields(value, ("role", "relation", "actions"))
+        actions = self._actions(fields.get("actions"), self.vocabulary.types)
+        return Bridge(self._role_name(fields.get("role")), self.read.name(fields.get("relation")), actions)
+
+    def _scopes(self) -> Iterator[tuple[str, Mapping[str, str]]]:
+        for key, body in self.read.entries(self.parts.get("scopes")):
+            entries = self.read.entries(body)
+            yield (
+                self.read.name(key),
+                {
+                    self.read.one(type, self.types, Mistake.UNKNOWN_TYPE): self._role_name(role)
+                    for type, role in entries
+                },
+            )
+
+    def _role_name(self, value: Value) -> str:
+        return self.read.one(value, self.roles, Mistake.UNKNOWN_ROLE)
+
+    def _roles(self, fields: Mapping[str, Marked], key: str, *, empty: bool = False) -> tuple[str, ...]:
+        words = self.read.words(fields.get(key)) if empty else self.read.some(fields, key)
+        return self.read.known(words, self.roles, Mistake.UNKNOWN_ROLE)
+
+    def _types(self, fields: Mapping[str, Marked], key: str) -> frozenset[str]:
+        return frozenset(self.read.known(self.read.some(fields, key), self.types, Mistake.UNKNOWN_TYPE))
+
+    def _kinds(self, fields: Mapping[str, Marked], key: str = "to") -> frozenset[str]:
+        if key not in fields:
+            return frozenset(KINDS)
+        return frozenset(self.read.known(self.read.some(fields, key), KINDS, Mistake.UNKNOWN_KIND))
+
+    def _relations(self, fields: Mapping[str, Marked], key: str) -> tuple[str, ...]:
+        return tuple(self.read.name(word) for word in self.read.some(fields, key))
+
+    def _when(self, fields: Mapping[str, Marked]) -> When:
+        return read_when(self.read, fields["when"], self.settings, self.conditions) if "when" in fields else ()
+
+    def _actions(self, value: Value, types: Collection[str]) -> frozenset[str]:
+        found: set[str] = set()
+        for key, verbs in self.read.entries(value):
+            words = self.read.words(verbs)
+            for type in self.read.known(self.read.joined(key), types, Mistake.UNKNOWN_TYPE):
+                for word in words:
+                    found.update(self._action(type, word, found))
+        return frozenset(found)
+
+    def _action(self, type: str, verb: Text, found: Collection[str]) -> tuple[str, ...]:
+        name = f"{type}.{verb.value}"
+        if name in found:
+            self.read.report.add(Mistake.WORD_TWICE, verb, word=name)
+        if name in self.vocabulary:
+            return (name,)
+        self.read.report.unknown(Mistake.UNKNOWN_ACTION, verb, name, self.vocabulary.of(type))
+        return ()
+
+
+def _closure(name: str, roles: Mapping[str, Role]) -> frozenset[str]:
+    seen: set[str] = set()
+    todo = [name]
+    while todo:
+        current = todo.pop()
+        if current not in seen:
+            seen.add(current)
+            todo.extend(roles[current].closure)
+    return frozenset(seen)

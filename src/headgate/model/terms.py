@@ -1,0 +1,62 @@
+"""The small language of `when`: one condition in a line, all of which have to hold.
+
+condition = [ "not" ] NAME
+          | operand ( "is" | "is not" ) value
+          | operand ( "in" | "not in" ) value { value }
+operand   = ( "setting." | "self." | "parent." | "with." ) NAME
+value     = WORD | "'" words with blanks "'"
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from headgate.model.marked import Items, Text
+from headgate.model.mistakes import Mistake
+from headgate.model.model import Setting, Term, When
+from headgate.model.reader import Reader, Value
+
+_WORD = re.compile(r"'[^']*'|[^\s']+")
+_ROOTS = ("setting", "self", "parent", "with")
+
+
+def read_when(read: Reader, value: Value, settings: Mapping[str, Setting], conditions: Collection[str]) -> When:
+    """Return the conditions of a `when`: one, or a list of them."""
+    written = [
+        each for item in (read.items(value) if isinstance(value, Items) else (value,)) for each in read.word(item)
+    ]
+    terms = [_term(read, each, settings, conditions) for each in written]
+    return tuple(term for term in terms if term)
+
+
+def _term(read: Reader, text: Text, settings: Mapping[str, Setting], conditions: Collection[str]) -> Term | None:
+    words = [text.part(*found.span()) for found in _WORD.finditer(text.value)]
+    match [word.value for word in words]:
+        case [name] | ["not", name] if "." not in name:
+            return Term("named", read.one(words[-1], conditions, Mistake.UNKNOWN_CONDITION), (), len(words) > 1)
+        case [_, "is", "not", _]:
+            return _compared(read, words[0], words[3:], settings, negated=True)
+        case [_, "is", _]:
+            return _compared(read, words[0], words[2:], settings)
+        case [_, "not", "in", _, *_]:
+            return _compared(read, words[0], words[3:], settings, negated=True)
+        case [_, "in", _, *_]:
+            return _compared(read, words[0], words[2:], settings)
+        case _:
+            read.report.add(Mistake.NO_TERM, text, word=text.value)
+            return None
+
+
+def _compared(
+    read: Reader, operand: Text, written: Sequence[Text], settings: Mapping[str, Setting], *, negated: bool = False
+) -> Term | None:
+    values = [word.part(1, len(word.value) - 1) if word.value.startswith("'") else word for word in written]
+    root, _, name = operand.value.partition(".")
+    if root not in _ROOTS or not name:
+        near = [f"{root}.{name}" for root in _ROOTS]
+        read.report.unknown(Mistake.UNKNOWN_OPERAND, operand, operand.value, near)
+        return None
+    if root == "setting":
+        known = read.known([operand.part(len(root) + 1, len(operand.value))], settings, Mistake.UNKNOWN_SETTING)
+        for setting in known:
+            read.known(values, settings[setting].values, Mistake.UNKNOWN_VALUE)
+    return Term(root, name, tuple(value.value for value in values), negated)
