@@ -1,0 +1,76 @@
+"""`headgate model test`: scenario folders, run as their cases say and asked of an engine."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import track
+
+from headgate.cli.output import errors, fail, say, table
+from headgate.cli.scenario_folders import System, read_folder
+from headgate.control.scenarios.run import Outcome, run
+from headgate.control.scenarios.values import ScenarioError
+from headgate.control.scenarios.world import Reference, Start
+from headgate.decision.engine import Engine
+from headgate.model.diagnostics import ModelError
+
+
+class Answering(StrEnum):
+    """What answers the questions."""
+
+    ENGINE = "engine"
+    REFERENCE = "reference"
+
+
+_START: dict[Answering, Start] = {Answering.ENGINE: Engine, Answering.REFERENCE: Reference}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("test")(run_folders)
+
+
+def run_folders(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="folders of `worlds` and `cases`")],
+    engine: Annotated[Answering, typer.Option(help="what answers: the engine, or the reference")] = Answering.ENGINE,
+    only: Annotated[str | None, typer.Option(metavar="ID", help="run this case alone, and say why")] = None,
+) -> None:
+    """Run the cases of scenario folders; the exit code is 1 unless each is answered as it expects."""
+    try:
+        systems = [system for folder in folders for system in read_folder(folder, _START[engine])]
+    except (ScenarioError, ModelError) as error:
+        fail(str(error))
+        sys.exit(1)
+    results = [(system.name, tuple(_outcomes(system, only))) for system in systems]
+    everything = [outcome for _, outcomes in results for outcome in outcomes]
+    if only is not None and not everything:
+        fail(f"there is no case `{only}` in these folders")
+        sys.exit(1)
+    for outcome in everything:
+        if only is not None or not outcome.passed:
+            _print(outcome)
+    rows = [(name, *_counts(outcomes)) for name, outcomes in results if outcomes]
+    table(("system", "passed", "failed"), rows)
+    passed, failed = _counts(everything)
+    say(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+def _outcomes(system: System, only: str | None) -> Iterator[Outcome]:
+    cases = [case for case in system.cases if only in (None, case.id)]
+    shown = track(cases, system.name, console=errors, transient=True, disable=not errors.is_terminal)
+    return (run(system.world, case) for case in shown)
+
+
+def _counts(outcomes: Sequence[Outcome]) -> tuple[int, int]:
+    passed = sum(outcome.passed for outcome in outcomes)
+    return passed, len(outcomes) - passed
+
+
+def _print(outcome: Outcome) -> None:
+    say(f"{outcome.case.id}: expected {outcome.case.expect}, the answer is {outcome.answer}")
+    say(f"  {outcome.why}")
+    say(f"  {outcome.case.note}")

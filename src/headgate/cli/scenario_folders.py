@@ -1,0 +1,76 @@
+"""Scenario folders: `worlds/`, `cases/` and, for a system that is not shipped, its model, read from disk."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import yaml
+
+from headgate.control.scenarios.building import build
+from headgate.control.scenarios.language import language
+from headgate.control.scenarios.run import Case, read_case
+from headgate.control.scenarios.values import ScenarioError, entry
+from headgate.control.scenarios.world import Start, World
+from headgate.decision.conditions import CONDITIONS
+from headgate.model.load import load_model
+from headgate.model.model import Model
+from headgate.model.vocabulary import Vocabulary, load_actions
+
+_ROOM = files("headgate.model")
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The cases of one system in a folder, and the world that each begins in."""
+
+    name: str
+    world: World
+    cases: tuple[Case, ...]
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """Return the shipped vocabulary."""
+    return load_actions((_ROOM / "actions.yaml").read_text(encoding="utf-8"))
+
+
+def read_folder(folder: Path, start: Start) -> Iterator[System]:
+    """Yield the systems of a folder.
+
+    Raises `ScenarioError` for a file that is missing or is not what it should be, `ModelError` for a model with mistakes.
+    """
+    found = sorted((folder / "cases").glob("*.jsonl"))
+    if not found:
+        raise ScenarioError(f"`{folder}` has no `cases/*.jsonl`, so there is nothing to run")
+    for path in found:
+        name = path.stem
+        words = language(_model(folder, name), vocabulary())
+        source = _read(folder / "worlds" / f"{name}.yaml")
+        yield System(name, build(entry(yaml.safe_load(source)), words, start), tuple(_cases(path)))
+
+
+def _model(folder: Path, name: str) -> Model:
+    own = folder / f"{name}.yaml"
+    shipped = _ROOM.joinpath("models", own.name)
+    if not own.exists() and not shipped.is_file():
+        raise ScenarioError(f"there is no model `{name}`; put `{own.name}` beside `cases`")
+    text = _read(own) if own.exists() else shipped.read_text(encoding="utf-8")
+    return load_model(text, vocabulary(), str(own) if own.exists() else own.name, CONDITIONS)
+
+
+def _cases(path: Path) -> Iterator[Case]:
+    for number, line in enumerate(_read(path).splitlines(), 1):
+        try:
+            yield read_case(entry(json.loads(line)), path.stem)
+        except (ScenarioError, json.JSONDecodeError) as error:
+            raise ScenarioError(f"{path}:{number}: {error}") from None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"`{path}` cannot be read: {error}") from None

@@ -1,0 +1,47 @@
+"""Decisions in a sentence, for whoever wrote the case: by which paths, or what was missing."""
+
+from collections.abc import Callable, Mapping
+
+from headgate.decision.records import Decision, Missing, Path
+
+_NOWHERE = "anything that was named"
+
+
+def told(decision: Decision) -> str:
+    """Return why a question was answered so."""
+    asked = f"`{decision.question.action}` on `{decision.question.resource}`"
+    if not decision.allowed:
+        return f"{asked} is denied: {_lack(decision.missing) if decision.missing else 'no rule allows it'}"
+    return f"{asked} is allowed: {'; '.join(dict.fromkeys(map(_way, decision.paths))) or 'its conditions hold'}"
+
+
+def _way(path: Path) -> str:
+    held = f"`{path.role}`" if path.role == path.assigned_role else f"`{path.role}`, by `{path.assigned_role}`"
+    made = f" for `{path.reason}`" if path.reason else ""
+    weakest = f", the weakest being `{path.weakest}`" if path.weakest else ""
+    return f"`{path.subject}` has {held} on `{path.assigned_on}`{made}{weakest}"
+
+
+def _lack(missing: Missing) -> str:
+    return _LACKS.get(missing.code, lambda _: missing.code)(missing)
+
+
+def _role(missing: Missing) -> str:
+    roles = " or ".join(f"`{role}`" for role in missing.roles)
+    return f"{roles or 'a role'} is not held on {f'`{missing.resource}`' if missing.resource else _NOWHERE}"
+
+
+_LACKS: Mapping[str, Callable[[Missing], str]] = {
+    "no-principal": lambda _: "the actor is nobody there",
+    "no-token": lambda _: "the token has ended, or its principal is not there",
+    "no-run": lambda _: "the run has ended",
+    "not-declared": lambda _: "the pipeline does not declare it",
+    "no-resource": lambda missing: f"there is no `{missing.resource}`",
+    "unknown-action": lambda _: "the model has no such action there",
+    "no-role": _role,
+    "condition": lambda missing: f"the condition `{missing.what}` does not hold",
+    "narrowed": lambda _: "the token is for something else",
+    "no-subject": lambda _: "the one that it is for is not there, or lacks the role above that it needs first",
+    "not-assignable": lambda missing: f"the role cannot be assigned to that subject on `{missing.resource}`",
+    "not-grantor": lambda missing: f"no rule lets this role be given or taken there; {_role(missing)}",
+}
