@@ -1,143 +1,507 @@
 """The fold: what each change does, and that there is one way only to a snapshot."""
 
+from dataclasses import fields, replace
 from itertools import accumulate
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from immutables import Map
 
 from headgate.facts import changes as c
 from headgate.facts.fold import apply, fold
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, TokenId
-from headgate.facts.snapshot import Snapshot
-from tests.fakes.generated import WORLDS, few
-from tests.fakes.world import (
+from headgate.facts.snapshot import Agreement, Assignment, ChangeRequest, Group, Principal, Resource, Snapshot, Token
+from tests.facts.histories import BEGUN, few, histories
+from tests.facts.samples import (
+    ACCESS,
     ALL,
+    ANNA,
+    BEN,
     CREW,
-    DELAYS,
-    FLIGHTS,
     LAKE,
-    MEMBER,
-    OTHER,
-    OWNER,
-    PEOPLE,
-    PLANES,
+    PIPELINE,
+    PORT,
+    PROJECT,
     RAW,
+    REQUEST,
+    ROBOT,
     ROOT,
-    SALARIES,
-    SECRET,
-    THINGS,
-    assigned,
-    snapshot,
+    RUN,
+    SAMPLES,
+    TABLE,
+    TEAM,
+    TOKEN,
 )
 
-TOKEN, RUN = TokenId("token"), RunId("run")
+FACTS = fold(Snapshot(), SAMPLES, 7)
+"""What the samples leave."""
+
+CONSUMED = ("consumer", PORT, ACCESS)
 
 
-def test_folding_at_once_and_step_by_step_give_the_same_snapshot() -> None:
-    every = (*PEOPLE, *THINGS)
-    steps = accumulate(every, lambda facts, change: fold(facts, (change,), facts.revision + 1), initial=Snapshot())
-
-    assert [*steps][-1] == fold(Snapshot(), every, len(every))
+def after(*changes: c.Change) -> Snapshot:
+    """The facts after the samples and these."""
+    return fold(FACTS, changes, 8)
 
 
-@few
-@given(WORLDS, st.integers(min_value=2, max_value=9))
-def test_no_changes_change_the_revision_only(facts: Snapshot, revision: int) -> None:
-    assert fold(fold(facts, (), revision), (), facts.revision) == facts
+def given_to(subject: PrincipalId, role: str, place: ResourceId, reason: str = "") -> c.RoleAssigned:
+    return c.RoleAssigned(subject, role, place, "nekt", reason=reason)
 
 
-@few
-@given(WORLDS)
-def test_a_snapshot_is_never_changed_in_place(facts: Snapshot) -> None:
-    before = repr(facts)
+class TestEveryHistory:
+    @few
+    @given(histories(), st.integers(min_value=1, max_value=5))
+    def test_gives_the_same_at_once_and_step_by_step(self, changes: list[c.Change], cut: int) -> None:
+        steps = accumulate(changes, apply, initial=BEGUN)
 
-    for change in (
-        c.PrincipalRemoved(MEMBER),
-        c.ResourceDeleted(LAKE),
-        assigned(OTHER, "viewer", LAKE),
-        c.GroupCreated(GroupId("new"), built_in=True),
-    ):
-        apply(facts, change)
-    assert repr(facts) == before
+        assert fold([*steps][-1], (), 9) == fold(fold(BEGUN, changes[:cut], 4), changes[cut:], 9)
+
+    @few
+    @given(histories())
+    def test_leaves_every_index_as_it_would_be_made_from_scratch(self, changes: list[c.Change]) -> None:
+        for facts in accumulate(changes, apply, initial=BEGUN):
+            assert facts == _reindexed(facts)
+
+    @few
+    @given(histories())
+    def test_changes_no_snapshot_in_place(self, changes: list[c.Change]) -> None:
+        steps = list(accumulate(changes, apply, initial=BEGUN))
+        before = [repr(step) for step in steps]
+
+        for facts in steps:
+            for id in ("o", "u1", "g1", "t1", "k1", "a1"):
+                apply(facts, c.PrincipalRemoved(PrincipalId(id)))
+        assert [repr(step) for step in steps] == before
+
+    @few
+    @given(histories(), st.sampled_from(("u1", "s1", "All", "g1", "team", "t1", "q", "k1", "a1", "c1")))
+    def test_leaves_no_trace_of_what_goes(self, changes: list[c.Change], id: str) -> None:
+        facts = apply(fold(BEGUN, changes, 9), c.ResourceDeleted(ResourceId(id)))
+
+        assert id not in _named(facts)
+        assert facts == _reindexed(facts)
+
+    @few
+    @given(histories())
+    def test_is_the_same_after_a_deletion_of_what_never_was(self, changes: list[c.Change]) -> None:
+        facts = fold(BEGUN, changes, 9)
+
+        assert apply(facts, c.ResourceDeleted(ResourceId("never"))) == facts
 
 
-def test_what_is_given_and_taken_leaves_nothing() -> None:
-    facts = snapshot(assigned(CREW, "viewer", RAW), c.RoleRevoked(CREW, "viewer", RAW))
+def _named(facts: Snapshot) -> set[str]:
+    """Every id that is there or that decides: all but what edges, filed requests and the history of others still name."""
+    maps = (
+        *(facts.governs, facts.resources, facts.children, facts.settings, facts.principals, facts.groups),
+        *(facts.memberships, facts.assignments, facts.subjects, facts.agreements, facts.change_requests),
+        *(facts.tokens, facts.acting, facts.run_as),
+    )
+    names: set[str] = {str(id) for each in maps for id in each}
+    names |= {each.parent for each in facts.resources.values()}
+    names |= {id for siblings in facts.children.values() for id in siblings.values()}
+    names |= {id for group in facts.groups.values() for id in group.members}
+    names |= {id for groups in facts.memberships.values() for id in groups}
+    names |= {id for resources in facts.referrers.values() for id in resources}
+    names |= {id for actors in facts.acting.values() for id in actors}
+    names |= {token.principal for token in facts.tokens.values()}
+    names |= {id for subjects in facts.subjects.values() for id in subjects}
+    names |= {key[1] for held in facts.assignments.values() for key in held}
+    return names | set(facts.run_as.values())
 
-    assert CREW not in facts.assignments
 
-
-def test_taking_what_was_never_given_changes_nothing() -> None:
-    facts = snapshot()
-
-    assert not apply(facts, c.RoleRevoked(CREW, "viewer", RAW)).assignments.get(CREW)
-
-
-def test_a_rename_there_and_back_is_none() -> None:
-    facts = snapshot()
-    there = apply(facts, c.ResourceRenamed(FLIGHTS, SECRET, "vols"))
-
-    assert there.find(("lake", "secret", "vols")) == there.resources[FLIGHTS]
-    assert there.find(("lake", "raw", "flights")) is None
-    assert apply(there, c.ResourceRenamed(FLIGHTS, RAW, "flights")) == facts
-
-
-def test_deleting_takes_everything_below_and_what_is_assigned_there() -> None:
-    facts = apply(
-        snapshot(assigned(MEMBER, "viewer", FLIGHTS), assigned(MEMBER, "viewer", SALARIES)), c.ResourceDeleted(RAW)
+def _reindexed(facts: Snapshot) -> Snapshot:
+    """The snapshot with every index made anew, the slow and obvious way."""
+    given = [each for held in facts.assignments.values() for each in held.values()]
+    people = {each for group in facts.groups.values() for each in group.members}
+    edges = {
+        (edge.target, each.id)
+        for each in facts.resources.values()
+        for edges in each.relations.values()
+        for edge in edges
+    }
+    actors = {(token.principal, id) for id, token in facts.tokens.items()} | {
+        (who, id) for id, who in facts.run_as.items()
+    }
+    held: dict[PrincipalId | GroupId | ResourceId, dict[tuple[str, ResourceId, str], Assignment]] = {}
+    for each in given:
+        held.setdefault(each.subject, {})[each.role, each.resource, each.reason] = each
+    return replace(
+        facts,
+        children=Map(
+            {
+                id: Map(
+                    {each.name: each.id for each in facts.resources.values() if each.parent == id and each.id != id}
+                )
+                for id in facts.resources
+            }
+        ),
+        memberships=Map(
+            {id: frozenset(each for each, group in facts.groups.items() if id in group.members) for id in people}
+        ),
+        referrers=Map({target: frozenset(b for a, b in edges if a == target) for target, _ in edges}),
+        acting=Map({who: frozenset(b for a, b in actors if a == who) for who, _ in actors}),
+        assignments=Map({subject: Map(each) for subject, each in held.items()}),
+        subjects=Map(
+            {
+                place: Map(
+                    {
+                        who: tuple(sorted(key for key in held[who] if key[1] == place))
+                        for who in {each.subject for each in given if each.resource == place}
+                    }
+                )
+                for place in {each.resource for each in given}
+            }
+        ),
     )
 
-    assert not {RAW, FLIGHTS, PLANES} & facts.resources.keys()
-    assert not {RAW, FLIGHTS, PLANES} & facts.children.keys()
-    assert facts.find(("lake", "raw")) is None
-    assert {place for _, place in facts.assignments[MEMBER]} == {ROOT, SALARIES}
+
+class TestAChangeSharesWhatItDoesNotTouch:
+    """So that its cost does not grow with the organization."""
+
+    @pytest.mark.parametrize(
+        ("change", "touched"),
+        [
+            (given_to(BEN, "viewer", TABLE), {"assignments", "subjects"}),
+            (c.RoleRevoked(CREW, "viewer", TABLE, "because"), {"assignments", "subjects"}),
+            (c.MemberAdded(CREW, BEN), {"groups", "memberships"}),
+            (c.ResourceRenamed(TABLE, RAW, "x"), {"resources", "children"}),
+            (c.RelationsSet(PIPELINE, {"inputs": (c.Edge(PORT),)}), {"resources", "referrers"}),
+            (c.RunAsSet(PIPELINE, BEN), {"run_as", "acting"}),
+            (c.PrincipalExpires(BEN, None), {"principals"}),
+        ],
+        ids=lambda value: type(value).__name__ if isinstance(value, c.RoleAssigned | c.RoleRevoked) else None,
+    )
+    def test_by_field(self, change: c.Change, touched: set[str]) -> None:
+        facts = after(change)
+
+        changed = {each.name for each in fields(Snapshot) if getattr(facts, each.name) is not getattr(FACTS, each.name)}
+        assert changed == touched | {"revision"}
 
 
-def test_deleting_a_pipeline_takes_its_run_as() -> None:
-    assert DELAYS not in apply(snapshot(), c.ResourceDeleted(DELAYS)).run_as
+class TestOrganization:
+    def test_is_the_root_and_its_own_parent(self) -> None:
+        facts = fold(Snapshot(), SAMPLES[:1], 1)
+
+        assert facts.resources == Map({ROOT: Resource(ROOT, "organization", ROOT, ROOT, None, {})})
+        assert facts.children == Map({ROOT: Map()})
+        assert (facts.organization, facts.model, facts.model_hash) == (ROOT, "nekt", "abc")
+        assert list(facts.ancestors(ROOT)) == []
+
+    def test_can_be_of_another_type(self) -> None:
+        facts = apply(Snapshot(), c.OrganizationCreated(ROOT, "onehouse", "abc", "platform"))
+
+        assert facts.resources[ROOT].type == "platform"
+
+    def test_has_to_be_there_first(self) -> None:
+        with pytest.raises(KeyError, match="organization"):
+            apply(Snapshot(), c.GroupCreated(CREW))
 
 
-def test_who_leaves_takes_memberships_assignments_tokens_and_run_as_along() -> None:
-    held = (c.MemberAdded(CREW, MEMBER), c.TokenIssued(TOKEN, MEMBER), c.RunAsSet(DELAYS, MEMBER))
-    facts = apply(snapshot(*held), c.PrincipalRemoved(MEMBER))
+class TestPrincipals:
+    def test_have_kind_end_and_attributes(self) -> None:
+        assert FACTS.principals[ANNA] == Principal("user", None, {"domain": ("example.org",)})
+        assert FACTS.principals[BEN] == Principal("user", 77.0, {})
+        assert FACTS.principals[ROBOT].kind == "service_principal"
 
-    assert MEMBER not in facts.principals
-    assert MEMBER not in facts.assignments
-    assert not any(MEMBER in group.members for group in facts.groups.values())
-    assert TOKEN not in facts.tokens
-    assert DELAYS not in facts.run_as
+    def test_of_the_service_kind_are_resources_too(self) -> None:
+        robot = FACTS.resources[ResourceId(ROBOT)]
+
+        assert robot == Resource(ResourceId(ROBOT), "service_principal", ROOT, ROBOT, None, {}, {"scope": ("team",)})
+        assert FACTS.children[ROOT][ROBOT] == ROBOT
+        assert ANNA not in FACTS.resources
+
+    def test_keep_one_set_of_attributes_as_principal_and_resource(self) -> None:
+        facts = after(c.AttributesSet(ResourceId(ROBOT), {"scope": ("organization",)}))
+
+        assert facts.principals[ROBOT].attributes == facts.resources[ResourceId(ROBOT)].attributes
+        assert facts.principals[ROBOT].attributes == {"scope": ("organization",)}
+        assert ANNA not in after(c.AttributesSet(TABLE, {})).resources
+
+    def test_take_memberships_assignments_tokens_and_run_as_along(self) -> None:
+        facts = after(c.PrincipalRemoved(ANNA), c.PrincipalRemoved(ROBOT))
+
+        assert not {ANNA, ROBOT} & set(facts.principals)
+        assert facts.groups[CREW].members == frozenset()
+        assert facts.groups[ALL].members == {BEN}
+        assert ROOT not in facts.subjects
+        assert PIPELINE not in facts.run_as
+        assert TOKEN not in facts.tokens
+        assert not {TOKEN, ROBOT} & set(facts.resources)
+        assert TOKEN not in facts.children[PROJECT]
+
+    def test_expire_and_no_longer(self) -> None:
+        assert after(c.PrincipalExpires(BEN, None)).principals[BEN].ends is None
 
 
-def test_the_built_in_group_holds_every_user_and_no_service() -> None:
-    service = PrincipalId("service")
-    facts = snapshot(c.PrincipalAdded(service, "service_principal"), c.PrincipalAdded(PrincipalId("late"), "user"))
-    later = apply(facts, c.GroupCreated(GroupId("later"), built_in=True))
+class TestGroups:
+    def test_are_resources_of_their_own_id(self) -> None:
+        assert FACTS.resources[ResourceId(CREW)] == Resource(
+            ResourceId(CREW), "group", ROOT, CREW, None, {}, {"managed_by": ("directory",)}
+        )
 
-    assert facts.groups[ALL].members == facts.principals.keys() - {service}
-    assert later.groups[GroupId("later")].members == facts.groups[ALL].members
+    def test_that_are_built_in_hold_every_user_and_no_service(self) -> None:
+        later = apply(FACTS, c.GroupCreated(GroupId("later"), built_in=True))
+
+        assert FACTS.groups[ALL] == Group(frozenset((ANNA, BEN)), built_in=True)
+        assert FACTS.resources[ResourceId(ALL)].attributes == {"built_in": ("true",)}
+        assert later.groups[GroupId("later")].members == {ANNA, BEN}
+        assert later.groups_of(BEN) == {ALL, GroupId("later")}
+        assert FACTS.groups_of(ROBOT) == frozenset()
+
+    def test_have_members_that_come_and_go(self) -> None:
+        facts = after(c.MemberAdded(CREW, BEN), c.MemberRemoved(CREW, ANNA))
+
+        assert facts.groups[CREW].members == {BEN}
+        assert facts.groups_of(BEN) == {ALL, CREW}
+        assert facts.groups_of(ANNA) == {ALL}
+
+    def test_go_with_what_was_assigned_to_them_and_on_them(self) -> None:
+        facts = after(given_to(BEN, "viewer", ResourceId(CREW)), c.GroupDeleted(CREW))
+
+        assert CREW not in facts.groups
+        assert facts.groups_of(ANNA) == {ALL}
+        assert not {CREW, BEN} & set(facts.assignments)
+        assert TABLE not in facts.subjects
+
+    def test_that_are_not_there_get_no_members(self) -> None:
+        with pytest.raises(KeyError):
+            after(c.MemberAdded(GroupId("nobody"), BEN))
 
 
-def test_members_come_and_go() -> None:
-    facts = snapshot(c.MemberAdded(CREW, MEMBER), c.MemberAdded(CREW, OTHER), c.MemberRemoved(CREW, MEMBER))
+class TestTokens:
+    def test_act_as_their_principal(self) -> None:
+        assert FACTS.tokens[TOKEN] == Token(ROBOT, 12.5, (TABLE,), ("table.select",))
+        assert FACTS.acting[ROBOT] == {TOKEN}
+        assert ANNA not in FACTS.tokens
 
-    assert facts.groups[CREW].members == {OTHER}
-    assert set(facts.groups_of(OTHER)) == {ALL, CREW}
+    def test_are_resources_where_they_have_a_parent(self) -> None:
+        facts = after(c.TokenIssued(TokenId("k3"), BEN))
+
+        assert FACTS.resources[ResourceId(TOKEN)] == Resource(ResourceId(TOKEN), "token", PROJECT, TOKEN, None, {})
+        assert "k3" not in facts.resources
+
+    def test_that_are_revoked_are_gone_with_what_was_assigned_on_them(self) -> None:
+        facts = after(given_to(BEN, "viewer", ResourceId(TOKEN)), c.TokenRevoked(TOKEN))
+
+        assert TOKEN not in facts.tokens
+        assert TOKEN not in facts.resources
+        assert ROBOT not in facts.acting
+        assert BEN not in facts.assignments
+
+    def test_go_with_the_project_they_lie_in(self) -> None:
+        assert TOKEN not in after(c.ResourceDeleted(PROJECT)).tokens
 
 
-def test_runs_begin_and_end() -> None:
-    facts = snapshot(c.RunStarted(RUN, DELAYS, OWNER))
+class TestResources:
+    def test_are_what_their_change_says(self) -> None:
+        assert FACTS.resources[TABLE] == Resource(TABLE, "table", RAW, "vols", ANNA, {}, {"branch": ("main", "dev")})
 
-    assert facts.runs[RUN].run_as == OWNER
-    assert not apply(facts, c.RunEnded(RUN, "succeeded")).runs
+    def test_need_a_parent(self) -> None:
+        with pytest.raises(KeyError):
+            after(c.ResourceCreated(ResourceId("x"), "table", ResourceId("nowhere"), "x"))
+
+    def test_renamed_there_and_back_are_as_before(self) -> None:
+        there = after(c.ResourceRenamed(TABLE, LAKE, "elsewhere"))
+
+        assert there.find(("lake", "elsewhere")) == there.resources[TABLE]
+        assert there.find(("lake", "raw", "vols")) is None
+        assert fold(there, (c.ResourceRenamed(TABLE, RAW, "vols"),), 7) == FACTS
+
+    def test_that_are_deleted_take_all_below_along(self) -> None:
+        facts = after(c.ResourceDeleted(LAKE))
+
+        assert not {LAKE, RAW, TABLE} & set(facts.resources)
+        assert not {LAKE, RAW, TABLE} & set(facts.children)
+        assert facts.children[PROJECT] == Map({"delays": PIPELINE, TOKEN: TOKEN})
+        assert CREW not in facts.assignments
+        assert TABLE not in facts.subjects
+
+    def test_that_are_deleted_take_settings_and_model_along(self) -> None:
+        facts = after(c.ResourceDeleted(PROJECT))
+
+        assert PROJECT not in facts.settings
+        assert PROJECT not in facts.governs
+        assert PIPELINE not in facts.run_as
+        assert facts.acting.get(ANNA) is None
+
+    def test_that_are_deleted_are_still_named_by_the_edges_to_them(self) -> None:
+        facts = after(c.ResourceDeleted(TABLE))
+
+        assert facts.resources[PIPELINE].edges("outputs") == (c.Edge(TABLE),)
+        assert facts.referrers[TABLE] == {PIPELINE, PORT}
+
+    def test_that_are_teams_take_what_was_assigned_to_them_along(self) -> None:
+        outside = c.ResourceCreated(ResourceId("op2"), "output_port", PROJECT, "other")
+        facts = after(outside, given_to(PrincipalId(TEAM), "consumer", ResourceId("op2")), c.ResourceDeleted(TEAM))
+
+        assert TEAM not in facts.assignments
+        assert ResourceId("op2") not in facts.subjects
+
+    def test_have_these_relations_and_no_others(self) -> None:
+        facts = after(c.RelationsSet(PIPELINE, {"inputs": (c.Edge(RAW, enabled=False), c.Edge(RAW, name="b"))}))
+
+        assert facts.referrers[TABLE] == {PORT}
+        assert facts.referrers[RAW] == {PIPELINE}
+        assert facts.resources[PIPELINE].edges("inputs") == (c.Edge(RAW, name="b"),)
+        assert facts.resources[PIPELINE].edges("outputs") == ()
+
+    def test_have_these_attributes_and_no_others(self) -> None:
+        assert after(c.AttributesSet(TABLE, {"kind": ("view",)})).resources[TABLE].attributes == {"kind": ("view",)}
+
+    def test_have_settings_that_the_nearest_decides(self) -> None:
+        facts = after(c.SettingChanged(ROOT, "plan", "starter"), c.SettingChanged(ROOT, "edition", "x"))
+
+        assert facts.setting(TABLE, "plan") == "growth"
+        assert facts.setting(TEAM, "plan") == "starter"
+        assert facts.setting(TABLE, "edition") == "x"
+        assert facts.setting(TABLE, "unset") is None
+
+    def test_are_governed_by_their_project_and_the_tree_of_the_organization(self) -> None:
+        facts = after(c.GovernedBy(PROJECT, "y42", "h"), c.GovernedBy(ROOT, "datamesh", "h"))
+
+        assert FACTS.governing(TABLE) == ("nekt", None)
+        assert facts.governing(TABLE) == ("y42", "datamesh")
+        assert facts.governing(TEAM) == ("nekt", "datamesh")
 
 
-def test_names_are_found_from_the_lake_down() -> None:
-    facts = snapshot()
+class TestAssignments:
+    def test_say_everything_that_their_change_says(self) -> None:
+        assert FACTS.assignments[CREW] == Map(
+            {
+                ("viewer", TABLE, "because"): Assignment(
+                    CREW, "viewer", TABLE, "nekt", ANNA, ends=99.0, starts=1.0, reason="because"
+                )
+            }
+        )
+        assert list(FACTS.assigned_on(TABLE)) == list(FACTS.assignments[CREW].values())
+        assert list(FACTS.assigned_on(RAW)) == []
 
-    assert facts.full_name(FLIGHTS) == ("lake", "raw", "flights")
-    assert facts.find(("lake", "raw", "flights")) == facts.resources[FLIGHTS]
-    assert facts.find(()) is None
-    assert facts.find(("raw",)) is None
-    assert Snapshot().find(("lake",)) is None
-    assert facts.full_name(ROOT) == ("organization",)
-    assert facts.resources[ResourceId("lake")].edges("outputs") == ()
+    def test_for_two_reasons_are_two(self) -> None:
+        twice = (given_to(BEN, "viewer", RAW), given_to(BEN, "viewer", RAW, "why"))
+        facts = after(*twice)
+
+        assert facts.subjects[RAW] == Map({BEN: (("viewer", RAW, ""), ("viewer", RAW, "why"))})
+        assert after(*reversed(twice)) == facts
+        assert list(after(*twice, c.RoleRevoked(BEN, "viewer", RAW)).assignments[BEN]) == [("viewer", RAW, "why")]
+
+    def test_made_again_are_replaced(self) -> None:
+        again = c.RoleAssigned(BEN, "viewer", RAW, "y42", ANNA, 5.0)
+        facts = after(given_to(BEN, "viewer", RAW), again)
+
+        assert [each.model for each in facts.assignments[BEN].values()] == ["y42"]
+        assert facts.subjects[RAW] == Map({BEN: (("viewer", RAW, ""),)})
+
+    def test_given_and_taken_leave_nothing(self) -> None:
+        facts = after(given_to(BEN, "viewer", RAW), c.RoleRevoked(BEN, "viewer", RAW))
+
+        assert replace(facts, revision=7) == FACTS
+
+    def test_that_were_never_given_are_taken_without_effect(self) -> None:
+        never = (
+            c.RoleRevoked(CREW, "viewer", TABLE),
+            c.RoleRevoked(CREW, "editor", TABLE, "because"),
+            c.RoleRevoked(BEN, "viewer", TABLE, "because"),
+        )
+
+        assert replace(after(*never), revision=7) == FACTS
+
+    def test_hold_from_their_start_to_before_their_end(self) -> None:
+        held = FACTS.assignments[CREW]["viewer", TABLE, "because"]
+
+        assert [held.holds_at(now) for now in (0.9, 1.0, 98.9, 99.0)] == [False, True, True, False]
+        assert replace(held, starts=None, ends=None).holds_at(0.0)
+
+
+class TestCustomRoles:
+    def test_are_defined_and_deleted(self) -> None:
+        assert FACTS.custom_roles == Map({"steward": frozenset(("editor", "viewer"))})
+        assert not after(c.CustomRoleDeleted("steward")).custom_roles
+
+
+class TestAccess:
+    def test_is_a_resource_and_a_request(self) -> None:
+        facts = after(c.AccessRequested(ResourceId("a3"), PORT, BEN, ANNA))
+
+        assert facts.resources[ResourceId("a3")] == Resource(
+            ResourceId("a3"),
+            "access",
+            ROOT,
+            "a3",
+            ANNA,
+            {"port": (c.Edge(PORT),), "consumer": (c.Edge(ResourceId(BEN)),)},
+        )
+        assert facts.agreements[ResourceId("a3")] == Agreement(PORT, BEN, ANNA, "requested")
+        assert facts.referrers[PORT] == {ACCESS, REQUEST, "a3"}
+
+    def test_is_approved_for_a_time(self) -> None:
+        facts = after(c.AccessApproved(ACCESS, 8.0, 9.0))
+
+        assert facts.agreements[ACCESS] == Agreement(PORT, TEAM, ANNA, "approved", 8.0, 9.0)
+
+    def test_that_is_terminated_takes_what_was_assigned_for_it(self) -> None:
+        other = given_to(PrincipalId(TEAM), "consumer", PORT, "other")
+        facts = after(other, c.AccessEnded(ACCESS, "terminated"))
+
+        assert facts.agreements[ACCESS].state == "terminated"
+        assert list(facts.assignments[TEAM]) == [("consumer", PORT, "other")]
+        assert ACCESS in facts.resources
+
+    def test_that_is_rejected_takes_nothing(self) -> None:
+        facts = after(c.AccessEnded(ACCESS, "rejected"))
+
+        assert facts.agreements[ACCESS].state == "rejected"
+        assert list(facts.assignments[TEAM]) == [CONSUMED]
+
+    def test_that_is_deleted_is_gone_with_what_was_assigned_for_it(self) -> None:
+        facts = after(c.AccessDeleted(ACCESS))
+
+        assert ACCESS not in facts.agreements
+        assert ACCESS not in facts.resources
+        assert TEAM not in facts.assignments
+        assert facts.referrers[PORT] == {REQUEST}
+
+    def test_that_is_not_there_is_not_approved(self) -> None:
+        with pytest.raises(KeyError):
+            after(c.AccessApproved(ResourceId("a9"), 1.0, None))
+
+
+class TestChangeRequests:
+    def test_are_resources_about_a_resource(self) -> None:
+        assert FACTS.resources[REQUEST] == Resource(
+            REQUEST, "change_request", ROOT, REQUEST, BEN, {"of": (c.Edge(PORT),)}
+        )
+        assert FACTS.change_requests[REQUEST] == ChangeRequest(PORT, BEN, "approved")
+        assert after(c.ChangeDecided(REQUEST, "rejected")).change_requests[REQUEST].state == "rejected"
+
+    def test_that_are_deleted_are_gone(self) -> None:
+        assert REQUEST not in after(c.ResourceDeleted(REQUEST)).change_requests
+
+
+class TestRuns:
+    def test_begin_and_end(self) -> None:
+        assert list(FACTS.runs) == [RUN]
+        assert (FACTS.runs[RUN].pipeline, FACTS.runs[RUN].run_as) == (PIPELINE, ANNA)
+        assert not after(c.RunEnded(RUN, "succeeded")).runs
+        with pytest.raises(KeyError):
+            after(c.RunEnded(RunId("n9"), "succeeded"))
+
+    def test_use_the_rights_of_whoever_was_set_last(self) -> None:
+        facts = after(c.RunAsSet(PIPELINE, BEN))
+
+        assert facts.run_as[PIPELINE] == BEN
+        assert facts.acting == Map({BEN: frozenset((PIPELINE,)), ROBOT: frozenset((TOKEN,))})
+
+
+class TestNames:
+    def test_are_found_from_the_lake_down(self) -> None:
+        assert FACTS.full_name(TABLE) == ("lake", "raw", "vols")
+        assert FACTS.find(("lake", "raw", "vols")) == FACTS.resources[TABLE]
+        assert FACTS.find(("delays",)) == FACTS.resources[PIPELINE]
+        assert FACTS.full_name(ROOT) == ("o",)
+        assert FACTS.full_name(ResourceId(CREW)) == (CREW,)
+
+    @pytest.mark.parametrize("names", [(), ("raw",), ("lake", "raw", "flights"), ("All",), ("the team",)])
+    def test_that_are_not_there_are_not_found(self, names: tuple[str, ...]) -> None:
+        assert FACTS.find(names) is None
+        assert Snapshot().find(names) is None

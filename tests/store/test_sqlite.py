@@ -10,7 +10,8 @@ import pytest
 
 from headgate.control.ports import Draft, RevisionConflictError, StoreError
 from headgate.store import SqliteStore
-from tests.store.samples import ANNA, SAMPLES, created
+from tests.facts.samples import ANNA, SAMPLES
+from tests.store.samples import created
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_an_unknown_change_in_the_log_is_an_error(store: SqliteStore, tmp_path: 
     store.append(0, created(1))
     _tamper(tmp_path, """UPDATE log SET changes = '[{"change": "Unheard"}]'""")
 
-    with pytest.raises(StoreError, match="Unheard"):
+    with pytest.raises(StoreError, match="revision 1 of the log cannot be understood .*Unheard"):
         list(store.entries())
 
 

@@ -240,7 +240,7 @@ class AccessDeleted:
 class ChangeRequested:
     """Somebody files a change of a resource for approval."""
 
-    change: ResourceId
+    request: ResourceId
     resource: ResourceId
     author: PrincipalId | None
 
@@ -249,7 +249,7 @@ class ChangeRequested:
 class ChangeDecided:
     """The change request was `approved` or `rejected`."""
 
-    change: ResourceId
+    request: ResourceId
     state: str
 
 

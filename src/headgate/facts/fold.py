@@ -201,14 +201,14 @@ def _access_deleted(s: Snapshot, change: c.AccessDeleted) -> Snapshot:
 
 def _change_requested(s: Snapshot, change: c.ChangeRequested) -> Snapshot:
     relations = {"of": (c.Edge(change.resource),)}
-    s = placed(s, Resource(change.change, "change_request", _root(s), change.change, change.author, relations))
+    s = placed(s, Resource(change.request, "change_request", _root(s), change.request, change.author, relations))
     request = ChangeRequest(change.resource, change.author, "requested")
-    return replace(s, change_requests=s.change_requests.set(change.change, request))
+    return replace(s, change_requests=s.change_requests.set(change.request, request))
 
 
 def _change_decided(s: Snapshot, change: c.ChangeDecided) -> Snapshot:
-    request = replace(s.change_requests[change.change], state=change.state)
-    return replace(s, change_requests=s.change_requests.set(change.change, request))
+    request = replace(s.change_requests[change.request], state=change.state)
+    return replace(s, change_requests=s.change_requests.set(change.request, request))
 
 
 def _run_as_set(s: Snapshot, change: c.RunAsSet) -> Snapshot:

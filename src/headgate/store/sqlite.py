@@ -18,9 +18,10 @@ from headgate.control.ports import (
     RevisionConflictError,
     StoreError,
 )
-from headgate.facts.changes import ResourceDeleted
+from headgate.facts.changes import Change, ResourceDeleted
+from headgate.facts.encoding import FactsError, decode, encode
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.store import chain, codec
+from headgate.store import chain
 from headgate.store.database import open_database, reading, writing
 from headgate.store.tables import documents, log, pointers
 
@@ -51,9 +52,8 @@ class SqliteStore:
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Yield the entries above revision `after`, oldest first. Raises `StoreError` for one it cannot read."""
         for row in self._rows(after):
-            changes = tuple(codec.decode(change) for change in _changes(row))
             actor = None if row.actor is None else PrincipalId(row.actor)
-            yield Entry(row.revision, row.at, actor, row.command, changes)
+            yield Entry(row.revision, row.at, actor, row.command, _decoded(row))
 
     def append(self, expected: int, draft: Draft) -> int:
         """Write the draft at revision `expected` + 1 and return that revision.
@@ -138,7 +138,7 @@ def _head(connection: Connection) -> tuple[int, str]:
 
 
 def _row(revision: int, draft: Draft, previous_hash: str) -> dict[str, Any]:
-    changes = [codec.encode(change) for change in draft.changes]
+    changes = [encode(change) for change in draft.changes]
     at = float(draft.at)
     digest = chain.entry_hash(
         revision=revision,
@@ -157,6 +157,15 @@ def _row(revision: int, draft: Draft, previous_hash: str) -> dict[str, Any]:
         "previous_hash": previous_hash,
         "hash": digest,
     }
+
+
+def _decoded(row: Row[Any]) -> tuple[Change, ...]:
+    try:
+        return tuple(decode(change) for change in _changes(row))
+    except FactsError as error:
+        raise StoreError(
+            f"revision {row.revision} of the log cannot be understood ({error}); start the version of Headgate that wrote it"
+        ) from error
 
 
 def _changes(row: Row[Any]) -> list[Any]:

@@ -1,0 +1,158 @@
+"""Changes as JSON, and the facts file: the changes that made an organization, one on each line.
+
+A field that a later version adds with a default can be missing in an older text. Everything else that does not fit is
+refused: facts that are half understood decide wrongly.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any, TypeAlias, cast, get_args
+
+from headgate.facts.changes import Change
+from headgate.facts.fold import apply
+from headgate.facts.shapes import Many, Maybe, Pairs, Record, Scalar, Shape, shape_of
+from headgate.facts.snapshot import Snapshot
+
+TAG = "change"
+"""Where a change's type stands. Not `type`: a resource's own type is a field of that name."""
+
+FORMAT, VERSION = "headgate facts", 1
+
+Json: TypeAlias = "bool | float | str | list[Json] | dict[str, Json] | None"
+
+_TYPES: Mapping[str, type] = {kind.__name__: kind for kind in get_args(Change)}
+
+
+class FactsError(Exception):
+    """A text does not say facts; the message says what does not fit, and in a file, on which line."""
+
+
+def encode(change: Change) -> dict[str, Json]:
+    """Return the change as a JSON object: its type under `change`, and its fields."""
+    return {TAG: type(change).__name__, **cast("dict[str, Json]", _plain(shape_of(type(change)), change))}
+
+
+def decode(value: object) -> Change:
+    """Return the change that a JSON object says. Raises `FactsError` for anything that is not one."""
+    fields = dict(cast("dict[object, object]", value)) if isinstance(value, dict) else {}
+    name = fields.pop(TAG, None)
+    kind = _TYPES.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise FactsError(f"there is no change of type `{name}` in this version of Headgate")
+    return cast("Change", _read(shape_of(kind), fields, kind.__name__))
+
+
+def write_facts(changes: Iterable[Change], revision: int) -> Iterator[str]:
+    """Yield the lines of the facts file for the changes that led to this revision."""
+    yield _line({"format": FORMAT, "version": VERSION, "revision": revision})
+    yield from (_line(encode(change)) for change in changes)
+
+
+def read_facts(lines: Iterable[str]) -> Snapshot:
+    """Return the snapshot that the lines of a facts file give. Raises `FactsError` with the line for what does not fit."""
+    numbered = enumerate(lines, start=1)
+    facts = Snapshot(revision=_revision(*next(numbered, (1, ""))))
+    for number, line in numbered:
+        if line.strip():
+            facts = _folded(facts, number, line)
+    return facts
+
+
+def _revision(number: int, line: str) -> int:
+    header = _value(number, line)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise FactsError(
+            f"line {number}: this is no facts file; its first line says `{_line({'format': FORMAT})[1:-1]}`"
+        )
+    if header.get("version") != VERSION:
+        raise FactsError(
+            f"line {number}: the facts have version {header.get('version')}, this Headgate reads {VERSION}"
+        )
+    revision = header.get("revision")
+    if type(revision) is not int or revision < 0:
+        raise FactsError(f"line {number}: the revision is a number that is not negative")
+    return revision
+
+
+def _folded(facts: Snapshot, number: int, line: str) -> Snapshot:
+    value = _value(number, line)
+    try:
+        return apply(facts, decode(value))
+    except FactsError as error:
+        raise FactsError(f"line {number}: {error}") from error
+    except KeyError as error:
+        raise FactsError(f"line {number}: the change is about `{error.args[0]}`, which is not there") from error
+
+
+def _value(number: int, line: str) -> Json:
+    try:
+        return cast("Json", json.loads(line))
+    except (ValueError, RecursionError) as error:
+        raise FactsError(f"line {number}: this is not JSON") from error
+
+
+def _line(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(shape: Shape, value: Any) -> Json:  # noqa: ANN401 (its shape says what it is)
+    match shape:
+        case Record(_, members):
+            return {each.name: _plain(each.shape, getattr(value, each.name)) for each in members}
+        case Pairs(_, inner, _):
+            return {key: _plain(inner, each) for key, each in value.items()}
+        case Many(inner, _):
+            return [_plain(inner, each) for each in value]
+        case Maybe(inner):
+            return None if value is None else _plain(inner, value)
+        case Scalar():
+            return value
+
+
+def _read(shape: Shape, value: object, where: str) -> object:
+    match shape:
+        case Record():
+            return _record(shape, value, where)
+        case Pairs(_, inner, build) if isinstance(value, dict):
+            items = cast("dict[object, object]", value).items()
+            return build((_scalar(str, key, where), _read(inner, each, where)) for key, each in items)
+        case Many(inner, build) if isinstance(value, list):
+            return build(_read(inner, each, where) for each in cast("list[object]", value))
+        case Maybe(inner):
+            return None if value is None else _read(inner, value, where)
+        case Scalar(kind):
+            return _scalar(kind, value, where)
+        case _:
+            raise _misfit(where)
+
+
+def _record(shape: Record, value: object, where: str) -> object:
+    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    required = {each.name for each in shape.members if each.required}
+    if not isinstance(value, dict) or not required <= fields.keys() <= {each.name for each in shape.members}:
+        raise _misfit(where)
+    named = ((each.name, each.shape) for each in shape.members if each.name in fields)
+    return shape.kind(**{name: _read(inner, fields[name], f"{where}.{name}") for name, inner in named})
+
+
+def _scalar(kind: type, value: object, where: str) -> object:
+    if kind is float and type(value) in (int, float):
+        return _number(cast("float", value), where)
+    if type(value) is not kind:
+        raise _misfit(where)
+    return value
+
+
+def _number(value: float, where: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise _misfit(where) from error
+    if not isfinite(number):
+        raise _misfit(where)
+    return number
+
+
+def _misfit(where: str) -> FactsError:
+    return FactsError(f"`{where}` has another shape in this version of Headgate")

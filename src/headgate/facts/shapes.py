@@ -1,0 +1,94 @@
+"""What a fact is made of, read off its type: the one description that both encodings of facts follow."""
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any, NewType, Union, get_args, get_origin, get_type_hints
+
+from immutables import Map
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A `str`, `bool`, `int` or `float`."""
+
+    kind: type
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """A value or None."""
+
+    of: "Shape"
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """Any number of values of one shape, built from an iterable of them."""
+
+    of: "Shape"
+    build: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A mapping, built from an iterable of its items."""
+
+    key: "Shape"
+    value: "Shape"
+    build: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field of a record. One that is not required has a default."""
+
+    name: str
+    shape: "Shape"
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A dataclass."""
+
+    kind: type
+    members: tuple[Member, ...]
+
+
+Shape = Scalar | Maybe | Many | Pairs | Record
+
+
+@cache
+def shape_of(hint: object) -> Shape:
+    """Return the shape of a type. Raises `TypeError` for one that facts do not have."""
+    if isinstance(hint, NewType):
+        return shape_of(hint.__supertype__)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _one_of(arguments)
+    if origin in (tuple, frozenset):
+        return Many(shape_of(arguments[0]), origin)
+    if origin in (Mapping, Map):
+        return Pairs(shape_of(arguments[0]), shape_of(arguments[1]), Map if origin is Map else dict)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _record(hint)
+    if hint is str or hint is bool or hint is int or hint is float:
+        return Scalar(hint)
+    raise TypeError(f"facts have no `{hint}`")
+
+
+def _one_of(hints: tuple[object, ...]) -> Shape:
+    # Ids of several kinds are one shape: all are text.
+    shapes = {shape_of(hint) for hint in hints if hint is not types.NoneType}
+    if len(shapes) != 1:
+        raise TypeError(f"facts have no value that is one of `{hints}`")
+    return Maybe(shapes.pop()) if types.NoneType in hints else shapes.pop()
+
+
+def _record(kind: type) -> Record:
+    hints = get_type_hints(kind)
+    defaults = {each.name: (each.default, each.default_factory) for each in fields(kind)}
+    members = (Member(name, shape_of(hints[name]), either == (MISSING, MISSING)) for name, either in defaults.items())
+    return Record(kind, tuple(members))

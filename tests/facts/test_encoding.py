@@ -1,0 +1,135 @@
+"""Changes survive the way into JSON and back, one by one and as a file; what does not fit is refused, with its line."""
+
+import json
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.facts import changes as c
+from headgate.facts.encoding import TAG, FactsError, decode, encode, read_facts, write_facts
+from headgate.facts.fold import fold
+from headgate.facts.snapshot import Snapshot
+from tests.facts.histories import BEGINNING, BEGUN, few, histories
+from tests.facts.samples import SAMPLES
+
+_HEADER = '{"format": "headgate facts", "version": 1, "revision": 3}'
+_FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def _any_change(kind: type) -> st.SearchStrategy[c.Change]:
+    st.register_type_strategy(float, _FINITE)
+    return st.from_type(kind)
+
+
+def test_a_sample_of_every_change_type_exists() -> None:
+    assert {type(sample) for sample in SAMPLES} == set(get_args(c.Change))
+
+
+def test_no_field_has_the_name_of_the_tag() -> None:
+    assert all(TAG not in kind.__dataclass_fields__ for kind in get_args(c.Change))
+
+
+def test_every_sample_comes_back_equal() -> None:
+    assert tuple(decode(json.loads(json.dumps(encode(sample)))) for sample in SAMPLES) == SAMPLES
+
+
+@given(st.sampled_from(get_args(c.Change)).flatmap(_any_change))
+def test_any_change_comes_back_equal(change: c.Change) -> None:
+    assert decode(json.loads(json.dumps(encode(change)))) == change
+
+
+def test_a_field_with_a_default_may_be_missing_in_an_older_entry() -> None:
+    assert decode({"change": "GroupCreated", "group": "g"}) == c.GroupCreated(c.GroupId("g"))
+
+
+def test_a_whole_number_is_a_time_too() -> None:
+    back = decode({"change": "PrincipalExpires", "principal": "u", "ends": 3})
+
+    assert isinstance(back, c.PrincipalExpires)
+    assert isinstance(back.ends, float)
+
+
+_NO_CHANGES: dict[str, Any] = {
+    "nothing": None,
+    "a list": [],
+    "no type": {},
+    "an unknown type": {"change": "Unheard"},
+    "a type that is no text": {"change": ["PrincipalRemoved"]},
+    "a field too few": {"change": "PrincipalRemoved"},
+    "a field too many": {"change": "PrincipalRemoved", "principal": "u", "more": 1},
+    "a number for a text": {"change": "PrincipalRemoved", "principal": 7},
+    "None for a text": {"change": "PrincipalRemoved", "principal": None},
+    "a number for a truth": {"change": "GroupCreated", "group": "g", "built_in": 1},
+    "a truth for a number": {"change": "PrincipalExpires", "principal": "u", "ends": True},
+    "text for a number": {"change": "TokenIssued", "token": "t", "principal": "u", "ends": "soon"},
+    "a time without end": {"change": "PrincipalExpires", "principal": "u", "ends": float("inf")},
+    "a time that is none": {"change": "PrincipalExpires", "principal": "u", "ends": float("nan")},
+    "a time beyond all": {"change": "PrincipalExpires", "principal": "u", "ends": 10**400},
+    "text for a list": {"change": "CustomRoleDefined", "name": "n", "roles": "viewer"},
+    "an edge to nothing": {"change": "RelationsSet", "resource": "r", "relations": {"outputs": [{"enabled": True}]}},
+    "an edge that is text": {"change": "RelationsSet", "resource": "r", "relations": {"outputs": ["r"]}},
+    "a list for a mapping": {"change": "RelationsSet", "resource": "r", "relations": []},
+    "a mapping for a list": {"change": "RelationsSet", "resource": "r", "relations": {"outputs": {}}},
+}
+
+
+@pytest.mark.parametrize("value", _NO_CHANGES.values(), ids=_NO_CHANGES)
+def test_what_is_no_change_is_refused(value: Any) -> None:
+    with pytest.raises(FactsError):
+        decode(value)
+
+
+def test_the_refusal_names_the_field() -> None:
+    with pytest.raises(FactsError, match=r"`ResourceCreated\.parent`"):
+        decode({"change": "ResourceCreated", "resource": "r", "type": "table", "parent": 1, "name": "n"})
+
+
+class TestFactsFile:
+    @few
+    @given(histories(), st.integers(min_value=0, max_value=9))
+    def test_gives_the_snapshot_that_its_changes_give(self, changes: list[c.Change], revision: int) -> None:
+        lines = list(write_facts([*BEGINNING, *changes], revision))
+
+        assert read_facts(lines) == fold(BEGUN, changes, revision)
+        assert read_facts(f"{line}\n" for line in lines) == read_facts(lines)
+
+    def test_has_one_line_for_each_change(self) -> None:
+        lines = list(write_facts(SAMPLES, 3))
+
+        assert len(lines) == len(SAMPLES) + 1
+        assert not any("\n" in line for line in lines)
+        assert lines[0] == _HEADER
+
+    def test_may_have_empty_lines(self) -> None:
+        assert read_facts([_HEADER, "", " \n"]) == Snapshot(revision=3)
+
+    @pytest.mark.parametrize(
+        ("lines", "message"),
+        [
+            ([], "line 1: this is not JSON"),
+            (["facts"], "line 1: this is not JSON"),
+            (["[]"], 'line 1: this is no facts file; its first line says `"format": "headgate facts"`'),
+            (['{"format": "other", "version": 1, "revision": 1}'], "line 1: this is no facts file"),
+            ([_HEADER.replace("1,", "2,")], "line 1: the facts have version 2, this Headgate reads 1"),
+            ([_HEADER.replace("3", "-1")], "line 1: the revision is a number that is not negative"),
+            ([_HEADER.replace("3", "true")], "line 1: the revision is a number that is not negative"),
+            ([_HEADER, "", "{"], "line 3: this is not JSON"),
+            ([_HEADER, "[" * 100_000], "line 2: this is not JSON"),
+            ([_HEADER, "{}"], "line 2: there is no change of type `None`"),
+            (
+                [_HEADER, json.dumps(encode(SAMPLES[1]))],
+                "line 2: the change is about `organization`, which is not there",
+            ),
+            (
+                [_HEADER, json.dumps(encode(SAMPLES[0])), '{"change": "MemberAdded", "group": "g", "principal": "u"}'],
+                "line 3: the change is about `g`, which is not there",
+            ),
+        ],
+    )
+    def test_is_refused_with_the_line_that_does_not_fit(self, lines: list[str], message: str) -> None:
+        with pytest.raises(FactsError) as caught:
+            read_facts(lines)
+
+        assert str(caught.value).startswith(message)
