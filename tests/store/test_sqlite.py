@@ -96,7 +96,7 @@ def test_an_unknown_change_in_the_log_is_an_error(store: SqliteStore, tmp_path: 
     store.append(0, created(1))
     _tamper(tmp_path, """UPDATE log SET changes = '[{"change": "Unheard"}]'""")
 
-    with pytest.raises(StoreError, match="revision 1 of the log cannot be understood .*Unheard"):
+    with pytest.raises(StoreError, match=r"revision 1 of the log cannot be understood .*Unheard"):
         list(store.entries())
 
 
