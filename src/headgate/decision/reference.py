@@ -229,10 +229,12 @@ def _may_assign(asked: Asked, model: Model, resource: Resource, verb: str, name:
 
 
 def _by_rule(asked: Asked, model: Model, resource: Resource, rule: AssignRule) -> tuple[Path, ...]:
-    """Return the paths by which the rule's roles are held, on the resource and on the subject; none if it fails."""
+    """Return the paths by which the rule's roles are held, on the subject too, and its needs; none if it fails."""
     on_resource = [path for path in held(asked, resource) if path.role in rule.holder]
     subject = asked.facts.resources.get(ResourceId(asked.question.subject or ""))
     ours = subject is not None and asked.model(subject) is model
     on_subject = [path for path in held(asked, subject) if path.role in rule.on_subject] if subject and ours else []
-    lacking = (rule.holder and not on_resource) or (rule.on_subject and not on_subject)
-    return () if lacking else (*on_resource, *on_subject)
+    besides = _alternative(asked, model, resource, Alternative((), rule.needs))
+    if isinstance(besides, Missing) or (rule.holder and not on_resource) or (rule.on_subject and not on_subject):
+        return ()
+    return (*on_resource, *on_subject, *besides)

@@ -137,8 +137,9 @@ class Alternative:
 class AssignRule:
     """Who may add or remove assignments of `roles` on types in `on`, to subjects of a kind in `to`.
 
-    Needs one of `holder` on the resource, where there is any, and one of `on_subject` on the subject itself, where
-    there is any. `custom` lets it be a role that the organization defined. `verbs`: `add`, `remove`.
+    Needs one of `holder` on the resource, where there is any, one of `on_subject` on the subject itself, where
+    there is any, and every role of `needs`. `custom` lets it be a role that the organization defined. `verbs`: `add`,
+    `remove`, `change`.
     """
 
     holder: tuple[str, ...]
@@ -149,6 +150,7 @@ class AssignRule:
     to: frozenset[str]
     verbs: frozenset[str]
     when: When = ()
+    needs: tuple[RoleAt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,39 +220,46 @@ class _Sections:
 
     def _alternative(self, action: str, value: Marked) -> Alternative:
         fields = self.read.fields(value, (), ("when", "roles"))
-        entries = self.read.entries(fields.get("roles"))
-        roles = tuple(place for key, role in entries for place in self._role_at(key, role))
+        roles = self._places(fields.get("roles"))
         when = self._when(fields)
-        if isinstance(value, Table) and not entries and not when and not self.read.report.refused:
+        if isinstance(value, Table) and not roles and not when and not self.read.report.refused:
             self.read.report.add(Mistake.NEEDS_NOTHING, value, action=action)
         return Alternative(when, roles)
 
-    def _role_at(self, key: Text, role: Marked) -> Iterator[RoleAt]:
+    def _places(self, value: Value) -> tuple[RoleAt, ...]:
+        """Return the roles that are needed at places: at each one a role, or a list of which every one is needed."""
+        return tuple(needed for key, roles in self.read.entries(value) for needed in self._roles_at(key, roles))
+
+    def _roles_at(self, key: Text, roles: Marked) -> Iterator[RoleAt]:
         found = _PLACE.fullmatch(key.value)
-        name = self._role_name(role)
+        names = self._role_or_roles({key.value: roles}, key.value)
         if not found:
             self.read.report.unknown(Mistake.UNKNOWN_PLACE, key, key.value, ("self", "parent"))
-        else:
-            each, start, relation, given, parameter = found.groups()
+            return
+        each, start, relation, given, parameter = found.groups()
+        for name in names:
             yield RoleAt(start or given, relation or parameter, name, bool(each))
 
     def _assign(self, value: Marked) -> AssignRule:
-        fields = self.read.fields(value, ("roles", "on"), ("holder", "on_subject", "to", "verbs", "when", "custom"))
+        optional = ("holder", "on_subject", "needs", "to", "verbs", "when", "custom")
+        fields = self.read.fields(value, ("roles", "on"), optional)
         custom = self.read.flag(fields.get("custom"))
         if not fields.keys() & {"holder", "on_subject"}:
             self.read.report.add(Mistake.NO_HOLDER, value)
         return AssignRule(
-            holder=self._holders(fields, "holder"),
-            on_subject=self._holders(fields, "on_subject"),
+            holder=self._role_or_roles(fields, "holder"),
+            on_subject=self._role_or_roles(fields, "on_subject"),
             roles=frozenset(self._roles(fields, "roles", empty=custom)),
             custom=custom,
             on=self._types(fields, "on"),
             to=self._kinds(fields),
             verbs=self._verbs(fields),
             when=self._when(fields),
+            needs=self._places(fields.get("needs")),
         )
 
-    def _holders(self, fields: Mapping[str, Marked], key: str) -> tuple[str, ...]:
+    def _role_or_roles(self, fields: Mapping[str, Marked], key: str) -> tuple[str, ...]:
+        """Return the role, or the list of roles, under a key."""
         single = isinstance(fields.get(key), Text)
         words = self.read.word(fields[key]) if single else self.read.some(fields, key)
         return self.read.known(words, self.roles, Mistake.UNKNOWN_ROLE)
