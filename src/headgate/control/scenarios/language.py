@@ -99,5 +99,6 @@ def _canonical(model: Model, action: Action) -> Iterator[str]:
     yield from (action.name, verb)
     if action.name in _GRANTING:
         yield _GRANTING[action.name]
-    if verb.startswith("create_"):
-        yield f"create {model.word(verb.removeprefix('create_'))}"
+    made = model.types.get(verb.removeprefix("create_"))
+    if made is not None and verb.startswith("create_"):
+        yield f"create {made.word}"
