@@ -21,7 +21,8 @@ from headgate.control.organizations import CreateOrganization
 from headgate.control.pipelines import DeletePipeline, EndRun, SavePipeline, StartRun
 from headgate.control.ports import Pointer
 from headgate.control.principals import AddPrincipal, RemovePrincipal
-from headgate.control.tables import CreateDatabase, CreateTable, DropDatabase, DropTable, RenameTable
+from headgate.control.resources import CreateResource
+from headgate.control.tables import CreateTable, DropDatabase, DropTable, RenameTable
 from headgate.control.tokens import IssueToken, RevokeToken
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
@@ -50,6 +51,7 @@ from tests.fakes.world import (
     OWNER,
     PLACE,
     PLANES,
+    PROJECT,
     RAW,
     ROOT,
     SALARIES,
@@ -75,7 +77,7 @@ def _table(title: str, database: ResourceId = RAW, id: ResourceId = NEW) -> Crea
 
 
 def _save(relations: Relations, kind: str = "query", pipeline: ResourceId = NEW, title: str = "new") -> SavePipeline:
-    return SavePipeline(pipeline, kind, title, relations, {})
+    return SavePipeline(pipeline, PROJECT, kind, title, relations, {})
 
 
 def _token(principal: PrincipalId, ends: float | None = None, id: TokenId = TOKEN) -> IssueToken:
@@ -130,18 +132,17 @@ REFUSALS: Mapping[str, Row] = {
     "the last owner gets no end": ((), OWNER, AssignRole(OWNER, "owner", ROOT, NOW + 1), InvalidError),
     "nothing is assigned on a hidden table": ((), MEMBER, AssignRole(MEMBER, "viewer", SALARIES), MissingError),
     # People and groups
-    "a member adds nobody": ((), MEMBER, AddPrincipal(NEWCOMER, "user", "n", "member"), RefusedError),
-    "an admin adds no owner": ((), ADMIN, AddPrincipal(NEWCOMER, "user", "n", "owner"), RefusedError),
+    "a member adds nobody": ((), MEMBER, AddPrincipal(NEWCOMER, "n", "member"), RefusedError),
+    "an admin adds no owner": ((), ADMIN, AddPrincipal(NEWCOMER, "n", "owner"), RefusedError),
     "a newcomer gets a role of the organization": (
         (),
         ADMIN,
-        AddPrincipal(NEWCOMER, "user", "n", "viewer"),
+        AddPrincipal(NEWCOMER, "n", "viewer"),
         RefusedError,
     ),
-    "a newcomer gets a role that exists": ((), None, AddPrincipal(NEWCOMER, "user", "n", "lord"), InvalidError),
-    "nobody is added twice": ((), ADMIN, AddPrincipal(MEMBER, "user", "m", "member"), TakenError),
-    "no newcomer has a group's id": ((), ADMIN, AddPrincipal(PrincipalId(ALL), "user", "n", "member"), TakenError),
-    "a principal is a user or a service": ((), ADMIN, AddPrincipal(NEWCOMER, "robot", "n", "member"), InvalidError),
+    "a newcomer gets a role that exists": ((), None, AddPrincipal(NEWCOMER, "n", "lord"), InvalidError),
+    "nobody is added twice": ((), ADMIN, AddPrincipal(MEMBER, "m", "member"), TakenError),
+    "no newcomer has a group's id": ((), ADMIN, AddPrincipal(PrincipalId(ALL), "n", "member"), TakenError),
     "a member removes nobody": ((), MEMBER, RemovePrincipal(OTHER), RefusedError),
     "an admin removes no owner": ((), ADMIN, RemovePrincipal(OWNER), RefusedError),
     "nobody removes themselves": ((), OWNER, RemovePrincipal(OWNER), InvalidError),
@@ -154,11 +155,11 @@ REFUSALS: Mapping[str, Row] = {
     ),
     "a member makes no group": ((), MEMBER, CreateGroup(GroupId("new"), "new"), RefusedError),
     "no group has somebody's id": ((), ADMIN, CreateGroup(GroupId(OWNER), "new"), TakenError),
-    "a member changes no group": ((), MEMBER, ChangeMembership(CREW, MEMBER, member=True), RefusedError),
-    "nobody changes All": ((), OWNER, ChangeMembership(ALL, MEMBER, member=False), InvalidError),
-    "nobody renames All": ((), OWNER, RenameGroup(ALL, "everybody"), InvalidError),
+    "a hidden group is as missing": ((), MEMBER, ChangeMembership(CREW, MEMBER, member=True), MissingError),
+    "nobody changes All": ((), OWNER, ChangeMembership(ALL, MEMBER, member=False), RefusedError),
+    "nobody renames All": ((), OWNER, RenameGroup(ALL, "everybody"), RefusedError),
     "a group has to exist": ((), OWNER, RenameGroup(GroupId("gone"), "new"), MissingError),
-    "a new member of a group has to exist": ((), OWNER, ChangeMembership(CREW, NEWCOMER, member=True), MissingError),
+    "a new member of a group has to exist": ((), OWNER, ChangeMembership(CREW, NEWCOMER, member=True), RefusedError),
     # Tokens
     "nobody makes another's token": ((), MEMBER, _token(OTHER), RefusedError),
     "an admin makes no owner's token": ((), ADMIN, _token(OWNER), RefusedError),
@@ -182,14 +183,14 @@ REFUSALS: Mapping[str, Row] = {
     ),
     "another's token is nobody": ((TokenIssued(TOKEN, OWNER),), Caller(MEMBER, TOKEN), _table("t"), UnknownCallerError),
     # Databases and tables
-    "a manager makes no database": ((MANAGER,), MEMBER, CreateDatabase(LAKE, NEW, "new"), RefusedError),
+    "a manager makes no database": ((MANAGER,), MEMBER, CreateResource(NEW, "database", LAKE, "new"), RefusedError),
     "a viewer makes no table": ((assigned(MEMBER, "viewer", RAW),), MEMBER, _table("new"), RefusedError),
     "a table's editor makes no table": ((assigned(MEMBER, "editor", FLIGHTS),), MEMBER, _table("new"), RefusedError),
     "a table's name is free": ((), OWNER, _table("flights"), TakenError),
     "a table's id is new": ((EDITOR,), MEMBER, _table("new", id=SALARIES), TakenError),
     "a table is not made over the organization": ((EDITOR,), MEMBER, _table("new", id=ROOT), TakenError),
     "no table is made in a hidden database": ((EDITOR,), MEMBER, _table("new", SECRET), MissingError),
-    "no table is made in a table": ((), OWNER, _table("new", FLIGHTS), MissingError),
+    "no table is made in a table": ((), OWNER, _table("new", FLIGHTS), RefusedError),
     "an editor drops no table": ((EDITOR,), MEMBER, DropTable(FLIGHTS), RefusedError),
     "no hidden table is dropped": ((MANAGER,), MEMBER, DropTable(SALARIES), MissingError),
     "no missing table is dropped": ((), OWNER, DropTable(NEW), MissingError),
@@ -203,8 +204,8 @@ REFUSALS: Mapping[str, Row] = {
         RefusedError,
     ),
     # Connections
-    "a member makes no connection": ((EDITOR,), MEMBER, CreateConnection(NEW, "new", "/data"), RefusedError),
-    "a connection's folder is absolute": ((), ADMIN, CreateConnection(NEW, "new", "data"), InvalidError),
+    "a member makes no connection": ((EDITOR,), MEMBER, CreateConnection(NEW, PROJECT, "new", "/data"), RefusedError),
+    "a connection's folder is absolute": ((), ADMIN, CreateConnection(NEW, PROJECT, "new", "data"), InvalidError),
     "who is lent a connection does not delete it": ((LENT,), MEMBER, DeleteConnection(PLACE), RefusedError),
     "no hidden connection is deleted": ((), MEMBER, DeleteConnection(PLACE), MissingError),
     # Pipelines and runs
@@ -279,12 +280,12 @@ REFUSALS: Mapping[str, Row] = {
     "a run drops nothing": ((ADMINS_RUN,), AS_RUN, DropTable(FLIGHTS), RefusedError),
     "a run renames nothing": ((ADMINS_RUN,), AS_RUN, RenameTable(FLIGHTS, RAW, "new"), RefusedError),
     "a run gives nothing": ((ADMINS_RUN,), AS_RUN, AssignRole(MEMBER, "viewer", FLIGHTS), RefusedError),
-    "a run adds nobody": ((ADMINS_RUN,), AS_RUN, AddPrincipal(NEWCOMER, "user", "n", "member"), RefusedError),
+    "a run adds nobody": ((ADMINS_RUN,), AS_RUN, AddPrincipal(NEWCOMER, "n", "member"), RefusedError),
     "a run saves no pipeline": ((ADMINS_RUN,), AS_RUN, _save({"output_layers": edges(RAW)}, "source"), RefusedError),
     "a run starts no run": ((ADMINS_RUN,), AS_RUN, StartRun(RunId("second"), DELAYS), MissingError),
     # The organization
-    "an organization is made by the deployment": ((), OWNER, CreateOrganization(OWNER, "o", NEW, LAKE), InvalidError),
-    "there is one organization": ((), None, CreateOrganization(OWNER, "o", NEW, LAKE), TakenError),
+    "an organization is made by the deployment": ((), OWNER, CreateOrganization(OWNER, "o", "nekt"), InvalidError),
+    "there is one organization": ((), None, CreateOrganization(OWNER, "o", "nekt"), TakenError),
 }
 
 
@@ -313,7 +314,7 @@ ALLOWED: Mapping[str, tuple[tuple[Change, ...], Caller | PrincipalId | None, Com
         OWNER,
         RevokeRole(OWNER, "owner", ROOT),
     ),
-    "an admin adds a member": ((), ADMIN, AddPrincipal(NEWCOMER, "user", "n", "member")),
+    "an admin adds a member": ((), ADMIN, AddPrincipal(NEWCOMER, "n", "member")),
     "an admin removes a member": ((), ADMIN, RemovePrincipal(MEMBER)),
     "an owner removes an owner": ((assigned(ADMIN, "owner", ROOT),), OWNER, RemovePrincipal(ADMIN)),
     "an admin changes a group": ((), ADMIN, ChangeMembership(CREW, MEMBER, member=True)),
@@ -370,7 +371,7 @@ def test_a_hidden_and_a_missing_id_are_refused_in_the_same_words() -> None:
             control.execute(DropTable(id), Caller(MEMBER))
         texts.append(str(refusal.value).replace(id, "it"))
 
-    assert texts[0] == texts[1] == "there is no table `it` that you may see"
+    assert texts[0] == texts[1] == "there is no `it` that you may see"
 
 
 def test_a_run_makes_its_declared_table_again_and_the_pipeline_touches_it() -> None:

@@ -27,11 +27,12 @@ from tests.fakes.world import (
     FLIGHTS,
     LOAD,
     MEMBER,
-    NEKT,
+    MODELS,
     NOW,
     OTHER,
     OWNER,
     PLANES,
+    PROJECT,
     RAW,
     ROOT,
     SALARIES,
@@ -60,7 +61,7 @@ def test_promise_4_once_a_revoke_has_returned_it_holds(role: str, place: Resourc
     subject: SubjectId = CREW if through_group else MEMBER
     control, store = controlled(assigned(subject, role, place), RunStarted(RUN, DELAYS, MEMBER))
     store.write(*_joined(through_group))
-    control = Control(store, NEKT, lambda: NOW)
+    control = Control(store, MODELS, lambda: NOW)
     assert _select(control, Caller(MEMBER), FLIGHTS)
     assert _select(control, Caller(MEMBER, run=RUN), FLIGHTS)
 
@@ -130,7 +131,7 @@ def test_promise_9_what_cannot_be_written_did_not_happen() -> None:
     _, held = controlled()
     store = Full()
     store.log = held.log
-    control = Control(store, NEKT, lambda: NOW)
+    control = Control(store, MODELS, lambda: NOW)
 
     with pytest.raises(OSError, match="full"):
         control.execute(AssignRole(MEMBER, "viewer", RAW), Caller(OWNER))
@@ -166,7 +167,7 @@ def test_promise_7_who_edits_a_pipeline_lends_it_their_own_rights() -> None:
     """Who changes a pipeline becomes its run-as: nobody borrows another's rights by editing."""
     control, _ = controlled(assigned(MEMBER, "editor", RAW))
 
-    after = control.execute(SavePipeline(DELAYS, "query", "delays", DELAYS_RELATIONS, {}), Caller(MEMBER))
+    after = control.execute(SavePipeline(DELAYS, PROJECT, "query", "delays", DELAYS_RELATIONS, {}), Caller(MEMBER))
     assert after.run_as[DELAYS] == MEMBER
     with pytest.raises(RefusedError):
         control.execute(AssignRole(OTHER, "viewer", RAW), Caller(MEMBER))
@@ -175,7 +176,7 @@ def test_promise_7_who_edits_a_pipeline_lends_it_their_own_rights() -> None:
 def test_promise_5_the_gate_words_a_hidden_name_as_a_missing_one() -> None:
     """Asked by name through the gate, the texts for a hidden and a missing name differ in the name alone."""
     control, _ = controlled(assigned(MEMBER, "viewer", FLIGHTS))
-    gate = Gate(control, Wording(NEKT, Names()))  # pyright: ignore[reportArgumentType]
+    gate = Gate(control, Wording(Names()))  # pyright: ignore[reportArgumentType]
 
     for hidden, missing in (
         (("lake", "secret", "salaries"), ("lake", "secret", "missing")),

@@ -11,7 +11,7 @@ from headgate.control.directory import Directory
 from headgate.control.ports import StoreError
 from headgate.control.wording import Wording
 from headgate.doors import problems
-from tests.fakes.world import NEKT, controlled
+from tests.fakes.world import controlled
 from tests.threads import served
 
 
@@ -19,7 +19,7 @@ from tests.threads import served
 def client() -> Iterator[httpx.Client]:
     app = FastAPI()
     control, store = controlled()
-    problems.install(app, control, Wording(NEKT, Directory(control, store)))
+    problems.install(app, control, Wording(Directory(control, store)))
 
     @app.get("/number/{number}")
     def number(number: int) -> int:

@@ -106,7 +106,7 @@ def controlled(*more: Change) -> tuple[Control, FakeStore]:
     """The world behind commands."""
     store = FakeStore()
     store.write(*PEOPLE, *THINGS, *more)
-    return Control(store, NEKT, lambda: NOW), store
+    return Control(store, MODELS, lambda: NOW), store
 
 
 def ask(facts: Snapshot, caller: Caller | PrincipalId, action: str, resource: ResourceId, **more: object) -> Decision:

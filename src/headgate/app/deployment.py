@@ -18,13 +18,16 @@ from headgate.control.ports import StoreError
 from headgate.control.tokens import IssueToken, written
 from headgate.control.wording import Wording
 from headgate.decision.conditions import CONDITIONS
-from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.facts.ids import PrincipalId, TokenId
 from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import load_actions
 from headgate.pipelines.places import Places
 from headgate.store.lock import FolderLock
 from headgate.store.sqlite import SqliteStore
+
+HOME = "nekt"
+"""The home model of an organization that is made without naming one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +58,9 @@ def open_deployment(settings: Settings) -> Deployment:
     except BaseException:
         lock.close()
         raise
-    control = Control(store, shipped_model("nekt"), time.time)
+    control = Control(store, {HOME: shipped_model(HOME)}, time.time)
     directory = Directory(control, store)
-    wording = Wording(control.model, directory)
+    wording = Wording(directory)
     opened = Deployment(
         settings=settings,
         lock=lock,
@@ -92,8 +95,7 @@ def _found(opened: Deployment) -> None:
     """Make the organization and its owner, whose token is left in a file that only this user can read."""
     settings, control = opened.settings, opened.control
     owner = PrincipalId(new_id("p"))
-    project, lake = (ResourceId(new_id(kind)) for kind in ("pr", "l"))
-    control.execute(CreateOrganization(owner, settings.owner, project, lake), None)
+    control.execute(CreateOrganization(owner, settings.owner, HOME), None)
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     control.execute(IssueToken(token, secret, owner, "first owner"), None)
     _write_private(settings.owner_token, written(token, secret))

@@ -9,7 +9,8 @@ from headgate.control.gate import Gate, Verdict
 from headgate.control.identity import Identity
 from headgate.control.ids import new_id
 from headgate.control.ports import Pointer
-from headgate.control.tables import CreateDatabase, CreateTable, DropDatabase, DropTable, RenameTable
+from headgate.control.resources import CreateResource
+from headgate.control.tables import CreateTable, DropDatabase, DropTable, RenameTable
 from headgate.doors.iceberg_rest import ports
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -36,7 +37,7 @@ class LakeGate:
     def create_database(self, caller: Caller, name: ports.Name) -> None:
         """Make a database."""
         lake = self._known(caller, name[:1])
-        self._execute(CreateDatabase(lake, ResourceId(new_id("d")), name[1]), caller, name)
+        self._execute(CreateResource(ResourceId(new_id("d")), "database", lake, name[1]), caller, name)
 
     def drop_database(self, caller: Caller, name: ports.Name) -> None:
         """Remove an empty database."""

@@ -1,16 +1,19 @@
 """What a command is: a pure function of the snapshot, the caller, its arguments and the time."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
 from typing import Protocol
 
 from headgate.control.names import LONGEST, usable
 from headgate.control.ports import DocumentPut, Pointer
-from headgate.decision.asked import Models
+from headgate.decision.asked import Models, model_for
 from headgate.decision.explain import explain
-from headgate.decision.records import Explanation, Question
-from headgate.decision.reference import discoverable
+from headgate.decision.records import Decision, Explanation, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
+from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model
@@ -23,10 +26,15 @@ class CommandError(Exception):
 class RefusedError(CommandError):
     """The caller may not do this."""
 
-    def __init__(self, question: Question, explanation: Explanation) -> None:
+    def __init__(self, question: Question, view: "View") -> None:
         super().__init__(f"{question.action} on {question.resource} was refused")
         self.question = question
-        self.explanation = explanation
+        self._view = view
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """Why not, on the facts that it was decided on. Worked out when somebody wants to know: it can take a while."""
+        return explain(self._view.models, self._view.facts, self.question, self._view.now)
 
 
 class UnknownCallerError(CommandError):
@@ -51,54 +59,152 @@ class NotEmptyError(InvalidError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an accepted command writes."""
+    """What an accepted command writes, and what was asked and allowed for it, in order.
+
+    The decisions are of the revision that the command was decided on; `explain` on those facts says why.
+    """
 
     changes: tuple[Change, ...]
     documents: tuple[DocumentPut, ...] = ()
     pointers: tuple[Pointer, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+class Decides(Protocol):
+    """Whatever decides on one snapshot: the engine, or the reference behind the same calls."""
+
+    @property
+    def models(self) -> Models:
+        """The models in force, by name."""
+        ...
+
+    @property
+    def facts(self) -> Snapshot:
+        """The snapshot."""
+        ...
+
+    def check(self, question: Question, now: float) -> Decision:
+        """Answer a question at a time (seconds since the epoch)."""
+        ...
+
+    def discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
+        """Say whether the caller may know that the resource is there."""
+        ...
+
+    def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Decides":
+        """Return what decides on the snapshot that these changes led to."""
+        ...
+
+
+_NO_PLACES: Mapping[str, tuple[ResourceId, ...]] = MappingProxyType({})
+_NO_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a command may look at. `caller` is None for the deployment itself, which is not checked.
+    """What a command may look at, and the way to ask. `caller` is None for the deployment itself, which is not asked.
 
-    `model` is the home model, `models` are all in force.
+    `decisions` gathers what was allowed.
     """
 
-    model: Model
-    models: Models
-    facts: Snapshot
+    engine: Decides
     caller: Caller | None
     now: float
+    decisions: list[Decision] = field(default_factory=list[Decision])
+
+    @property
+    def facts(self) -> Snapshot:
+        """The facts that the command is decided on."""
+        return self.engine.facts
+
+    @property
+    def models(self) -> Models:
+        """The models in force, by name."""
+        return self.engine.models
+
+    @property
+    def model(self) -> Model:
+        """The home model."""
+        return self.models[self.facts.model]
+
+    @property
+    def root(self) -> ResourceId:
+        """The organization's own resource. Raises `MissingError` if there is no organization yet."""
+        if self.facts.organization is None:
+            raise MissingError("there is no organization yet")
+        return self.facts.organization
 
     @property
     def actor(self) -> PrincipalId | None:
         """Who is named in the log and in the facts; None for the deployment itself."""
         return self.caller.principal if self.caller else None
 
-    def require(self, question: Question) -> None:
-        """Raise `RefusedError` unless the question is answered with allow."""
-        explanation = explain(self.models, self.facts, question, self.now)
-        if not explanation.decision.allowed:
-            raise RefusedError(question, explanation)
+    def after(self, *changes: Change) -> "View":
+        """Return the view that there would be after these changes; what it allows is gathered here too."""
+        facts = fold(self.facts, changes, self.facts.revision)
+        return replace(self, engine=self.engine.advance(changes, facts))
 
-    def require_action(self, action: str, resource: ResourceId) -> None:
-        """Require a plain action of the caller."""
+    def model_for(self, type: str, place: ResourceId) -> Model:
+        """Return the model that decides on a type at a place. Raises `InvalidError` if none in force knows it there."""
+        found = model_for(self.models, self.facts, type, place)
+        if found is None:
+            raise InvalidError(f"no access model that is in force there knows the type `{type}`")
+        return found
+
+    def action(self, resource: Resource, *verbs: str) -> str:
+        """Return the action of the first of these verbs that the model knows on the resource; of the first if none."""
+        model = self.model_for(resource.type, resource.id)
+        actions = [f"{resource.type}.{verb}" for verb in verbs]
+        return next((each for each in actions if knows(model, each)), actions[0])
+
+    def require(self, question: Question) -> None:
+        """Raise `RefusedError` unless it is allowed; `MissingError` if it is about what the caller may not discover."""
+        decision = self.engine.check(question, self.now)
+        if decision.allowed:
+            self.decisions.append(decision)
+            return
+        found = self.facts.resources.get(question.resource)
+        if found is None or not self._seen(found):
+            raise _missing(question.resource)
+        raise RefusedError(question, self)
+
+    def require_action(
+        self,
+        action: str,
+        resource: ResourceId,
+        *,
+        on: Mapping[str, tuple[ResourceId, ...]] = _NO_PLACES,
+        given: Mapping[str, tuple[str, ...]] = _NO_WORDS,
+        role: str | None = None,
+        subject: SubjectId | None = None,
+        new_role: str | None = None,
+    ) -> None:
+        """Require this of the caller; what the deployment itself states holds without."""
         if self.caller is not None:
-            self.require(Question(self.caller, action, resource))
+            self.require(Question(self.caller, action, resource, on, role, subject, new_role, given))
+
+    def target(self, id: ResourceId, *types: str) -> Resource:
+        """Return the resource that the command is about; whether the caller may know of it, the question on it says.
+
+        Raises `MissingError` if there is none of these types.
+        """
+        found = self.facts.resources.get(id)
+        if found is None or (types and found.type not in types):
+            raise _missing(id)
+        return found
 
     def resource(self, id: ResourceId, *types: str) -> Resource:
         """Return a resource of one of the types; one that the caller may not discover is as missing."""
-        found = self.facts.resources.get(id)
-        if found is None or (types and found.type not in types) or not self._seen(found):
-            raise MissingError(f"there is no {' or '.join(types) or 'resource'} `{id}` that you may see")
+        found = self.target(id, *types)
+        if not self._seen(found):
+            raise _missing(id)
         return found
 
     def _seen(self, resource: Resource) -> bool:
-        # Everybody in the organization knows that there is one, and its projects.
-        if self.caller is None or resource.type in ("organization", "project"):
+        # Everybody knows where they are, and in an organization its projects.
+        if self.caller is None or resource.type in ("deployment", "organization", "project"):
             return True
-        return discoverable(self.models, self.facts, self.caller, resource.id, self.now)
+        return self.engine.discoverable(self.caller, resource.id, self.now)
 
     def known_principal(self, id: PrincipalId) -> None:
         """Raise `MissingError` unless there is such a principal."""
@@ -106,13 +212,14 @@ class View:
             raise MissingError(f"there is no principal `{id}`")
 
     def known_subject(self, id: SubjectId) -> None:
-        """Raise `MissingError` unless there is such a principal or group."""
+        """Raise `MissingError` unless this can be assigned something: a principal, group or resource that is seen."""
         if id not in self.facts.principals and id not in self.facts.groups:
-            raise MissingError(f"there is no principal or group `{id}`")
+            self.resource(ResourceId(id))
 
     def free_id(self, id: str) -> None:
-        """Raise `TakenError` if anything has this id: what is assigned on or to that is not for a newcomer."""
-        kinds = (self.facts.resources, self.facts.principals, self.facts.groups, self.facts.tokens, self.facts.runs)
+        """Raise `TakenError` if anything has this id, or is tied to it: what was meant for that is not for a newcomer."""
+        facts = self.facts
+        kinds = (facts.resources, facts.principals, facts.groups, facts.tokens, facts.runs, facts.referrers)
         if any(id in kind for kind in kinds):
             raise TakenError(f"the id `{id}` is taken; use a new one")
 
@@ -123,12 +230,15 @@ class View:
         if name in self.facts.children.get(parent, ()):
             raise TakenError(f"there is a `{name}` already")
 
-    @property
-    def root(self) -> ResourceId:
-        """The organization's own resource."""
-        if self.facts.organization is None:
-            raise MissingError("there is no organization yet")
-        return self.facts.organization
+
+def knows(model: Model, action: str) -> bool:
+    """Say whether the model says of an action who may do it."""
+    return bool(model.giving(action)) or action in model.needs
+
+
+def _missing(id: ResourceId) -> MissingError:
+    # One text for what is hidden, missing or of another type.
+    return MissingError(f"there is no `{id}` that you may see")
 
 
 class Command(Protocol):
@@ -142,3 +252,9 @@ class Command(Protocol):
     def plan(self, view: View) -> Plan:
         """Return the changes. No clock, no I/O, no randomness: ids come in as arguments."""
         ...
+
+
+def decided(command: Command, view: View) -> Plan:
+    """Decide a command: return what it writes and what allowed it, or raise a `CommandError`."""
+    plan = command.plan(view)
+    return replace(plan, decisions=tuple(view.decisions))

@@ -3,45 +3,52 @@
 import threading
 from collections.abc import Callable
 
-from headgate.control.command import Command, Plan, UnknownCallerError, View
+from headgate.control.by_reference import ByReference
+from headgate.control.command import Command, Decides, MissingError, Plan, UnknownCallerError, View, decided
 from headgate.control.ports import Draft, RevisionConflictError, Store
 from headgate.decision.asked import Models, not_standing
 from headgate.decision.explain import explain
 from headgate.decision.records import Decision, Explanation, Question
-from headgate.decision.reference import decide, discoverable
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 
+Start = Callable[[Models, Snapshot], Decides]
+"""How an engine begins, on the facts of a log."""
+
 
 class Control:
     """Commands and questions of one organization, over its store. Safe to use from several threads."""
 
-    def __init__(self, store: Store, model: Model, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, models: Models, clock: Callable[[], float], engine: Start = ByReference) -> None:
         self._store = store
-        self._model = model
-        self._models: Models = {model.name: model}
         self._clock = clock
         self._lock = threading.Lock()
-        self._snapshot = Snapshot()
-        self._catch_up()
+        self._engine = engine(models, self._replayed(Snapshot(), None))
 
     @property
     def model(self) -> Model:
-        """The home model."""
-        return self._model
+        """The home model. There is none before the organization is created: `KeyError`."""
+        return self.models[self.snapshot.model]
 
     @property
     def models(self) -> Models:
         """The models in force, by name."""
-        return self._models
+        return self._engine.models
 
     @property
     def snapshot(self) -> Snapshot:
         """The newest snapshot."""
-        return self._snapshot
+        return self._engine.facts
+
+    def as_of(self, revision: int) -> Snapshot:
+        """Return the facts of a past revision, by what was written up to it. Raises `MissingError` for a later one."""
+        newest = self.snapshot
+        if revision > newest.revision:
+            raise MissingError(f"there is no revision {revision} yet; the newest is {newest.revision}")
+        return newest if revision == newest.revision else self._replayed(Snapshot(), revision)
 
     @property
     def now(self) -> float:
@@ -56,39 +63,39 @@ class Control:
         with self._lock:
             while True:
                 view = self._view(caller)
-                plan = command.plan(view)
+                plan = decided(command, view)
                 try:
                     self._write(command, view, plan)
                 except RevisionConflictError:
                     self._catch_up()
                     continue
-                return self._snapshot
+                return self.snapshot
 
     def preview(self, command: Command, caller: Caller | None) -> Plan:
         """Decide a command and write nothing."""
-        return command.plan(self._view(caller))
+        return decided(command, self._view(caller))
 
     def ask(self, question: Question) -> Decision:
         """Answer a question on the newest facts."""
-        return decide(self._models, self._snapshot, question, self._clock())
+        return self._engine.check(question, self._clock())
 
     def explain(self, question: Question) -> Explanation:
         """Answer a question with its reasons and fixes."""
-        return explain(self._models, self._snapshot, question, self._clock())
+        return explain(self.models, self.snapshot, question, self._clock())
 
     def require(self, question: Question) -> None:
-        """Raise `RefusedError` unless the question is answered with allow on the newest facts."""
+        """Raise `RefusedError`, or `MissingError` for what is hidden, unless it is allowed on the newest facts."""
         self._view(question.caller).require(question)
 
     def sees(self, caller: Caller, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""
-        return discoverable(self._models, self._snapshot, caller, resource, self._clock())
+        return self._engine.discoverable(caller, resource, self._clock())
 
     def _view(self, caller: Caller | None) -> View:
-        now = self._clock()
-        if caller is not None and not_standing(self._snapshot, caller, now):
+        engine, now = self._engine, self._clock()
+        if caller is not None and not_standing(engine.facts, caller, now):
             raise UnknownCallerError("the token or run has ended; ask for a new one")
-        return View(self._model, self._models, self._snapshot, caller, now)
+        return View(engine, caller, now)
 
     def _write(self, command: Command, view: View, plan: Plan) -> None:
         draft = Draft(
@@ -101,10 +108,15 @@ class Control:
         )
         after = fold(view.facts, plan.changes, view.facts.revision + 1)
         self._store.append(view.facts.revision, draft)
-        self._snapshot = after
+        self._engine = view.engine.advance(plan.changes, after)
 
     def _catch_up(self) -> None:
-        snapshot = self._snapshot
+        for entry in self._store.entries(self.snapshot.revision):
+            self._engine = self._engine.advance(entry.changes, fold(self.snapshot, entry.changes, entry.revision))
+
+    def _replayed(self, snapshot: Snapshot, last: int | None) -> Snapshot:
         for entry in self._store.entries(snapshot.revision):
+            if last is not None and entry.revision > last:
+                break
             snapshot = fold(snapshot, entry.changes, entry.revision)
-        self._snapshot = snapshot
+        return snapshot

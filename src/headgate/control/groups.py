@@ -1,26 +1,37 @@
 """Groups that can be granted to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.command import InvalidError, Plan, View
 from headgate.control.ports import DocumentPut
-from headgate.facts.changes import GroupCreated, MemberAdded, MemberRemoved
-from headgate.facts.ids import GroupId, PrincipalId
+from headgate.control.resources import makers
+from headgate.control.ruling import keep_a_ruler
+from headgate.facts.changes import Attributes, GroupCreated, GroupDeleted, MemberAdded, MemberRemoved
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId
+from headgate.facts.snapshot import Resource
+
+_TYPE = "group"
 
 
 @dataclass(frozen=True, slots=True)
 class CreateGroup:
-    """A new, empty group."""
+    """A new, empty group. Only the deployment gives it attributes, such as who manages it."""
 
     group: GroupId
     title: str
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
     name: str = "group.create"
 
     def plan(self, view: View) -> Plan:
-        """Need `organization.manage_users`."""
-        view.require_action("organization.manage_users", view.root)
+        """Need `organization.create_group`; who makes it is assigned what the model gives to makers."""
+        view.require_action("organization.create_group", view.root)
         view.free_id(self.group)
-        return Plan((GroupCreated(self.group),), (DocumentPut("group", self.group, {"name": self.title}),))
+        if view.caller is not None and self.attributes:
+            raise InvalidError("what decides about a group, such as who manages it, the deployment says")
+        place = ResourceId(self.group)
+        given = makers(view, place, _TYPE, view.model_for(_TYPE, view.root))
+        created = GroupCreated(self.group, attributes=self.attributes)
+        return Plan((created, *given), (DocumentPut(_TYPE, self.group, {"name": self.title}),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +43,10 @@ class RenameGroup:
     name: str = "group.rename"
 
     def plan(self, view: View) -> Plan:
-        """Need `organization.manage_users`; the built-in group cannot be changed."""
-        _changeable(view, self.group)
-        return Plan((), (DocumentPut("group", self.group, {"name": self.title}),))
+        """Need `group.rename`, or to edit it where the model knows no such action."""
+        found = _group(view, self.group)
+        view.require_action(view.action(found, "rename", "edit"), found.id)
+        return Plan((), (DocumentPut(_TYPE, self.group, {"name": self.title}),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +59,31 @@ class ChangeMembership:
     name: str = "group.change_membership"
 
     def plan(self, view: View) -> Plan:
-        """Need `organization.manage_users`; the built-in group cannot be changed."""
-        _changeable(view, self.group)
+        """Need `group.add_member` or `group.remove_member`; somebody stays who rules the organization."""
+        found = _group(view, self.group)
+        verb, step = ("add_member", MemberAdded) if self.member else ("remove_member", MemberRemoved)
+        view.require_action(f"{_TYPE}.{verb}", found.id, subject=self.principal)
         view.known_principal(self.principal)
-        step = MemberAdded if self.member else MemberRemoved
-        return Plan((step(self.group, self.principal),))
+        change = step(self.group, self.principal)
+        keep_a_ruler(view, self.principal, change)
+        return Plan((change,))
 
 
-def _changeable(view: View, id: GroupId) -> None:
-    view.require_action("organization.manage_users", view.root)
-    group = view.facts.groups.get(id)
-    if group is None:
-        raise MissingError(f"there is no group `{id}`")
-    if group.built_in:
-        raise InvalidError(f"`{id}` holds everybody and is kept by the system")
+@dataclass(frozen=True, slots=True)
+class DeleteGroup:
+    """The group is gone, with what was assigned to it and on it."""
+
+    group: GroupId
+    name: str = "group.delete"
+
+    def plan(self, view: View) -> Plan:
+        """Need `group.delete`; somebody stays who rules the organization."""
+        found = _group(view, self.group)
+        view.require_action(f"{_TYPE}.delete", found.id)
+        change = GroupDeleted(self.group)
+        keep_a_ruler(view, self.group, change)
+        return Plan((change,), (DocumentPut(_TYPE, self.group, None),))
+
+
+def _group(view: View, id: GroupId) -> Resource:
+    return view.target(ResourceId(id), _TYPE)

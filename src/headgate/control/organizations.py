@@ -1,48 +1,81 @@
-"""Creating the organization: a command of the deployment."""
+"""Creating an organization: its own log begins, as the deployment says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headgate.control.command import InvalidError, Plan, TakenError, View
 from headgate.control.ports import DocumentPut
+from headgate.control.resources import implied
+from headgate.control.ruling import ruling
 from headgate.facts.changes import (
+    Attributes,
+    AttributesSet,
+    Change,
+    GovernedBy,
     GroupCreated,
     OrganizationCreated,
     PrincipalAdded,
-    ResourceCreated,
     RoleAssigned,
 )
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
+from headgate.model.model import Model
 
 ORGANIZATION = ResourceId("organization")
 EVERYBODY = GroupId("All")
-LAKE_NAME = "lake"
 
 
 @dataclass(frozen=True, slots=True)
 class CreateOrganization:
-    """The organization, its default project and lake, the group of everybody, and its first owner."""
+    """The organization under its home model, what that puts implicitly below it, the group of everybody, and who owns it.
+
+    Who makes one asks in the deployment's log for the resource below that (`deployment.create_organization`); this is
+    what follows in the organization's own log. `tree` names the model of the ownership tree, where there is one.
+    """
 
     owner: PrincipalId
     owner_name: str
-    project: ResourceId
-    lake: ResourceId
+    model: str
+    tree: str | None = None
+    organization: ResourceId = ORGANIZATION
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
     name: str = "organization.create"
 
     def plan(self, view: View) -> Plan:
-        """Only the deployment creates an organization, and only once."""
+        """Only the deployment begins a log, and only once."""
         if view.caller is not None:
             raise InvalidError("an organization is created by the deployment, not by a principal")
         if view.facts.organization is not None:
             raise TakenError("there is an organization already")
-        model = view.model
+        model = _in_force(view, self.model)
         return Plan(
             changes=(
-                OrganizationCreated(ORGANIZATION, model.name, model.hash),
+                OrganizationCreated(self.organization, model.name, model.hash),
+                *self._described(view),
                 GroupCreated(EVERYBODY, built_in=True),
-                ResourceCreated(self.project, "project", ORGANIZATION, "default"),
-                ResourceCreated(self.lake, "lake", self.project, LAKE_NAME),
+                *implied(model, self.organization, "organization"),
                 PrincipalAdded(self.owner, "user"),
-                RoleAssigned(self.owner, "owner", ORGANIZATION, model.name),
+                RoleAssigned(self.owner, _of_founders(model), self.organization, model.name),
             ),
             documents=(DocumentPut("principal", self.owner, {"name": self.owner_name}),),
         )
+
+    def _described(self, view: View) -> tuple[Change, ...]:
+        described = (AttributesSet(self.organization, self.attributes),) if self.attributes else ()
+        if self.tree is None:
+            return described
+        tree = _in_force(view, self.tree)
+        return (*described, GovernedBy(self.organization, tree.name, tree.hash))
+
+
+def _in_force(view: View, name: str) -> Model:
+    if name not in view.models:
+        raise InvalidError(f"there is no access model `{name}` in force; there are {', '.join(sorted(view.models))}")
+    return view.models[name]
+
+
+def _of_founders(model: Model) -> str:
+    """Return the role of who makes an organization: what the model gives to makers, else the weakest that rules it."""
+    made = [creator.role for creator in model.creators if "organization" in creator.types]
+    roles = (*made, *ruling(model))
+    if not roles:
+        raise InvalidError(f"the access model `{model.name}` has no role that could begin an organization")
+    return roles[0]

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.control.command import InvalidError, MissingError, Plan, View
-from headgate.control.connections import default_project
 from headgate.control.ports import DocumentPut
-from headgate.decision.records import Question
-from headgate.facts.caller import Caller
+from headgate.control.resources import CreateResource, DeleteResource
 from headgate.facts.changes import (
+    Change,
     Relations,
     RelationsSet,
-    ResourceCreated,
-    ResourceDeleted,
     RunAsSet,
     RunEnded,
     RunStarted,
@@ -32,9 +29,10 @@ RUN_STATES = ("succeeded", "failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class SavePipeline:
-    """Make a pipeline, or replace the definition of one. Its runs use the rights of whoever saved it last."""
+    """Make a pipeline in a project, or replace the definition of one. Its runs use the rights of who saved it last."""
 
     pipeline: ResourceId
+    project: ResourceId
     kind: str
     title: str
     relations: Relations
@@ -48,30 +46,24 @@ class SavePipeline:
         if view.caller is None:
             raise InvalidError("a pipeline is saved by a principal, whose rights its runs use")
         self._know_targets(view)
-        self._may_use_connections(view, view.caller)
+        for edge in self.relations.get("connections", ()):
+            view.require_action("connection.use", edge.target)
         exists = self.pipeline in view.facts.resources
-        change = self._replace(view, view.caller) if exists else self._create(view, view.caller)
+        changes = self._replaced(view) if exists else self._created(view)
         run_as = RunAsSet(self.pipeline, view.caller.principal)
-        return Plan((change, run_as), (DocumentPut("pipeline", self.pipeline, dict(self.definition)),))
+        return Plan((*changes, run_as), (DocumentPut("pipeline", self.pipeline, dict(self.definition)),))
 
-    def _create(self, view: View, caller: Caller) -> ResourceCreated:
-        project = default_project(view)
-        self._may_declare(view, caller)
-        view.free_id(self.pipeline)
-        view.free_name(project, self.title)
-        return ResourceCreated(self.pipeline, self.kind, project, self.title, caller.principal, self.relations)
+    def _created(self, view: View) -> tuple[Change, ...]:
+        return CreateResource(self.pipeline, self.kind, self.project, self.title, self.relations).plan(view).changes
 
-    def _replace(self, view: View, caller: Caller) -> RelationsSet:
-        view.resource(self.pipeline, self.kind)
-        view.require_action(f"{self.kind}.edit", self.pipeline)
-        self._may_declare(view, caller)
+    def _replaced(self, view: View) -> tuple[Change, ...]:
+        found = view.target(self.pipeline, self.kind)
+        view.require_action(f"{self.kind}.edit", found.id)
+        on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
+        view.require_action(f"project.create_{self.kind}", found.parent, on=on)
         # A run reads the definition when its turn comes, with the rights of whoever had saved it when it was started.
         _not_running(view, self.pipeline, self.title)
-        return RelationsSet(self.pipeline, self.relations)
-
-    def _may_declare(self, view: View, caller: Caller) -> None:
-        on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
-        view.require(Question(caller, f"project.create_{self.kind}", default_project(view), on=on))
+        return (RelationsSet(self.pipeline, self.relations),)
 
     def _know_targets(self, view: View) -> None:
         for relation, edges in self.relations.items():
@@ -79,10 +71,6 @@ class SavePipeline:
                 raise InvalidError(f"a pipeline has no relation `{relation}`; it has {', '.join(_TARGETS)}")
             for edge in edges:
                 view.resource(edge.target, *_TARGETS[relation])
-
-    def _may_use_connections(self, view: View, caller: Caller) -> None:
-        for edge in self.relations.get("connections", ()):
-            view.require(Question(caller, "connection.use", edge.target))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +82,8 @@ class DeletePipeline:
 
     def plan(self, view: View) -> Plan:
         """Need `delete` on the pipeline."""
-        found = view.resource(self.pipeline, *KINDS)
-        view.require_action(f"{found.type}.delete", found.id)
-        return Plan((ResourceDeleted(found.id),), (DocumentPut("pipeline", found.id, None),))
+        view.target(self.pipeline, *KINDS)
+        return DeleteResource(self.pipeline).plan(view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +96,7 @@ class StartRun:
 
     def plan(self, view: View) -> Plan:
         """Need `trigger`, and a run-as principal that is still there; one run of a pipeline at a time."""
-        found = view.resource(self.pipeline, *KINDS)
+        found = view.target(self.pipeline, *KINDS)
         view.require_action(f"{found.type}.trigger", found.id)
         view.free_id(self.run)
         run_as = view.facts.run_as.get(found.id)

@@ -1,42 +1,85 @@
-"""People and service principals of the organization."""
+"""People and service principals of the organization: how they come, and how they go."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from headgate.control.assignments import keep_an_owner, known_role
-from headgate.control.command import InvalidError, Plan, View
+from headgate.control.assignments import known_role
+from headgate.control.command import InvalidError, Plan, TakenError, View, knows
 from headgate.control.ports import DocumentPut
-from headgate.decision.records import Question
-from headgate.facts.changes import PrincipalAdded, PrincipalRemoved, RoleAssigned
-from headgate.facts.ids import PrincipalId
+from headgate.control.resources import makers
+from headgate.control.ruling import keep_a_ruler
+from headgate.facts.changes import (
+    Attributes,
+    PrincipalAdded,
+    PrincipalExpires,
+    PrincipalRemoved,
+    RoleAssigned,
+)
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Resource
+from headgate.model.model import Model
+
+_SERVICE = "service_principal"
 
 
 @dataclass(frozen=True, slots=True)
 class AddPrincipal:
-    """Somebody new, with a role on the organization."""
+    """A new user, with a role on the organization, or on the place that users come into under its model.
+
+    `attributes` are what decides about them, such as the domain of their address; their name is a document.
+    """
 
     principal: PrincipalId
-    kind: str
     person: str
     role: str
+    place: ResourceId | None = None
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
     name: str = "principal.add"
 
     def plan(self, view: View) -> Plan:
-        """Need `organization.add_user` and the right to assign the role."""
-        if self.kind not in ("user", "service_principal"):
-            raise InvalidError(f"a principal is a `user` or a `service_principal`, not `{self.kind}`")
-        view.require_action("organization.add_user", view.root)
+        """Need the right to assign the role to somebody who is to join, and `add_user` where the model knows it."""
+        place = view.target(self.place or view.root)
+        model = view.model_for(place.type, place.id)
+        known_role(view, self.role, place)
+        if knows(model, f"{place.type}.add_user"):
+            view.require_action(f"{place.type}.add_user", place.id)
+        view.require_action("assignment.add", place.id, role=self.role)
         view.free_id(self.principal)
-        known_role(view, self.role)
-        added = PrincipalAdded(self.principal, self.kind)
-        role = RoleAssigned(self.principal, self.role, view.root, view.model.name, view.actor)
-        self._may_assign(view)
-        return Plan((added, role), (DocumentPut("principal", self.principal, {"name": self.person}),))
+        return Plan(
+            (
+                PrincipalAdded(self.principal, "user", self.attributes),
+                RoleAssigned(self.principal, self.role, place.id, model.name, view.actor),
+            ),
+            (DocumentPut("principal", self.principal, {"name": self.person}),),
+        )
 
-    def _may_assign(self, view: View) -> None:
-        if view.caller is None:
-            return
-        # Asked for the caller as subject: the newcomer is not in the facts yet, and is eligible by this very role.
-        view.require(Question(view.caller, "assignment.add", view.root, role=self.role, subject=view.caller.principal))
+
+@dataclass(frozen=True, slots=True)
+class SignUp:
+    """Somebody joins alone, and gets what the model gives to newcomers. The deployment says who it is."""
+
+    principal: PrincipalId
+    person: str
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+    name: str = "principal.sign_up"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment signs somebody up, and only who is not in the organization."""
+        if view.caller is not None:
+            raise InvalidError("the deployment signs people up, when it has seen who they are")
+        role = view.model.newcomer
+        if role is None:
+            raise InvalidError(
+                f"under the access model `{view.model.name}` nobody joins alone; somebody has to add them"
+            )
+        if any(place == view.root for _, place, _ in view.facts.assignments.get(self.principal, ())):
+            raise TakenError(f"`{self.principal}` is in the organization already")
+        given = RoleAssigned(self.principal, role, view.root, view.model.name)
+        document = DocumentPut("principal", self.principal, {"name": self.person})
+        if self.principal in view.facts.principals:
+            return Plan((given,), (document,))
+        view.free_id(self.principal)
+        return Plan((PrincipalAdded(self.principal, "user", self.attributes), given), (document,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +90,88 @@ class RemovePrincipal:
     name: str = "principal.remove"
 
     def plan(self, view: View) -> Plan:
-        """Need `organization.manage_users`; nobody removes themselves, and the last owner stays."""
+        """Need `organization.manage_users` and to remove every role held on it; somebody stays who rules it."""
         view.require_action("organization.manage_users", view.root)
         view.known_principal(self.principal)
-        if view.caller and view.caller.principal == self.principal:
-            raise InvalidError("nobody removes themselves; ask another admin")
         for role, place, _ in view.facts.assignments.get(self.principal, ()):
-            if view.caller and place == view.root:
-                view.require(Question(view.caller, "assignment.remove", place, role=role, subject=self.principal))
-        keep_an_owner(view, self.principal)
-        return Plan((PrincipalRemoved(self.principal),), (DocumentPut("principal", self.principal, None),))
+            if place == view.root:
+                view.require_action("assignment.remove", place, role=role, subject=self.principal)
+        return _gone(view, self.principal)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateServicePrincipal:
+    """A program that can act here. With a `scope` that the model has, it gets the roles of that; else `role`, if any.
+
+    `place` is where it belongs: the organization, or a team.
+    """
+
+    principal: PrincipalId
+    title: str
+    role: str | None = None
+    scope: str | None = None
+    place: ResourceId | None = None
+    name: str = "service_principal.create"
+
+    def plan(self, view: View) -> Plan:
+        """Need `create_service_principal` on the place, for this scope, and to assign the role, where there is one."""
+        place = view.target(self.place or view.root)
+        model = view.model_for(_SERVICE, place.id)
+        scope = (self.scope,) if self.scope else ()
+        view.require_action(f"{place.type}.create_{_SERVICE}", place.id, given={"scope": scope})
+        view.free_id(self.principal)
+        added = PrincipalAdded(self.principal, _SERVICE)
+        if self.role is not None:
+            known_role(view, self.role, place)
+            after = view.after(added)
+            after.require_action("assignment.add", place.id, role=self.role, subject=self.principal)
+        roles = self._roles(view, model, place)
+        given = (RoleAssigned(self.principal, role, id, model.name, view.actor) for id, role in roles.items())
+        makes = makers(view, ResourceId(self.principal), _SERVICE, model)
+        return Plan((added, *given, *makes), (DocumentPut("principal", self.principal, {"name": self.title}),))
+
+    def _roles(self, view: View, model: Model, place: Resource) -> Mapping[ResourceId, str]:
+        if self.scope is None:
+            return {place.id: self.role} if self.role else {}
+        if self.role is not None or self.scope not in model.scopes:
+            scopes = ", ".join(model.scopes) or "none"
+            raise InvalidError(f"a service principal has a role or a scope; the scopes here are {scopes}")
+        roles = model.scopes[self.scope]
+        return {each.id: roles[each.type] for each in (place, view.target(view.root)) if each.type in roles}
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteServicePrincipal:
+    """The service principal is gone, with its tokens and everything that it was assigned."""
+
+    principal: PrincipalId
+    name: str = "service_principal.delete"
+
+    def plan(self, view: View) -> Plan:
+        """Need `service_principal.delete`."""
+        found = view.target(ResourceId(self.principal), _SERVICE)
+        view.require_action(f"{_SERVICE}.delete", found.id)
+        return _gone(view, self.principal)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpirePrincipal:
+    """The service principal has no rights from `ends` on (seconds since the epoch; None = no end)."""
+
+    principal: PrincipalId
+    ends: float | None
+    name: str = "service_principal.expire"
+
+    def plan(self, view: View) -> Plan:
+        """Need `service_principal.edit`."""
+        found = view.target(ResourceId(self.principal), _SERVICE)
+        view.require_action(f"{_SERVICE}.edit", found.id)
+        return Plan((PrincipalExpires(self.principal, self.ends),))
+
+
+def _gone(view: View, principal: PrincipalId) -> Plan:
+    change = PrincipalRemoved(principal)
+    keep_a_ruler(view, principal, change)
+    tokens = sorted(id for id in view.facts.acting.get(principal, ()) if id in view.facts.tokens)
+    erased = (DocumentPut("principal", principal, None), *(DocumentPut("token", id, None) for id in tokens))
+    return Plan((change,), erased)

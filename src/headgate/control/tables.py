@@ -3,28 +3,12 @@
 from dataclasses import dataclass
 
 from headgate.control.command import InvalidError, MissingError, NotEmptyError, Plan, View
+from headgate.control.gaining import nothing_gained
 from headgate.control.ports import Pointer
-from headgate.facts.changes import Change, Edge, RelationsSet, ResourceCreated, ResourceDeleted, ResourceRenamed
+from headgate.control.resources import CreateResource, DeleteResource
+from headgate.facts.changes import Change, Edge, RelationsSet, ResourceRenamed
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
-
-
-@dataclass(frozen=True, slots=True)
-class CreateDatabase:
-    """A new database (Nekt: layer) in a lake."""
-
-    lake: ResourceId
-    database: ResourceId
-    title: str
-    name: str = "database.create"
-
-    def plan(self, view: View) -> Plan:
-        """Need `lake.create_database`."""
-        view.resource(self.lake, "lake")
-        view.require_action("lake.create_database", self.lake)
-        view.free_id(self.database)
-        view.free_name(self.lake, self.title)
-        return Plan((ResourceCreated(self.database, "database", self.lake, self.title, view.actor),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +20,11 @@ class DropDatabase:
 
     def plan(self, view: View) -> Plan:
         """Need `database.drop`, and nothing in it."""
-        found = view.resource(self.database, "database")
-        view.require_action("database.drop", found.id)
+        found = view.target(self.database, "database")
+        gone = DeleteResource(found.id).plan(view)
         if view.facts.children[found.id]:
             raise NotEmptyError(f"`{found.name}` is not empty; drop its tables first")
-        return Plan((ResourceDeleted(found.id),))
+        return gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +39,8 @@ class CreateTable:
 
     def plan(self, view: View) -> Plan:
         """Need `database.create_table`; a run only makes the table that its pipeline declares."""
-        view.resource(self.database, "database")
-        view.require_action("database.create_table", self.database)
-        view.free_id(self.table)
-        view.free_name(self.database, self.title)
-        created = ResourceCreated(self.table, "table", self.database, self.title, view.actor)
-        return Plan((created, *self._declared_output(view)), pointers=(self.pointer,))
+        made = CreateResource(self.table, "table", self.database, self.title).plan(view)
+        return Plan((*made.changes, *self._declared_output(view)), pointers=(self.pointer,))
 
     def _declared_output(self, view: View) -> tuple[Change, ...]:
         pipeline = _pipeline_of(view)
@@ -93,14 +73,16 @@ class RenameTable:
     name: str = "table.rename"
 
     def plan(self, view: View) -> Plan:
-        """Need `table.alter` and `table.drop` on the table, `database.create_table` where it goes."""
-        view.resource(self.table, "table")
-        view.resource(self.database, "database")
+        """Need `table.alter` and `table.drop` on the table, `database.create_table` where it goes; nothing is gained."""
+        view.target(self.table, "table")
+        view.target(self.database, "database")
         view.require_action("table.alter", self.table)
         view.require_action("table.drop", self.table)
         view.require_action("database.create_table", self.database)
         view.free_name(self.database, self.title)
-        return Plan((ResourceRenamed(self.table, self.database, self.title),))
+        change = ResourceRenamed(self.table, self.database, self.title)
+        nothing_gained(view, self.table, change)
+        return Plan((change,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +94,8 @@ class DropTable:
 
     def plan(self, view: View) -> Plan:
         """Need `table.drop`."""
-        view.resource(self.table, "table")
-        view.require_action("table.drop", self.table)
-        return Plan((ResourceDeleted(self.table),))
+        view.target(self.table, "table")
+        return DeleteResource(self.table).plan(view)
 
 
 def _pipeline_of(view: View) -> Resource | None:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.command import InvalidError, MissingError, Plan, View, knows
 from headgate.control.ports import DocumentPut
-from headgate.decision.records import Question
+from headgate.decision.asked import model_for
+from headgate.facts.caller import Caller
 from headgate.facts.changes import TokenIssued, TokenRevoked
-from headgate.facts.ids import PrincipalId, TokenId
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 
 _PREFIX = "hgt"
 
@@ -40,35 +41,49 @@ def _hash(secret: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IssueToken:
-    """A new token for a principal. `ends` in seconds since the epoch."""
+    """A new token for a principal, until `ends` (seconds since the epoch; None = no end).
+
+    `only` narrows it to what can be done by way of these resources, `actions` to these actions. With a `parent` it is a
+    resource there, on which the model says who may delete it. It takes the place of the token `replaces`.
+    """
 
     token: TokenId
     secret: str
     principal: PrincipalId
     label: str = ""
     ends: float | None = None
+    only: tuple[ResourceId, ...] | None = None
+    actions: tuple[str, ...] | None = None
+    parent: ResourceId | None = None
+    replaces: TokenId | None = None
     name: str = "token.issue"
 
     def plan(self, view: View) -> Plan:
-        """Everybody for themselves; for somebody else whoever may give them every role they hold on the organization."""
+        """Everybody for themselves, where the parent's model does not say otherwise; for another one see `_may_act_as`."""
         view.known_principal(self.principal)
+        _not_wider(view, self.ends)
+        if self.parent is not None:
+            place = view.target(self.parent)
+            view.require_action(f"{place.type}.create_token", place.id)
+        _may_act_as(view, self.principal)
+        for each in self.only or ():
+            view.resource(each)
         view.free_id(self.token)
         if self.ends is not None and self.ends <= view.now:
             raise InvalidError("the token would have ended already")
-        _of(view, self.principal)
-        self._no_longer_than_the_callers(view)
+        parent = self.parent or _service(view, self.principal)
+        issued = TokenIssued(self.token, self.principal, self.ends, self.only, self.actions, parent)
         document = {"hash": _hash(self.secret), "label": self.label, "principal": self.principal}
-        return Plan(
-            (TokenIssued(self.token, self.principal, self.ends),), (DocumentPut("token", self.token, document),)
-        )
+        ended = self._replaced(view)
+        return Plan((*ended.changes, issued), (*ended.documents, DocumentPut("token", self.token, document)))
 
-    def _no_longer_than_the_callers(self, view: View) -> None:
-        # Or whoever finds a token that ends tomorrow makes it one that never ends.
-        if view.caller is None or view.caller.token is None:
-            return
-        limit = view.facts.tokens[view.caller.token].ends
-        if limit is not None and (self.ends is None or self.ends > limit):
-            raise InvalidError("a token that ends can only make tokens that end no later; use one without an end")
+    def _replaced(self, view: View) -> Plan:
+        if self.replaces is None:
+            return Plan(())
+        old = view.facts.tokens.get(self.replaces)
+        if old is None or old.principal != self.principal:
+            raise MissingError(f"there is no token `{self.replaces}` of this principal")
+        return _ended(self.replaces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +94,75 @@ class RevokeToken:
     name: str = "token.revoke"
 
     def plan(self, view: View) -> Plan:
-        """Everybody their own; another's with `organization.manage_users`."""
+        """Everybody their own; another's with `token.delete` where it is a resource, else as who may remove them."""
         token = view.facts.tokens.get(self.token)
         if token is None:
             raise MissingError(f"there is no token `{self.token}`")
-        _of(view, token.principal)
-        return Plan((TokenRevoked(self.token),), (DocumentPut("token", self.token, None),))
+        _no_run(view)
+        if view.caller is None or view.caller.principal != token.principal:
+            self._anothers(view, token.principal)
+        elif view.caller.token != self.token:
+            _not_narrowed(view, view.caller)
+        return _ended(self.token)
+
+    def _anothers(self, view: View, principal: PrincipalId) -> None:
+        if self.token in view.facts.resources:
+            view.require_action("token.delete", ResourceId(self.token))
+            return
+        view.require_action("organization.manage_users", view.root)
+        for role, place, _ in view.facts.assignments.get(principal, ()):
+            if place == view.root:
+                view.require_action("assignment.remove", place, role=role, subject=principal)
 
 
-def _of(view: View, principal: PrincipalId) -> None:
-    if view.caller is None:
-        return
-    if view.caller.run is not None:
+def _ended(token: TokenId) -> Plan:
+    return Plan((TokenRevoked(token),), (DocumentPut("token", token, None),))
+
+
+def _no_run(view: View) -> None:
+    if view.caller is not None and view.caller.run is not None:
         raise InvalidError("a run has the rights of its run and cannot make or end tokens")
-    if view.caller.principal == principal:
+
+
+def _not_narrowed(view: View, caller: Caller) -> None:
+    token = view.facts.tokens[caller.token] if caller.token else None
+    if token is not None and (token.only is not None or token.actions is not None):
+        raise InvalidError("a narrowed token makes and ends no tokens; use one that is not")
+
+
+def _not_wider(view: View, ends: float | None) -> None:
+    """Raise `InvalidError` for what would last longer or do more than what it is asked for with.
+
+    Or whoever finds a token that ends tomorrow, or does little, makes it one that never ends, or does everything.
+    """
+    _no_run(view)
+    if view.caller is None or view.caller.token is None:
+        return
+    _not_narrowed(view, view.caller)
+    limit = view.facts.tokens[view.caller.token].ends
+    if limit is not None and (ends is None or ends > limit):
+        raise InvalidError("a token that ends can only make tokens that end no later; use one without an end")
+
+
+def _may_act_as(view: View, principal: PrincipalId) -> None:
+    """Require the right to act as a principal: one's own, a service principal's by the model, else all its roles.
+
+    A token acts as its principal, so that making one is at least as much as giving everything that it holds.
+    """
+    if view.caller is None or view.caller.principal == principal:
+        return
+    service = view.facts.resources.get(ResourceId(principal))
+    if service is not None and knows(view.model_for(service.type, service.id), f"{service.type}.create_token"):
+        view.require_action(f"{service.type}.create_token", service.id)
         return
     view.require_action("organization.manage_users", view.root)
-    # A token acts as its principal, so making one for somebody is at least as much as giving their roles.
-    for role, place, _ in view.facts.assignments.get(principal, ()):
-        if place == view.root:
-            view.require(Question(view.caller, "assignment.add", place, role=role, subject=principal))
+    for subject in (principal, *view.facts.groups_of(principal)):
+        for role, place, _ in view.facts.assignments.get(subject, ()):
+            view.require_action("assignment.add", place, role=role, subject=subject)
+
+
+def _service(view: View, principal: PrincipalId) -> ResourceId | None:
+    """Return a service principal as the parent of its tokens, where the model puts tokens there."""
+    service = view.facts.resources.get(ResourceId(principal))
+    model = model_for(view.models, view.facts, "token", service.id) if service else None
+    return service.id if service and model and service.type in model.types["token"].parents else None

@@ -6,14 +6,12 @@ from headgate.control.directory import Directory
 from headgate.decision.records import Explanation, Fix, Missing, Needed
 from headgate.facts.caller import Caller
 from headgate.facts.snapshot import Snapshot
-from headgate.model.model import Model
 
 
 class Wording:
     """Writes explanations for people."""
 
-    def __init__(self, model: Model, directory: Directory) -> None:
-        self._model = model
+    def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
     def hidden(self, names: Sequence[str]) -> str:

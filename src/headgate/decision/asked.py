@@ -26,12 +26,17 @@ class Asked:
 
     def model(self, resource: Resource) -> Model | None:
         """Return the model that decides on the resource; none if no model in force knows its type."""
-        models = (self.models.get(name) for name in self.facts.governing(resource.id) if name)
-        return next((model for model in models if model and resource.type in model.types), None)
+        return model_for(self.models, self.facts, resource.type, resource.id)
 
     def case(self, model: Model, resource: Resource) -> Case:
         """Return what conditions look at."""
         return Case(self.facts, self.question, model, resource, self.now)
+
+
+def model_for(models: Models, facts: Snapshot, type: str, place: ResourceId) -> Model | None:
+    """Return the model that decides on resources of a type at a place or right below it; none if none knows the type."""
+    found = (models.get(name) for name in facts.governing(place) if name)
+    return next((model for model in found if model and type in model.types), None)
 
 
 def not_standing(facts: Snapshot, caller: Caller, now: float) -> Missing | None:

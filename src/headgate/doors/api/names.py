@@ -5,12 +5,15 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from headgate.control.command import MissingError
+from headgate.control.resources import implied
 from headgate.decision.records import Question
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 
 ORGANIZATION = "organization"
+LAKE = "lake"
+"""The lake that a home model has implicitly is called as its type is."""
 
 
 def _writable(text: str) -> str:
@@ -48,3 +51,13 @@ def written(services: Services, id: ResourceId) -> str:
     """Return the name that people write for a resource."""
     facts = services.control.snapshot
     return ORGANIZATION if id == facts.organization else ".".join(facts.full_name(id))
+
+
+def project(services: Services) -> ResourceId:
+    """Return the project that the home model has implicitly: what is made without naming one lies there."""
+    root = services.control.snapshot.organization
+    found = implied(services.control.model, root, ORGANIZATION) if root else ()
+    for each in found:
+        if each.type == "project":
+            return each.resource
+    raise MissingError("name a project: this organization's model has none by itself")

@@ -8,7 +8,7 @@ from pydantic import BaseModel, StringConstraints
 
 from headgate.control.command import TakenError
 from headgate.control.ids import new_id
-from headgate.control.principals import AddPrincipal, RemovePrincipal
+from headgate.control.principals import AddPrincipal, CreateServicePrincipal, RemovePrincipal
 from headgate.decision.records import Question
 from headgate.doors.api.names import Text, require
 from headgate.doors.problems import ProblemError
@@ -49,13 +49,15 @@ def list_people(services: Uses, caller: By) -> list[dict[str, Any]]:
 @router.post("/people", status_code=201)
 def add_person(body: NewPerson, services: Uses, caller: By) -> dict[str, Any]:
     """Add a user or service principal with a role on the organization."""
-    require(services, caller, "organization.add_user")
+    service = body.kind == "service_principal"
+    require(services, caller, "organization.create_service_principal" if service else "organization.add_user")
     if not services.directory.is_free(body.name):
         raise TakenError(f"there is a `{body.name}` already")
     principal = PrincipalId(new_id("p"))
     if body.role not in services.control.model.roles:
         raise ProblemError(422, "invalid", f"the model has no role `{body.role}`")
-    after = services.control.execute(AddPrincipal(principal, body.kind, body.name, body.role), caller)
+    new = CreateServicePrincipal if service else AddPrincipal
+    after = services.control.execute(new(principal, body.name, body.role), caller)
     return {"name": body.name, "principal": principal, "revision": after.revision}
 
 

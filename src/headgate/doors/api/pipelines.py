@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body
 from headgate.control.command import InvalidError, MissingError
 from headgate.control.ids import new_id
 from headgate.control.pipelines import KINDS, DeletePipeline, SavePipeline
-from headgate.doors.api.names import resource
+from headgate.doors.api.names import project, resource
 from headgate.doors.services import By, Uses
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definition import Definition, relations
@@ -41,7 +41,7 @@ def save_pipeline(name: str, definition: Annotated[Definition, Body()], services
     edges = relations(definition, services.gate, caller)
     # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
     id = services.gate.discover(caller, (name,)).resource or ResourceId(new_id("pl"))
-    command = SavePipeline(id, definition.kind, name, edges, definition.model_dump(mode="json"))
+    command = SavePipeline(id, project(services), definition.kind, name, edges, definition.model_dump(mode="json"))
     return {"name": name, "revision": services.control.execute(command, caller).revision}
 
 

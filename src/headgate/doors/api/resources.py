@@ -8,9 +8,8 @@ from pydantic import BaseModel
 
 from headgate.control.connections import CreateConnection, DeleteConnection
 from headgate.control.ids import new_id
-from headgate.control.organizations import LAKE_NAME
-from headgate.control.tables import CreateDatabase
-from headgate.doors.api.names import Text, resource, written
+from headgate.control.resources import CreateResource
+from headgate.doors.api.names import LAKE, Text, project, resource, written
 from headgate.doors.services import By, Uses
 from headgate.facts.ids import ResourceId
 
@@ -48,15 +47,14 @@ def list_resources(services: Uses, caller: By) -> list[dict[str, Any]]:
 @router.post("/databases", status_code=201)
 def create_database(body: NewDatabase, services: Uses, caller: By) -> dict[str, Any]:
     """Create a database in the lake."""
-    lake = resource(services, caller, LAKE_NAME)
-    after = services.control.execute(CreateDatabase(lake, ResourceId(new_id("d")), body.name), caller)
-    return {"name": f"{LAKE_NAME}.{body.name}", "revision": after.revision}
+    command = CreateResource(ResourceId(new_id("d")), "database", resource(services, caller, LAKE), body.name)
+    return {"name": f"{LAKE}.{body.name}", "revision": services.control.execute(command, caller).revision}
 
 
 @router.post("/connections", status_code=201)
 def create_connection(body: NewConnection, services: Uses, caller: By) -> dict[str, Any]:
     """Declare a folder."""
-    command = CreateConnection(ResourceId(new_id("c")), body.name, body.folder)
+    command = CreateConnection(ResourceId(new_id("c")), project(services), body.name, body.folder)
     return {"name": body.name, "revision": services.control.execute(command, caller).revision}
 
 
