@@ -15,6 +15,9 @@ from headgate.model.model import Model, Term, When
 _MOST_KEYS = 100
 """Keys (service principals) that one organization may have (MODELS 4.6)."""
 
+_MAIN = "main"
+"""The branch that is always published (MODELS 2.6)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -82,7 +85,8 @@ def _before_end(case: Case) -> bool:
 
 def _published(case: Case) -> bool:
     layer = case.facts.resources[case.resource.parent]
-    return bool(set(case.resource.attributes.get("branch", ())) & set(layer.attributes.get("published_branches", ())))
+    published = {_MAIN, *layer.attributes.get("published_branches", ())}
+    return not published.isdisjoint(case.resource.attributes.get("branch", ()))
 
 
 def _subject_is_member(case: Case) -> bool:
