@@ -1,0 +1,112 @@
+"""A whole snapshot from its facts: every index in bulk, for when there is no snapshot before to change.
+
+`upkeep` keeps the same indexes one change at a time.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import groupby
+from operator import attrgetter
+from typing import TypeVar
+
+from immutables import Map
+
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
+from headgate.facts.snapshot import (
+    Agreement,
+    Assignment,
+    ChangeRequest,
+    Group,
+    Held,
+    Key,
+    Keys,
+    Principal,
+    Resource,
+    Run,
+    Snapshot,
+    Token,
+)
+from headgate.facts.upkeep import targets
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the rest of a snapshot can be made of, under the same names."""
+
+    revision: int
+    organization: ResourceId | None
+    model: str
+    model_hash: str
+    governs: Map[ResourceId, str]
+    resources: Map[ResourceId, Resource]
+    settings: Map[ResourceId, Map[str, str]]
+    principals: Map[PrincipalId, Principal]
+    groups: Map[GroupId, Group]
+    custom_roles: Map[str, frozenset[str]]
+    agreements: Map[ResourceId, Agreement]
+    change_requests: Map[ResourceId, ChangeRequest]
+    tokens: Map[TokenId, Token]
+    run_as: Map[ResourceId, PrincipalId]
+    runs: Map[RunId, Run]
+
+
+def facts_of(snapshot: Snapshot) -> Facts:
+    """Return the facts of a snapshot that are not assignments."""
+    return Facts(**{each.name: getattr(snapshot, each.name) for each in fields(Facts)})
+
+
+def assembled(facts: Facts, assignments: Sequence[Assignment]) -> Snapshot:
+    """Return the snapshot of these facts. Those assigned on one resource must stand together, in order of their keys."""
+    held, subjects = _assigned(assignments)
+    return Snapshot(
+        **{each.name: getattr(facts, each.name) for each in fields(Facts)},
+        children=_children(facts.resources),
+        referrers=_index((to, id) for id, each in facts.resources.items() for to in targets(each.relations)),
+        memberships=_index((member, id) for id, group in facts.groups.items() for member in group.members),
+        acting=_index(_acting(facts)),
+        assignments=held,
+        subjects=subjects,
+    )
+
+
+def _assigned(
+    given: Sequence[Assignment],
+) -> tuple[Map[SubjectId, Held], Map[ResourceId, Map[SubjectId, Keys]]]:
+    held = {subject: Held().mutate() for subject in {each.subject for each in given}}
+    subjects: dict[ResourceId, Map[SubjectId, Keys]] = {}
+    for place, here in groupby(given, attrgetter("resource")):
+        # Most share the role, and so the key, with others on the same resource.
+        alone: dict[Key, Keys] = {}
+        there: dict[SubjectId, Keys] = {}
+        for each in here:
+            key = (each.role, place, each.reason)
+            keys = alone.setdefault(key, (key,))
+            held[each.subject][keys[0]] = each
+            there[each.subject] = (*there[each.subject], *keys) if each.subject in there else keys
+        subjects[place] = Map(there)
+    return Map((subject, each.finish()) for subject, each in held.items()), Map(subjects)
+
+
+def _children(resources: Map[ResourceId, Resource]) -> Map[ResourceId, Map[str, ResourceId]]:
+    names: dict[ResourceId, dict[str, ResourceId]] = {id: {} for id in resources}
+    for each in resources.values():
+        if each.parent != each.id:
+            names[each.parent][each.name] = each.id
+    nothing = Map[str, ResourceId]()
+    return Map((id, Map(below) if below else nothing) for id, below in names.items())
+
+
+def _acting(facts: Facts) -> Iterator[tuple[PrincipalId, TokenId | ResourceId]]:
+    yield from ((token.principal, id) for id, token in facts.tokens.items())
+    yield from ((principal, id) for id, principal in facts.run_as.items())
+
+
+def _index(pairs: Iterable[tuple[K, V]]) -> Map[K, frozenset[V]]:
+    found = defaultdict[K, set[V]](set)
+    for key, value in pairs:
+        found[key].add(value)
+    return Map((key, frozenset(values)) for key, values in found.items())

@@ -1,0 +1,130 @@
+"""Facts as columns: every field of every record in an array of its own, every text once.
+
+What belongs to a column follows from the shape alone, so that both ways walk over it in the same order.
+"""
+
+import json
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from struct import Struct
+from typing import Any
+
+from headgate.facts.shapes import Many, Maybe, Pairs, Record, Scalar, Shape
+
+_LENGTH = Struct("<Q")
+_FAST = 1
+_CODES = {bool: "B", int: "q", float: "d"}
+_INDEX = _COUNT = "I"
+_BIG_ENDIAN = array("H", (1,)).tobytes() == b"\0\1"
+
+
+class _Texts(dict[str, int]):
+    """Numbers each text when it is first asked for."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
+        return number
+
+
+def columns_of(shape: Shape, value: object) -> bytes:
+    """Return the value as its texts and columns."""
+    texts = _Texts()
+    columns = [_packed(each) for each in _written(shape, [value], texts)]
+    return b"".join((_framed(json.dumps(list(texts)).encode()), *columns))
+
+
+def from_columns(shape: Shape, content: bytes | memoryview) -> Any:  # noqa: ANN401 (its shape says what it is)
+    """Return the value of a shape that `columns_of` wrote. What was not written by it gives any error."""
+    blocks = _blocks(content)
+    texts: list[str] = json.loads(next(blocks))
+    return _read(shape, 1, blocks, texts)[0]
+
+
+def _written(shape: Shape, values: Sequence[Any], texts: _Texts) -> Iterator["array[Any]"]:
+    match shape:
+        case Scalar(kind):
+            yield array(_INDEX, map(texts.__getitem__, values)) if kind is str else array(_CODES[kind], values)
+        case Maybe(inner):
+            yield array("B", (value is not None for value in values))
+            yield from _written(inner, [value for value in values if value is not None], texts)
+        case Many(inner, build):
+            yield array(_COUNT, map(len, values))
+            yield from _written(inner, [each for value in values for each in _ordered(value, build)], texts)
+        case Pairs(key, inner, build):
+            yield array(_COUNT, map(len, values))
+            yield from _written(key, [each for value in values for each in _ordered(value, build)], texts)
+            yield from _written(inner, [value[each] for value in values for each in _ordered(value, build)], texts)
+        case Record(_, members):
+            for member in members:
+                yield from _written(member.shape, [getattr(value, member.name) for value in values], texts)
+
+
+def _ordered(value: Any, build: Any) -> Iterable[Any]:  # noqa: ANN401 (a collection, and its constructor)
+    """Return what has no order of its own sorted, so that equal facts are equal bytes in every process."""
+    return value if build in (tuple, dict) else sorted(value)
+
+
+def _read(shape: Shape, count: int, blocks: Iterator[bytes], texts: Sequence[str]) -> list[Any]:
+    match shape:
+        case Scalar(kind) if kind is str:
+            return list(map(texts.__getitem__, _unpacked(_INDEX, next(blocks))))
+        case Scalar(kind):
+            found = _unpacked(_CODES[kind], next(blocks))
+            return list(map(bool, found)) if kind is bool else list(found)
+        case Maybe(inner):
+            there = next(blocks)
+            present = sum(there)
+            found = _read(inner, present, blocks, texts)
+            return found if present == count else _spread(there, found)
+        case Many(inner, build):
+            counts = _unpacked(_COUNT, next(blocks))
+            return _grouped(counts, iter(_read(inner, sum(counts), blocks, texts)), build)
+        case Pairs(key, inner, build):
+            counts = _unpacked(_COUNT, next(blocks))
+            keys = _read(key, sum(counts), blocks, texts)
+            return _grouped(counts, zip(keys, _read(inner, len(keys), blocks, texts), strict=True), build)
+        case Record(kind, members):
+            columns = [_read(member.shape, count, blocks, texts) for member in members]
+            return list(map(kind, *columns))
+
+
+def _spread(there: bytes, present: list[Any]) -> list[Any]:
+    if not present:
+        return [None] * len(there)
+    found = iter(present)
+    return [next(found) if each else None for each in there]
+
+
+def _grouped(counts: Sequence[int], flat: Iterator[Any], build: Any) -> list[Any]:  # noqa: ANN401 (a constructor)
+    # Most have none of it; these share one, for nobody changes it.
+    nothing = build(())
+    return [build(islice(flat, count)) if count else nothing for count in counts]
+
+
+def _packed(column: "array[Any]") -> bytes:
+    if _BIG_ENDIAN:
+        column.byteswap()
+    return _framed(column.tobytes())
+
+
+def _framed(content: bytes) -> bytes:
+    packed = zlib.compress(content, _FAST)
+    return _LENGTH.pack(len(packed)) + packed
+
+
+def _unpacked(code: str, block: bytes) -> "array[Any]":
+    column = array(code, block)
+    if _BIG_ENDIAN:
+        column.byteswap()
+    return column
+
+
+def _blocks(content: bytes | memoryview) -> Iterator[bytes]:
+    at = 0
+    while at < len(content):
+        (length,) = _LENGTH.unpack_from(content, at)
+        at += _LENGTH.size
+        yield zlib.decompress(content[at : at + length])
+        at += length

@@ -1,0 +1,130 @@
+"""The checkpoint: what is loaded is what was dumped, indexes and all; anything else is refused."""
+
+import gc
+import os
+import subprocess
+import sys
+from dataclasses import fields
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.facts import changes as c
+from headgate.facts.assembly import Facts, assembled, facts_of
+from headgate.facts.checkpoint import CheckpointError, dump, load
+from headgate.facts.fold import fold
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
+from tests.facts.histories import BEGUN, few, histories
+from tests.facts.samples import ROOT, SAMPLES
+
+FACTS = fold(Snapshot(), SAMPLES, 7)
+CONTENT = dump(FACTS)
+_SRC = Path(__file__).parents[2]
+_DUMP = """
+import sys
+from hashlib import sha256
+from headgate.facts.checkpoint import dump
+from headgate.facts.fold import fold
+from headgate.facts.snapshot import Snapshot
+from tests.facts.samples import SAMPLES
+print(sha256(dump(fold(Snapshot(), SAMPLES, 7))).hexdigest())
+"""
+
+
+class TestRoundTrip:
+    @few
+    @given(histories(), st.integers(min_value=0, max_value=2**40))
+    def test_gives_the_snapshot_that_the_changes_give(self, changes: list[c.Change], revision: int) -> None:
+        facts = fold(BEGUN, changes, revision)
+
+        assert load(dump(facts)) == facts
+
+    def test_holds_of_every_kind_of_fact(self) -> None:
+        assert load(CONTENT) == FACTS
+        assert all(getattr(FACTS, each.name) for each in fields(Snapshot))
+
+    def test_holds_of_nothing(self) -> None:
+        assert load(dump(Snapshot())) == Snapshot()
+
+    def test_holds_of_text_of_any_kind(self) -> None:
+        odd = ("", "\0", "é\n", "\U0001f512", "\ud800")
+        facts = fold(FACTS, (c.CustomRoleDefined(each, (each,)) for each in odd), 8)
+
+        assert load(dump(facts)) == facts
+
+    def test_goes_on_with_changes(self) -> None:
+        more = (c.ResourceDeleted(ROOT), c.OrganizationCreated(ROOT, "nekt", "abc"))
+
+        assert fold(load(CONTENT), more, 9) == fold(FACTS, more, 9)
+
+    def test_gives_the_same_bytes_in_every_process(self) -> None:
+        command = [sys.executable, "-c", _DUMP]
+        environment = {**os.environ, "PYTHONHASHSEED": "1"}
+        other = subprocess.run(command, cwd=_SRC, env=environment, capture_output=True, text=True, check=True)
+
+        assert other.stdout.strip() == sha256(CONTENT).hexdigest()
+
+    def test_leaves_the_garbage_collector_as_it_was(self) -> None:
+        load(CONTENT)
+        assert gc.isenabled()
+
+        gc.disable()
+        load(CONTENT)
+        assert not gc.isenabled()
+        gc.enable()
+
+
+class TestRefusal:
+    @given(st.integers(min_value=0, max_value=len(CONTENT) - 1), st.integers(min_value=1, max_value=255))
+    def test_of_a_byte_that_changed(self, at: int, change: int) -> None:
+        damaged = CONTENT[:at] + bytes((CONTENT[at] ^ change,)) + CONTENT[at + 1 :]
+
+        with pytest.raises(CheckpointError):
+            load(damaged)
+
+    @given(st.integers(min_value=0, max_value=len(CONTENT) - 1))
+    def test_of_an_end_that_is_cut_off(self, at: int) -> None:
+        with pytest.raises(CheckpointError):
+            load(CONTENT[:at])
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"", "this is no checkpoint of Headgate"),
+            (b"HEADGATE", "this is no checkpoint of Headgate"),
+            (b'{"format": "headgate facts"}', "this is no checkpoint of Headgate"),
+            (CONTENT[:8] + b"\x07" + CONTENT[9:], "another version of Headgate; make it anew from the log"),
+            (CONTENT[:10] + b"else" + CONTENT[14:], "another version of Headgate; make it anew from the log"),
+            (CONTENT + b"\0", "damaged; make it anew from the log"),
+        ],
+        ids=[
+            "nothing",
+            "its first word only",
+            "a facts file",
+            "another version",
+            "other facts",
+            "more than was written",
+        ],
+    )
+    def test_says_what_to_do(self, content: bytes, message: str) -> None:
+        with pytest.raises(CheckpointError, match=message):
+            load(content)
+
+
+class TestAssembly:
+    @few
+    @given(histories())
+    def test_makes_every_index_that_the_fold_keeps(self, changes: list[c.Change]) -> None:
+        facts = fold(BEGUN, changes, 9)
+        assignments = [each for place in facts.subjects for each in facts.assigned_on(ResourceId(place))]
+
+        assert assembled(facts_of(facts), assignments) == facts
+
+    def test_needs_every_fact_of_a_snapshot_but_its_indexes_and_assignments(self) -> None:
+        made = {"children", "referrers", "memberships", "acting", "assignments", "subjects"}
+
+        assert {each.name for each in fields(Facts)} == {each.name for each in fields(Snapshot)} - made
