@@ -48,7 +48,8 @@ class Missing:
     """What a refused question lacked: a stable code and, where it is about a role, the roles that would do, and where.
 
     Codes: `no-principal`, `no-token`, `no-run`, `not-declared`, `no-resource`, `unknown-action`, `no-role`,
-    `condition` (`what` names it), `no-subject`, `not-assignable`, `not-grantor`, `narrowed`.
+    `condition` (`what` is its name, or the operand that has another value: `requested`, `not setting.plan`),
+    `no-subject`, `not-assignable`, `not-grantor`, `narrowed`.
     """
 
     code: str
@@ -60,7 +61,7 @@ class Missing:
 class Decision(NamedTuple):
     """Allow or deny, with the model in force and the revision it was taken at, and what determined it.
 
-    `paths` are the assignments that allow, `missing` what a deny lacks. The engine leaves both empty, so that a
+    `paths` are all the ways that allow, `missing` what a deny lacks. The engine leaves both empty, so that a
     check stays cheap; the decision names its question, and `explain` fills them in.
     """
 

@@ -19,6 +19,7 @@ Nothing else allows. No cache, no clock, no options.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from headgate.decision.asked import Asked, Models, not_standing
 from headgate.decision.conditions import holds
@@ -40,10 +41,12 @@ Answer = tuple[Path, ...] | Missing
 def decide(models: Models, facts: Snapshot, question: Question, now: float) -> Decision:
     """Answer a question on a snapshot at a time (seconds since the epoch)."""
     answer = not_standing(facts, question.caller, now) or _answer(Asked(models, facts, question, now))
-    home = models[facts.model]
+    home = models.get(facts.model)
     missing = answer if isinstance(answer, Missing) else None
-    paths = () if isinstance(answer, Missing) else answer
-    return Decision(missing is None, facts.revision, f"{home.name} {home.version}", question, paths, missing)
+    paths = () if isinstance(answer, Missing) else tuple(dict.fromkeys(answer))
+    return Decision(
+        missing is None, facts.revision, f"{home.name} {home.version}" if home else "", question, paths, missing
+    )
 
 
 def discoverable(models: Models, facts: Snapshot, caller: Caller, resource: ResourceId, now: float) -> bool:
@@ -80,8 +83,8 @@ def _on(asked: Asked, resource: Resource) -> Answer:
         return Missing("unknown-action", resource.id)
     if asked.question.action in ASSIGNING:
         return _assigning(asked, model, resource)
-    answer = _acting(asked, model, resource)
-    return (_bridged(asked, resource) or answer) if isinstance(answer, Missing) else answer
+    answer, bridged = _acting(asked, model, resource), _bridged(asked, resource)
+    return (bridged or answer) if isinstance(answer, Missing) else (*answer, *bridged)
 
 
 def _acting(asked: Asked, model: Model, resource: Resource) -> Answer:
@@ -95,9 +98,9 @@ def _acting(asked: Asked, model: Model, resource: Resource) -> Answer:
     if alternatives is None:
         return paths
     answers = [_alternative(asked, model, resource, each) for each in alternatives]
-    allowed = next((each for each in answers if not isinstance(each, Missing)), None)
-    if allowed is not None:
-        return (*paths, *allowed)
+    allowed = [each for each in answers if not isinstance(each, Missing)]
+    if allowed:
+        return (*paths, *chain.from_iterable(allowed))
     return next((each for each in answers if isinstance(each, Missing) and each.code == "no-role"), answers[0])
 
 
@@ -105,7 +108,8 @@ def _alternative(asked: Asked, model: Model, resource: Resource, alternative: Al
     case = asked.case(model, resource)
     for term in alternative.when:
         if not holds((term,), case):
-            return Missing("condition", resource.id, what=f"{'not ' if term.negated else ''}{term.name}")
+            name = term.name if term.root == "named" else f"{term.root}.{term.name}"
+            return Missing("condition", resource.id, what=f"{'not ' if term.negated else ''}{name}")
     found: list[Path] = []
     for needed in alternative.roles:
         places = places_of(asked.facts, asked.question, resource, needed)
@@ -177,8 +181,10 @@ def _derived(asked: Asked, model: Model, resource: Resource) -> Iterator[Path]:
     if not ways:
         return
     common = set[str].intersection(*({path.role for path in paths} for _, paths in ways))
-    weakest, paths = min(ways, key=lambda way: len({path.role for path in way[1]}))
-    yield from (replace(path, weakest=weakest) for path in paths if path.role in common)
+    fewest = min(len({path.role for path in paths}) for _, paths in ways)
+    for id, paths in ways:
+        if len({path.role for path in paths}) == fewest:
+            yield from (replace(path, weakest=id) for path in paths if path.role in common)
 
 
 def _held_there(asked: Asked, model: Model, id: ResourceId) -> Sequence[Path]:
@@ -225,7 +231,7 @@ def _may_assign(asked: Asked, model: Model, resource: Resource, verb: str, name:
     rules = [rule for rule in rules if (own and name in rule.roles) or (defined and rule.custom)]
     found = (_by_rule(asked, model, resource, rule) for rule in rules if holds(rule.when, case))
     holders = tuple(dict.fromkeys(holder for rule in rules for holder in rule.holder))
-    return next((paths for paths in found if paths), Missing("not-grantor", resource.id, holders))
+    return tuple(chain.from_iterable(found)) or Missing("not-grantor", resource.id, holders)
 
 
 def _by_rule(asked: Asked, model: Model, resource: Resource, rule: AssignRule) -> tuple[Path, ...]:
