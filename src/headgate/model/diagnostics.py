@@ -53,12 +53,13 @@ class Report:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._found: list[Diagnostic] = []
+        self._found: list[tuple[str, Diagnostic]] = []
 
-    def add(self, mistake: Mistake, at: Mark, suggestion: str = "", /, **words: str) -> None:
-        """Note a mistake; `words` fill in its message."""
+    def add(self, mistake: Mistake, at: Mark, suggestion: str = "", about: str = "", /, **words: str) -> None:
+        """Note a mistake; `words` fill in its message. What is noted about the same thing counts as one mistake."""
         message = mistake.message.format(**words)
-        self._found.append(Diagnostic(self._file, at.line, at.column, mistake, message, suggestion))
+        found = Diagnostic(self._file, at.line, at.column, mistake, message, suggestion)
+        self._found.append((about or message, found))
 
     def unknown(self, mistake: Mistake, at: Mark, word: str, names: Collection[str]) -> str:
         """Note a name that does not exist; return the nearest one that does, which is suggested, or empty."""
@@ -69,19 +70,20 @@ class Report:
     @property
     def refused(self) -> bool:
         """Say whether an error, and not only a warning, was noted."""
-        return any(each.mistake.severity == "error" for each in self._found)
+        return any(found.mistake.severity == "error" for _, found in self._found)
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return what was noted, in the order of the file, so that one slip is one diagnostic.
 
-        At one place the first of a kind stands for all; what is said at several places is said once, at the first.
+        At one place the first of a kind stands for all; what is said about one thing is said at its first place.
         """
-        ordered = sorted(self._found, key=lambda found: (found.line, found.column))
-        by_place = {(each.mistake, each.line, each.column): each for each in reversed(ordered)}
-        by_message: dict[tuple[Mistake, str], list[Diagnostic]] = {}
-        for each in reversed(by_place.values()):
-            by_message.setdefault((each.mistake, each.message), []).append(each)
-        return tuple(_once(same) for same in by_message.values())
+        places: dict[tuple[Mistake, int, int], tuple[str, Diagnostic]] = {}
+        for about, each in self._found:
+            places.setdefault((each.mistake, each.line, each.column), (about, each))
+        said: dict[tuple[Mistake, str], list[Diagnostic]] = {}
+        for about, each in sorted(places.values(), key=lambda noted: (noted[1].line, noted[1].column)):
+            said.setdefault((each.mistake, about), []).append(each)
+        return tuple(_once(same) for same in said.values())
 
 
 def _once(same: list[Diagnostic]) -> Diagnostic:

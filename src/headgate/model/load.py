@@ -7,6 +7,7 @@ rules make sense together). A stage begins when the one before found no error.
 import hashlib
 from collections.abc import Collection
 
+from headgate.model.check import check
 from headgate.model.diagnostics import Diagnostic, ModelError, Report
 from headgate.model.marked import parse
 from headgate.model.model import Model
@@ -39,4 +40,7 @@ def _read(text: str, actions: Vocabulary, report: Report, conditions: Collection
     if document is None or report.refused:
         return None
     hash = hashlib.sha256(text.encode()).hexdigest()
-    return read_model(document, Reader(report), actions, conditions, hash)
+    model = read_model(document, Reader(report), actions, conditions, hash)
+    if model is not None and not report.refused:
+        check(model, document, actions, report)
+    return model

@@ -58,6 +58,27 @@ START = Text("", 1, 1)
 """Where a file begins."""
 
 
+def find(document: Marked, *path: str | int) -> Marked:
+    """Return what stands at a path of keys, places in lists and words in lists, or the last of it that is there.
+
+    For a key at the end of the path that is the key itself; of a key with several names, the one that is asked for.
+    """
+    at = document
+    for index, step in enumerate(path):
+        if isinstance(at, Table) and isinstance(step, str):
+            named = ((name, value) for key, value in at.entries for name in key.split(",") if name.value == step)
+            key, value = next(named, (at, at))
+            at = key if index == len(path) - 1 else value
+        elif isinstance(at, Items):
+            values = at.values[step : step + 1] if isinstance(step, int) else _words(at, step)
+            at = values[0] if values else at
+    return at
+
+
+def _words(items: Items, word: str) -> list[Marked]:
+    return [each for each in items.values if isinstance(each, Text) and each.value == word]
+
+
 def parse(text: str, report: Report) -> Marked | None:
     """Return the document with positions; None, and why in the report, if it is no plain YAML."""
     try:

@@ -11,9 +11,11 @@ from headgate.model.reader import Reader
 MODELS = ("nekt", "y42", "onehouse", "datamesh")
 """The shipped models, each with a column of its own."""
 
+ASSIGNMENT = "assignment"
+"""The block of actions that are asked on many types: those of assigning roles."""
+
 _SPARK = "spark"
 _NOT_HERE = "-"
-_ASSIGNMENT = "assignment"
 _WITHOUT_ACTIONS = "types_without_actions"
 
 
@@ -59,7 +61,7 @@ def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     blocks = {key.value: (key, body) for key, body in read.entries(document)}
     without = blocks.pop(_WITHOUT_ACTIONS, None)
     actions = {name: action for key, body in blocks.values() for name, action in _block(read, key, body)}
-    types = [type.value for key, _ in blocks.values() for type in read.joined(key) if type.value != _ASSIGNMENT]
+    types = [type.value for key, _ in blocks.values() for type in read.joined(key) if type.value != ASSIGNMENT]
     types += [type.value for type in (read.words(without[1]) if without else ())]
     if report.refused:
         raise ModelError(report.diagnostics())

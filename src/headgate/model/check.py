@@ -1,0 +1,40 @@
+"""Whether the rules of a model make sense together. Larger than the evaluator: checking happens before, not during."""
+
+from collections.abc import Callable
+
+from headgate.model.check_roles import check_growth, check_held, check_includes
+from headgate.model.check_rules import (
+    check_derived,
+    check_holders,
+    check_kinds,
+    check_needs,
+    check_places,
+    check_repeated,
+    check_spread,
+)
+from headgate.model.check_tree import check_settings, check_types, check_whens
+from headgate.model.check_whole import check_actions, check_assignable, check_discover, check_raising
+from headgate.model.checking import Checking
+from headgate.model.diagnostics import Report
+from headgate.model.marked import Marked
+from headgate.model.model import Model
+from headgate.model.reach import reach
+from headgate.model.vocabulary import Vocabulary
+
+_STAGES: tuple[tuple[Callable[[Checking], None], ...], ...] = (
+    (check_types, check_includes),
+    (check_settings, check_whens, check_repeated, check_places, check_kinds, check_spread, check_derived),
+    (check_held, check_needs, check_holders),
+    (check_growth, check_assignable, check_actions, check_discover, check_raising),
+)
+"""What a stage finds would make the next ones find the same again, in other words and at other places."""
+
+
+def check(model: Model, document: Marked, vocabulary: Vocabulary, report: Report) -> None:
+    """Note what is wrong with a model that was read from the document; a stage looks if those before found no error."""
+    checking = Checking(model, document, vocabulary, report, reach(model))
+    for stage in _STAGES:
+        for each in stage:
+            each(checking)
+        if report.refused:
+            return

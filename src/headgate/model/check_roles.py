@@ -1,0 +1,90 @@
+"""Checks of the roles: what they include, whether they can be held, and what they are worth where they are held."""
+
+from headgate.model.checking import Checking, Path, some_of
+from headgate.model.marked import Text, find
+from headgate.model.mistakes import Mistake
+from headgate.model.model import Role, Spread, Standing
+from headgate.model.reach import Types
+
+
+def check_includes(checking: Checking) -> None:
+    """Note roles that include themselves."""
+    roles = checking.model.roles
+    for name, role in roles.items():
+        for other in role.closure:
+            found = find(checking.document, "roles", name, "includes", other)
+            direct = isinstance(found, Text) and found.value == other
+            if direct and name in roles[other].closure:
+                ring = " ".join(sorted(each for each in role.closure if name in roles[each].closure))
+                checking.note(Mistake.INCLUDES_ITSELF, ("roles", name, "includes", other), "", ring, role=name)
+
+
+def check_held(checking: Checking) -> None:
+    """Note roles that nobody can ever hold, and actions that a role gives where nobody can hold it."""
+    for name in _unreachable(checking):
+        checking.note(Mistake.UNREACHABLE, ("roles", name), role=name)
+    roles, held = checking.model.roles, checking.reach.held
+    vain = {
+        name: {action.partition(".")[0] for action in role.own} - held[name] if held[name] else set[str]()
+        for name, role in roles.items()
+    }
+    for name, role in roles.items():
+        # Where an included role is not held, this one is not either: that one is the cause.
+        for type in sorted(vain[name].difference(*(vain[each] for each in role.closure - {name}))):
+            checking.note(Mistake.GIVEN_IN_VAIN, ("roles", name, "actions", type), "", name, role=name, type=type)
+
+
+def check_growth(checking: Checking) -> None:
+    """Note roles that lose something although they include the role that has it."""
+    roles, assigned = checking.model.roles, checking.reach.assigned
+    for role in roles.values():
+        for name in sorted(role.closure - {role.name}):
+            common = assigned[role.name] & assigned[name]
+            if common:
+                _check_pair(checking, role, roles[name], common)
+
+
+def _unreachable(checking: Checking) -> list[str]:
+    """Return the roles that nobody can hold, but for those that only other ones of them would give."""
+    model = checking.model
+    lost = {name for name, types in checking.reach.held.items() if not types}
+    given = {name: {other.name for other in model.roles.values() if name in other.closure} - {name} for name in lost}
+    for rule in model.spread:
+        if rule.role in lost:
+            given[rule.role] |= rule.roles - {rule.role}
+    return [name for name in lost if not given[name] & lost]
+
+
+def _check_pair(checking: Checking, stronger: Role, weaker: Role, common: Types) -> None:
+    def note(path: Path, what: str) -> None:
+        checking.note(Mistake.LOSES, path, "", stronger.name, role=stronger.name, other=weaker.name, what=what)
+
+    if not set(stronger.when) <= set(weaker.when) and stronger.on & weaker.on:
+        note(("roles", stronger.name, "when"), "counts while conditions hold that the other does not need")
+    for index, rule in enumerate(checking.model.spread):
+        for origin in sorted(common & rule.origin if weaker.name in rule.roles else ()):
+            lost = _not_reached(checking, stronger.name, rule, rule.role or weaker.name, origin)
+            if lost:
+                note(
+                    ("spread", index, "roles"), f"does not spread from `{origin}` to {some_of(lost)} as the other does"
+                )
+    for index, standing in enumerate(checking.model.standing):
+        if _stands_less(standing, stronger, weaker):
+            note(("standing", index, "roles"), "does not stand where the other does")
+
+
+def _not_reached(checking: Checking, role: str, rule: Spread, spread_as: str, origin: str) -> Types:
+    model, reach = checking.model, checking.reach
+    covered = Types().union(
+        *(
+            reach.targets(each, (origin,))
+            for each in model.spread
+            if role in each.roles and origin in each.origin and spread_as in model.roles[each.role or role].closure
+        )
+    )
+    return reach.targets(rule, (origin,)) - covered
+
+
+def _stands_less(standing: Standing, stronger: Role, weaker: Role) -> bool:
+    counts = weaker.name in standing.roles and stronger.name not in standing.roles and standing.on in stronger.on
+    return counts or (weaker.name in standing.exempt and stronger.name not in standing.exempt)

@@ -1,0 +1,161 @@
+"""Checks of the rules: what they speak of has to be able to happen where they say."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from headgate.model.checking import Checking, Path, some_of
+from headgate.model.mistakes import Mistake
+from headgate.model.model import Model, RoleAt
+from headgate.model.reach import Types
+from headgate.model.syntax import KINDS
+
+_SECTIONS_OF_RULES = ("spread", "named_in", "assign", "standing", "creators", "bridges")
+
+
+def check_repeated(checking: Checking) -> None:
+    """Note rules that stand twice in a section."""
+    for section in _SECTIONS_OF_RULES:
+        rules: Sequence[object] = getattr(checking.model, section)
+        for index, rule in enumerate(rules):
+            if rule in rules[:index]:
+                checking.note(Mistake.RULE_TWICE, (section, index))
+    for action, alternatives in checking.model.needs.items():
+        for index, alternative in enumerate(alternatives):
+            if alternative in alternatives[:index]:
+                checking.note(Mistake.RULE_TWICE, ("needs", action, index))
+
+
+def check_places(checking: Checking) -> None:
+    """Note roles and types that rules about assignments put together although the roles are not assignable there."""
+    model, assigned = checking.model, checking.reach.assigned
+    for index, rule in enumerate(model.spread):
+        _check_product(checking, ("spread", index), "from", rule.roles, rule.origin)
+    for index, row in enumerate(model.assign):
+        custom = model.custom_roles.on if row.custom and model.custom_roles else Types()
+        _check_product(checking, ("assign", index), "on", row.roles, row.on, custom)
+    for path, role, types in _single(model):
+        _check_there(checking, path, role, types)
+    for type in model.members:
+        if not any(type in types for types in assigned.values()):
+            checking.note(Mistake.TYPE_WITHOUT_ROLE, ("members", type), type=type)
+
+
+def _single(model: Model) -> Iterator[tuple[Path, str, Types]]:
+    """Yield where a rule speaks of assignments of one role, the role, and the types that it has to be assignable on."""
+    for index, standing in enumerate(model.standing):
+        yield from ((("standing", index, "roles", role), role, Types((standing.on,))) for role in standing.roles)
+    for index, creator in enumerate(model.creators):
+        yield from ((("creators", index, "types", type), creator.role, Types((type,))) for type in creator.types)
+    if model.newcomer:
+        yield ("newcomer",), model.newcomer, Types(("organization",))
+    for scope, roles in model.scopes.items():
+        yield from ((("scopes", scope, type), role, Types((type,))) for type, role in roles.items())
+    if custom := model.custom_roles:
+        yield from ((("custom_roles", "replaces", role), role, custom.on) for role in custom.replaces)
+
+
+def check_kinds(checking: Checking) -> None:
+    """Note kinds of subject to whom the roles of a rule are not assigned."""
+    model, custom = checking.model, checking.model.custom_roles
+    for index, rule in enumerate(model.assign):
+        for role in rule.roles:
+            _check_to(checking, ("assign", index, "roles", role), role, rule.to)
+        taken = Types().union(
+            *(model.roles[role].to for role in rule.roles), custom.to if rule.custom and custom else ()
+        )
+        for kind in rule.to - taken if rule.to != frozenset(KINDS) else ():
+            checking.note(Mistake.KIND_WITHOUT_ROLE, ("assign", index, "to", kind), kind=kind)
+    if model.newcomer:
+        _check_to(checking, ("newcomer",), model.newcomer, ("user",))
+    for scope, roles in model.scopes.items():
+        for type, role in roles.items():
+            _check_to(checking, ("scopes", scope, type), role, ("service_principal",))
+
+
+def check_spread(checking: Checking) -> None:
+    """Note rules that take roles nowhere, or not to where they say."""
+    reach = checking.reach
+    for index, rule in enumerate(checking.model.spread):
+        everywhere = reach.targets(replace(rule, to=None), rule.origin)
+        origins = some_of(rule.origin)
+        if rule.up is not None and not everywhere:
+            checking.note(Mistake.UP_NOT_ABOVE, ("spread", index, "up"), up=rule.up, origins=origins)
+        elif not everywhere:
+            checking.note(Mistake.NOTHING_BELOW, ("spread", index, "from"), origins=origins)
+        else:
+            for type in (rule.to or Types()) - everywhere:
+                checking.note(Mistake.NOT_BELOW, ("spread", index, "to", type), type=type, origins=origins)
+
+
+def check_derived(checking: Checking) -> None:
+    """Note derived types that take assignments too, by which they would be open past their weakest."""
+    for name, types in checking.reach.assigned.items():
+        for type in types & checking.model.derived.keys():
+            checking.note(Mistake.DERIVED_ASSIGNED, ("roles", name, "on", type), "", type, role=name, type=type)
+
+
+def check_needs(checking: Checking) -> None:
+    """Note roles needed where they are never held, and alternatives that are empty as long as nothing is named."""
+    for action, alternatives in checking.model.needs.items():
+        for index, alternative in enumerate(alternatives):
+            for needed in alternative.roles:
+                _check_needed(checking, action, index, needed)
+            if not alternative.when and all(needed.optional for needed in alternative.roles):
+                _check_anybody(checking, action, index)
+
+
+def check_holders(checking: Checking) -> None:
+    """Note rules of assigning whose holders are never held there, or that speak of custom roles where there are none."""
+    model, held = checking.model, checking.reach.held
+    for index, rule in enumerate(model.assign):
+        never = [role for role in rule.holder if not held[role] & rule.on]
+        for role in never:
+            path: Path = ("assign", index, "holder", role)
+            checking.note(Mistake.HOLDER_NEVER, path, role=role, places=some_of(rule.on))
+        for type in rule.on if rule.holder and not never else ():
+            if not any(type in held[role] for role in rule.holder):
+                checking.note(Mistake.TYPE_WITHOUT_HOLDER, ("assign", index, "on", type), type=type)
+        for role in rule.on_subject:
+            if not held[role] & rule.to:
+                path = ("assign", index, "on_subject", role)
+                checking.note(Mistake.HOLDER_NEVER, path, role=role, places=some_of(rule.to))
+        if rule.custom and not (model.custom_roles and model.custom_roles.on & rule.on):
+            checking.note(Mistake.NO_CUSTOM, ("assign", index, "custom"))
+
+
+def _check_product(
+    checking: Checking, path: Path, key: str, roles: Types, types: Types, custom: Types = frozenset()
+) -> None:
+    """Check a rule for roles on types, of which each has to fit one of the others; not every pair has to."""
+    lost = [role for role in roles if not checking.reach.assigned[role] & types]
+    for role in lost:
+        _check_there(checking, (*path, "roles", role), role, types)
+    for type in () if lost else types - custom:
+        if not any(type in checking.reach.assigned[role] for role in roles):
+            checking.note(Mistake.TYPE_WITHOUT_ROLE, (*path, key, type), type=type)
+
+
+def _check_there(checking: Checking, path: Path, role: str, types: Iterable[str]) -> None:
+    if not checking.reach.assigned[role] & set(types):
+        checking.note(Mistake.ROLE_NOT_THERE, path, "", role, role=role, types=some_of(types))
+
+
+def _check_to(checking: Checking, path: Path, role: str, kinds: Iterable[str]) -> None:
+    if not checking.model.roles[role].to & set(kinds):
+        checking.note(Mistake.ROLE_NOT_TO, path, "", role, role=role, kinds=some_of(kinds))
+
+
+def _check_needed(checking: Checking, action: str, index: int, needed: RoleAt) -> None:
+    if needed.relation is not None:
+        return  # it may lead to anything
+    type = checking.model.types[action.partition(".")[0]]
+    places = (type.name,) if needed.root == "self" else type.parents
+    if not checking.reach.held[needed.role] & set(places):
+        place = f"{'each ' if needed.optional else ''}{needed.root}"
+        path: Path = ("needs", action, index, "roles", place)
+        checking.note(Mistake.PLACE_WITHOUT_ROLE, path, role=needed.role, places=some_of(places) or "anything above")
+
+
+def _check_anybody(checking: Checking, action: str, index: int) -> None:
+    if not checking.model.giving(action):
+        checking.note(Mistake.ANYBODY, ("needs", action, index), action=action)

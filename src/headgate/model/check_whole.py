@@ -1,0 +1,65 @@
+"""Checks of the whole: what nobody can do, and what makes somebody stronger than they are."""
+
+from headgate.model.checking import Checking, some_of
+from headgate.model.mistakes import Mistake
+from headgate.model.reach import Types
+from headgate.model.vocabulary import ASSIGNMENT, MODELS
+
+
+def check_assignable(checking: Checking) -> None:
+    """Note roles that can be assigned, but by nobody."""
+    model = checking.model
+    for name, role in model.roles.items():
+        lost = role.on - _given_on(checking, name)
+        if lost:
+            checking.note(Mistake.NOBODY_ASSIGNS, ("roles", name, "on"), what=f"role `{name}`", types=some_of(lost))
+    if model.custom_roles and not any(rule.custom for rule in model.assign):
+        types = some_of(model.custom_roles.on)
+        checking.note(Mistake.NOBODY_ASSIGNS, ("custom_roles",), what="custom roles", types=types)
+
+
+def check_actions(checking: Checking) -> None:
+    """Note actions for which a shipped model has a name, but no row."""
+    model, known = checking.model, checking.vocabulary
+    if model.name not in MODELS:
+        return
+    done = frozenset[str](model.needs).union(*(role.own for role in model.roles.values()))
+    lost = [name for name, action in known.items() if action.names.get(model.name) and name not in done]
+    lost = [name for name in lost if name.partition(".")[0] != ASSIGNMENT]
+    if lost:
+        checking.note(Mistake.NO_ROW, ("roles",), actions=some_of(lost))
+
+
+def check_discover(checking: Checking) -> None:
+    """Note types of which nothing could be known, as nobody can do what decides on that."""
+    model = checking.model
+    for type in model.types if model.discover else ():
+        if f"{type}.{model.discover}" not in model.actions_on(type):
+            checking.note(Mistake.NOT_DISCOVERED, ("discover",), "", "discover", type=type, verb=model.discover or "")
+
+
+def check_raising(checking: Checking) -> None:
+    """Note, as warnings, where a role makes its holder, or who is assigned it, stronger than it is."""
+    roles = checking.model.roles
+    for index, rule in enumerate(checking.model.spread):
+        for role in rule.roles if rule.role else ():
+            if role in roles[rule.role or role].closure - {rule.role}:
+                checking.note(Mistake.STRONGER_AWAY, ("spread", index, "as"), role=role, other=rule.role or "")
+    for index, row in enumerate(checking.model.assign):
+        for holder in row.holder if row.verbs & {"add", "change"} else ():
+            above = [
+                role for role in sorted(row.roles) if holder in roles[role].closure - {role} and roles[role].on & row.on
+            ]
+            if above:
+                path = ("assign", index, "roles", above[0])
+                checking.note(Mistake.RAISES_ITSELF, path, holder=holder, roles=some_of(above))
+
+
+def _given_on(checking: Checking, role: str) -> Types:
+    """Return the types on which a rule lets somebody add the role, or on which it comes by itself."""
+    model = checking.model
+    rules = [rule.on for rule in model.assign if role in rule.roles and rule.verbs & {"add", "change"}]
+    created = [creator.types for creator in model.creators if creator.role == role]
+    scoped = [Types(type for type, given in roles.items() if given == role) for roles in model.scopes.values()]
+    newcomer = [Types(("organization",))] if role == model.newcomer else []
+    return Types().union(*rules, *created, *scoped, *newcomer)

@@ -1,0 +1,56 @@
+"""A model in hand while it is checked: the model, the document it came from, and where mistakes are noted."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from headgate.model.diagnostics import Report
+from headgate.model.marked import Marked, Text, find
+from headgate.model.mistakes import Mistake
+from headgate.model.model import Model, When
+from headgate.model.reach import Reach, Types
+from headgate.model.vocabulary import Vocabulary
+
+Path = tuple[str | int, ...]
+"""Where something stands in the document: keys, places in lists, words in lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checking:
+    """What a check looks at, and notes what it finds in."""
+
+    model: Model
+    document: Marked
+    vocabulary: Vocabulary
+    report: Report
+    reach: Reach
+
+    def note(self, mistake: Mistake, path: Path, suggestion: str = "", about: str = "", /, **words: str) -> None:
+        """Note a mistake at a path of the document."""
+        self.report.add(mistake, find(self.document, *path), suggestion, about, **words)
+
+    def stands(self, *path: str | int) -> bool:
+        """Say whether the word at the end of a path stands there."""
+        found = find(self.document, *path)
+        return isinstance(found, Text) and found.value == path[-1]
+
+    def whens(self) -> Iterator[tuple[Path, When, Types]]:
+        """Yield every `when` of the model, where it stands, and the types of the resources that it is asked about."""
+        model = self.model
+        for name, role in model.roles.items():
+            yield ("roles", name, "when"), role.when, role.on
+        if model.custom_roles:
+            yield ("custom_roles", "when"), model.custom_roles.when, model.custom_roles.on
+        for index, rule in enumerate(model.spread):
+            origins = rule.origin & frozenset(model.types)
+            yield ("spread", index, "when"), rule.when, self.reach.targets(rule, origins)
+        for action, alternatives in model.needs.items():
+            for index, alternative in enumerate(alternatives):
+                yield ("needs", action, index, "when"), alternative.when, Types((action.partition(".")[0],))
+        for index, row in enumerate(model.assign):
+            yield ("assign", index, "when"), row.when, row.on
+
+
+def some_of(names: Iterable[str]) -> str:
+    """Return names as they stand in a message: `a`, `b` or `c`."""
+    quoted = [f"`{name}`" for name in sorted(names)]
+    return " or ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else "".join(quoted)

@@ -1,0 +1,87 @@
+"""Where each role can be held at all: on which types, whoever is assigned what.
+
+This looks at types, not at resources: what it finds may happen, what it does not find cannot.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from headgate.model.model import Model, Spread
+
+Types = frozenset[str]
+
+_NO_TYPES = Types()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What is above and below each type (itself only where it may lie under its own kind), and the roles there.
+
+    `assigned` says on which types an assignment can stand for the role, `held` on which types it can be held.
+    """
+
+    above: Mapping[str, Types]
+    below: Mapping[str, Types]
+    assigned: Mapping[str, Types]
+    held: Mapping[str, Types]
+
+    def targets(self, rule: Spread, origins: Iterable[str]) -> Types:
+        """Return the types that the rule takes a role to, from assignments on these types."""
+        everything = frozenset(self.below)
+        if rule.along is not None:
+            found = everything
+        elif rule.up is not None:
+            found = Types((rule.up,)) if any(rule.up in self.above[each] | {each} for each in origins) else _NO_TYPES
+            found |= self.below[rule.up] if found and rule.within else _NO_TYPES
+        else:
+            found = _NO_TYPES.union(*(self.below[each] for each in origins))
+        return found if rule.to is None else found & rule.to
+
+    def acts(self, rule: Spread, role: str) -> Types:
+        """Return the types that the rule takes this role to."""
+        return self.targets(rule, self.assigned[role] & rule.origin) if role in rule.roles else _NO_TYPES
+
+
+def reach(model: Model) -> Reach:
+    """Return where the roles of the model can be."""
+    above = {name: _above(model, name) for name in model.types}
+    # A relation that roles come down along may lead from anything to anything.
+    below = {
+        name: frozenset(model.types) if model.lineage else frozenset(each for each in above if name in above[each])
+        for name in model.types
+    }
+    assigned = {name: _assigned(model, name) for name in model.roles}
+    held = dict(assigned)
+    start = Reach(above, below, assigned, held)
+    for rule in model.spread:
+        for role in rule.roles:
+            held[rule.role or role] |= start.acts(rule, role)
+    for rule in model.named_in:
+        held[rule.role] |= rule.to
+    closed = _included(model, held)
+    for role, types in closed.items():
+        if types - model.derived.keys():
+            closed[role] |= model.derived.keys()
+    return Reach(above, below, assigned, closed)
+
+
+def _above(model: Model, type: str) -> Types:
+    seen: set[str] = set()
+    todo = [type]
+    while todo:
+        parents = [each for each in model.types[todo.pop()].parents if each in model.types and each not in seen]
+        seen.update(parents)
+        todo.extend(parents)
+    return Types(seen)
+
+
+def _assigned(model: Model, role: str) -> Types:
+    custom = model.custom_roles
+    return model.roles[role].on | (custom.on if custom and role in custom.of else _NO_TYPES)
+
+
+def _included(model: Model, held: Mapping[str, Types]) -> dict[str, Types]:
+    return {
+        role: _NO_TYPES.union(*(held[other.name] for other in model.roles.values() if role in other.closure))
+        for role in model.roles
+    }
