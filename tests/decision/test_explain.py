@@ -4,7 +4,7 @@ from headgate.decision.explain import explain
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
-from tests.fakes.world import DELAYS, FLIGHTS, MEMBER, NEKT, NOW, PLANES, RAW, SALARIES, SECRET, assigned, snapshot
+from tests.fakes.world import DELAYS, FLIGHTS, MEMBER, MODELS, NOW, PLANES, RAW, SALARIES, SECRET, assigned, snapshot
 
 Fixes = list[set[tuple[str, ResourceId]]]
 
@@ -12,7 +12,7 @@ Fixes = list[set[tuple[str, ResourceId]]]
 def fixes(action: str, resource: ResourceId, *held: tuple[str, ResourceId], who: PrincipalId = MEMBER) -> Fixes:
     """The fixes for somebody who holds these roles."""
     facts = snapshot(*(assigned(who, role, place) for role, place in held))
-    found = explain(NEKT, facts, Question(Caller(who), action, resource), NOW).fixes
+    found = explain(MODELS, facts, Question(Caller(who), action, resource), NOW).fixes
     return [{(each.role, each.resource) for each in fix.assignments} for fix in found]
 
 
