@@ -7,6 +7,7 @@ from headgate.model.check_rules import (
     check_derived,
     check_holders,
     check_kinds,
+    check_members,
     check_needs,
     check_places,
     check_repeated,
@@ -22,9 +23,9 @@ from headgate.model.reach import reach
 from headgate.model.vocabulary import Vocabulary
 
 _STAGES: tuple[tuple[Callable[[Checking], None], ...], ...] = (
-    (check_types, check_includes),
-    (check_settings, check_whens, check_repeated, check_places, check_kinds, check_spread, check_derived),
-    (check_held, check_needs, check_holders),
+    (check_types, check_includes, check_settings),
+    (check_whens, check_repeated, check_places, check_kinds, check_spread, check_derived),
+    (check_held, check_needs, check_holders, check_members),
     (check_growth, check_assignable, check_actions, check_discover, check_raising),
 )
 """What a stage finds would make the next ones find the same again, in other words and at other places."""

@@ -1,7 +1,6 @@
 """Checks of the roles: what they include, whether they can be held, and what they are worth where they are held."""
 
 from headgate.model.checking import Checking, Path, some_of
-from headgate.model.marked import Text, find
 from headgate.model.mistakes import Mistake
 from headgate.model.model import Role, Spread, Standing
 from headgate.model.reach import Types
@@ -10,13 +9,13 @@ from headgate.model.reach import Types
 def check_includes(checking: Checking) -> None:
     """Note roles that include themselves."""
     roles = checking.model.roles
+    ring: set[str] = set()
     for name, role in roles.items():
-        for other in role.closure:
-            found = find(checking.document, "roles", name, "includes", other)
-            direct = isinstance(found, Text) and found.value == other
-            if direct and name in roles[other].closure:
-                ring = " ".join(sorted(each for each in role.closure if name in roles[each].closure))
-                checking.note(Mistake.INCLUDES_ITSELF, ("roles", name, "includes", other), "", ring, role=name)
+        back = [other for other in sorted(role.closure - ring) if name in roles[other].closure]
+        direct = next((other for other in back if checking.stands("roles", name, "includes", other)), None)
+        if direct is not None:
+            ring.update(back)
+            checking.note(Mistake.INCLUDES_ITSELF, ("roles", name, "includes", direct), role=name)
 
 
 def check_held(checking: Checking) -> None:

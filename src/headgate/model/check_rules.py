@@ -27,16 +27,23 @@ def check_repeated(checking: Checking) -> None:
 
 def check_places(checking: Checking) -> None:
     """Note roles and types that rules about assignments put together although the roles are not assignable there."""
-    model, assigned = checking.model, checking.reach.assigned
+    model = checking.model
     for index, rule in enumerate(model.spread):
         _check_product(checking, ("spread", index), "from", rule.roles, rule.origin)
     for index, row in enumerate(model.assign):
-        custom = model.custom_roles.on if row.custom and model.custom_roles else Types()
-        _check_product(checking, ("assign", index), "on", row.roles, row.on, custom)
+        custom = row.on & model.custom_roles.on if row.custom and model.custom_roles else Types()
+        if row.custom and not custom:
+            checking.note(Mistake.NO_CUSTOM, ("assign", index, "custom"))
+        else:
+            _check_product(checking, ("assign", index), "on", row.roles, row.on, custom)
     for path, role, types in _single(model):
         _check_there(checking, path, role, types)
-    for type in model.members:
-        if not any(type in types for types in assigned.values()):
+
+
+def check_members(checking: Checking) -> None:
+    """Note types whose members would be those who have a role there, and that take no roles."""
+    for type in checking.model.members:
+        if not any(type in types for types in checking.reach.assigned.values()):
             checking.note(Mistake.TYPE_WITHOUT_ROLE, ("members", type), type=type)
 
 
@@ -58,12 +65,11 @@ def check_kinds(checking: Checking) -> None:
     """Note kinds of subject to whom the roles of a rule are not assigned."""
     model, custom = checking.model, checking.model.custom_roles
     for index, rule in enumerate(model.assign):
+        taken = [model.roles[role].to for role in rule.roles]
         for role in rule.roles:
             _check_to(checking, ("assign", index, "roles", role), role, rule.to)
-        taken = Types().union(
-            *(model.roles[role].to for role in rule.roles), custom.to if rule.custom and custom else ()
-        )
-        for kind in rule.to - taken if rule.to != frozenset(KINDS) else ():
+        left = rule.to.difference(*taken, custom.to if rule.custom and custom else ())
+        for kind in left if rule.to != frozenset(KINDS) and all(to & rule.to for to in taken) else ():
             checking.note(Mistake.KIND_WITHOUT_ROLE, ("assign", index, "to", kind), kind=kind)
     if model.newcomer:
         _check_to(checking, ("newcomer",), model.newcomer, ("user",))
@@ -105,7 +111,7 @@ def check_needs(checking: Checking) -> None:
 
 
 def check_holders(checking: Checking) -> None:
-    """Note rules of assigning whose holders are never held there, or that speak of custom roles where there are none."""
+    """Note rules of assigning whose holders are never held there, or on the subject."""
     model, held = checking.model, checking.reach.held
     for index, rule in enumerate(model.assign):
         never = [role for role in rule.holder if not held[role] & rule.on]
@@ -119,8 +125,6 @@ def check_holders(checking: Checking) -> None:
             if not held[role] & rule.to:
                 path = ("assign", index, "on_subject", role)
                 checking.note(Mistake.HOLDER_NEVER, path, role=role, places=some_of(rule.to))
-        if rule.custom and not (model.custom_roles and model.custom_roles.on & rule.on):
-            checking.note(Mistake.NO_CUSTOM, ("assign", index, "custom"))
 
 
 def _check_product(

@@ -11,10 +11,11 @@ from headgate.model.reach import Types
 def check_types(checking: Checking) -> None:
     """Note types that hang in the air, are made without end, or cannot be told apart by their word."""
     types, above = checking.model.types, checking.reach.above
+    ring = Types()
     for name, type in types.items():
-        if name in above[name] and not any(_root(checking, each) for each in above[name]):
-            ring = " ".join(sorted(each for each in above[name] if name in above[each]))
-            checking.note(Mistake.NO_ROOT, ("types", name), "", ring, type=name)
+        if name in above[name] - ring and not any(_root(checking, each) for each in above[name]):
+            ring |= {each for each in above[name] if name in above[each]}
+            checking.note(Mistake.NO_ROOT, ("types", name), type=name)
         if type.implicit and not types.keys() & set(type.parents):
             checking.note(Mistake.IMPLICIT_ROOT, ("types", name, "implicit"), type=name)
         if type.implicit and name in _implicit_above(checking, name):

@@ -5,6 +5,9 @@ from headgate.model.mistakes import Mistake
 from headgate.model.reach import Types
 from headgate.model.vocabulary import ASSIGNMENT, MODELS
 
+_SHOWN = 5
+"""How many actions a message names."""
+
 
 def check_assignable(checking: Checking) -> None:
     """Note roles that can be assigned, but by nobody."""
@@ -27,7 +30,8 @@ def check_actions(checking: Checking) -> None:
     lost = [name for name, action in known.items() if action.names.get(model.name) and name not in done]
     lost = [name for name in lost if name.partition(".")[0] != ASSIGNMENT]
     if lost:
-        checking.note(Mistake.NO_ROW, ("roles",), actions=some_of(lost))
+        more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
+        checking.note(Mistake.NO_ROW, ("roles",), actions=f"{some_of(lost[:_SHOWN])}{more}")
 
 
 def check_discover(checking: Checking) -> None:

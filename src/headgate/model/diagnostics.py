@@ -1,8 +1,9 @@
 """What is wrong with a file: each finding at its line and column, all of them in one error."""
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Protocol
 
 from headgate.model.mistakes import Mistake
@@ -61,9 +62,19 @@ class Report:
         found = Diagnostic(self._file, at.line, at.column, mistake, message, suggestion)
         self._found.append((about or message, found))
 
-    def unknown(self, mistake: Mistake, at: Mark, word: str, names: Collection[str]) -> str:
-        """Note a name that does not exist; return the nearest one that does, which is suggested, or empty."""
-        near = next(iter(difflib.get_close_matches(word, names, n=1)), "")
+    def unknown(
+        self,
+        mistake: Mistake,
+        at: Mark,
+        word: str,
+        names: Collection[str],
+        other_words: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
+        """Note a name that does not exist; return what is suggested instead, or empty.
+
+        That is what `other_words` has for it, or else the nearest of the names.
+        """
+        near = other_words.get(word) or next(iter(difflib.get_close_matches(word, names, n=1)), "")
         self.add(mistake, at, f"did you mean `{near}`?" if near else "", word=word)
         return near
 

@@ -66,12 +66,15 @@ def find(document: Marked, *path: str | int) -> Marked:
     at = document
     for index, step in enumerate(path):
         if isinstance(at, Table) and isinstance(step, str):
-            named = ((name, value) for key, value in at.entries for name in key.split(",") if name.value == step)
-            key, value = next(named, (at, at))
-            at = key if index == len(path) - 1 else value
+            named = [(name, value) for key, value in at.entries for name in key.split(",") if name.value == step]
+            if not named:
+                return at
+            at = named[0][0] if index == len(path) - 1 else named[0][1]
         elif isinstance(at, Items):
             values = at.values[step : step + 1] if isinstance(step, int) else _words(at, step)
-            at = values[0] if values else at
+            if not values:
+                return at
+            at = values[0]
     return at
 
 
@@ -88,7 +91,10 @@ def parse(text: str, report: Report) -> Marked | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         at = Text("", mark.line + 1, mark.column + 1) if mark else START
-        report.add(Mistake.NOT_YAML, at, problem=error.problem or "it cannot be read")
+        report.add(Mistake.NOT_YAML, at, problem=_problem(error))
+        return None
+    except RecursionError:
+        report.add(Mistake.NOT_YAML, START, problem="it is nested too deeply")
         return None
     except yaml.YAMLError:
         report.add(Mistake.NOT_YAML, START, problem="a character that cannot stand in a text file")
@@ -97,6 +103,11 @@ def parse(text: str, report: Report) -> Marked | None:
         report.add(Mistake.EMPTY_FILE, START)
         return None
     return _marked(node, report)
+
+
+def _problem(error: yaml.MarkedYAMLError) -> str:
+    problem = error.problem or "it cannot be read"
+    return f"{error.context}, {problem}" if problem.startswith("but ") else problem
 
 
 def _only_plain(text: str, report: Report) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from headgate.model.diagnostics import Report
 from headgate.model.marked import Items, Marked, Table, Text
@@ -73,11 +74,17 @@ class Reader:
                 self.report.add(Mistake.NOT_LOWER, word, f"write `{word.value.lower()}`", word=word.value)
         return self.text(value) if isinstance(value, Text) else ""
 
-    def known(self, words: Collection[Text], names: Collection[str], unknown: Mistake) -> tuple[str, ...]:
-        """Return those of the words that are among the names."""
+    def known(
+        self,
+        words: Collection[Text],
+        names: Collection[str],
+        unknown: Mistake,
+        other_words: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[str, ...]:
+        """Return those of the words that are among the names. `other_words` are what else people may call them."""
         for word in words:
             if word.value not in names:
-                self.report.unknown(unknown, word, word.value, names)
+                self.report.unknown(unknown, word, word.value, names, other_words)
         return tuple(word.value for word in words if word.value in names)
 
     def one(self, value: Value, names: Collection[str], unknown: Mistake) -> str:
@@ -94,7 +101,7 @@ class Reader:
     def number(self, value: Value) -> int:
         """Return a whole number, 1 or more."""
         word = self.text(value)
-        if value is not None and word and not re.fullmatch("[1-9][0-9]*", word):
+        if value is not None and word and not re.fullmatch("[1-9][0-9]{0,8}", word):
             self.report.add(Mistake.NO_NUMBER, value, word=word)
             return 0
         return int(word or 0)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.model.marked import Marked, Table, Text
+from headgate.model.marked import Items, Marked, Table, Text
 from headgate.model.mistakes import Mistake
 from headgate.model.model import (
     Alternative,
@@ -135,9 +135,9 @@ class _Sections:
 
     def _role(self, key: Text, body: Marked) -> tuple[str, Role]:
         fields = self.read.fields(body, ("on",), ("to", "when", "includes", "actions"))
-        on = frozenset(self.read.known(self.read.words(fields.get("on")), self.types, Mistake.UNKNOWN_TYPE))
+        on = self._known_types(self.read.words(fields.get("on")))
         includes = frozenset(self._roles(fields, "includes"))
-        own = self._actions(fields.get("actions"), self.types)
+        own = self._actions(fields.get("actions"))
         name = self.read.name(key, lower=False)
         return name, Role(name, on, self._kinds(fields), includes, own, own, self._when(fields))
 
@@ -179,7 +179,7 @@ class _Sections:
         return Spread(
             roles=frozenset(self._roles(fields, "roles")),
             origin=self._types(fields, "from"),
-            up=self.read.one(fields.get("up"), self.types, Mistake.UNKNOWN_TYPE) or None,
+            up=self._type(fields.get("up")) or None,
             within=self.read.flag(fields.get("within")),
             along=self.read.name(fields.get("along")) or None,
             to=self._types(fields, "to") if "to" in fields else None,
@@ -202,21 +202,25 @@ class _Sections:
                 if word.value in seen:
                     self.read.report.add(Mistake.DERIVED_TWICE, word, type=word.value)
                 seen.add(word.value)
-                yield self.read.one(word, self.types, Mistake.UNKNOWN_TYPE), rule
+                yield self._type(word), rule
 
     def _needs(self) -> Iterator[tuple[str, tuple[Alternative, ...]]]:
         seen: set[str] = set()
-        known = [name for name in self.vocabulary if name.partition(".")[0] in self.types]
         for key, body in self.read.entries(self.parts.get("needs")):
             for name in self.read.joined(key):
                 if name.value in seen:
                     self.read.report.add(Mistake.KEY_TWICE, name, key=name.value)
                 seen.add(name.value)
-                action = self.read.one(name, known, Mistake.UNKNOWN_ACTION)
-                if isinstance(body, Text) or self.read.items(body):
-                    yield action, tuple(self._alternative(action, each) for each in self.read.items(body))
-                else:
+                if isinstance(body, Items) and not body.values:
                     self.read.report.add(Mistake.NO_ALTERNATIVE, body, action=name.value)
+                action = self._needed_action(name)
+                yield action, tuple(self._alternative(action, each) for each in self.read.items(body))
+
+    def _needed_action(self, name: Text) -> str:
+        type = name.value.partition(".")[0]
+        if self._known_types([name.part(0, len(type))]):
+            return self.read.one(name, self.vocabulary.of(type), Mistake.UNKNOWN_ACTION)
+        return ""
 
     def _alternative(self, action: str, value: Marked) -> Alternative:
         fields = self.read.fields(value, (), ("when", "roles"))
@@ -272,7 +276,7 @@ class _Sections:
     def _standing(self, value: Marked) -> Standing:
         fields = self.read.fields(value, ("on", "roles", "kinds"), ("exempt",))
         return Standing(
-            on=self.read.one(fields.get("on"), self.types, Mistake.UNKNOWN_TYPE),
+            on=self._type(fields.get("on")),
             roles=frozenset(self._roles(fields, "roles")),
             kinds=self._kinds(fields, "kinds"),
             exempt=frozenset(self._roles(fields, "exempt")),
@@ -284,7 +288,7 @@ class _Sections:
 
     def _bridge(self, value: Marked) -> Bridge:
         fields = self.read.fields(value, ("role", "relation", "actions"))
-        actions = self._actions(fields.get("actions"), self.vocabulary.types)
+        actions = self._actions(fields.get("actions"), anywhere=True)
         return Bridge(self._role_name(fields.get("role")), self.read.name(fields.get("relation")), actions)
 
     def _scopes(self) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -292,10 +296,7 @@ class _Sections:
             entries = self.read.entries(body)
             yield (
                 self.read.name(key),
-                {
-                    self.read.one(type, self.types, Mistake.UNKNOWN_TYPE): self._role_name(role)
-                    for type, role in entries
-                },
+                {self._type(type): self._role_name(role) for type, role in entries},
             )
 
     def _role_name(self, value: Value) -> str:
@@ -306,7 +307,15 @@ class _Sections:
         return self.read.known(words, self.roles, Mistake.UNKNOWN_ROLE)
 
     def _types(self, fields: Mapping[str, Marked], key: str) -> frozenset[str]:
-        return frozenset(self.read.known(self.read.some(fields, key), self.types, Mistake.UNKNOWN_TYPE))
+        return self._known_types(self.read.some(fields, key))
+
+    def _type(self, value: Value) -> str:
+        return "".join(self._known_types(self.read.word(value)))
+
+    def _known_types(self, words: Collection[Text]) -> frozenset[str]:
+        """Return those that are types of the model; for the model's own word for one, its name is suggested."""
+        own_words = {type.word: type.name for type in self.types.values()}
+        return frozenset(self.read.known(words, self.types, Mistake.UNKNOWN_TYPE, own_words))
 
     def _kinds(self, fields: Mapping[str, Marked], key: str = "to") -> frozenset[str]:
         if key not in fields:
@@ -319,11 +328,12 @@ class _Sections:
     def _when(self, fields: Mapping[str, Marked]) -> When:
         return read_when(self.read, fields["when"], self.settings, self.conditions) if "when" in fields else ()
 
-    def _actions(self, value: Value, types: Collection[str]) -> frozenset[str]:
+    def _actions(self, value: Value, *, anywhere: bool = False) -> frozenset[str]:
         found: set[str] = set()
         for key, verbs in self.read.entries(value):
-            words = self.read.words(verbs)
-            for type in self.read.known(self.read.joined(key), types, Mistake.UNKNOWN_TYPE):
+            names, words = self.read.joined(key), self.read.words(verbs)
+            everywhere = self.read.known(names, self.vocabulary.types, Mistake.UNKNOWN_TYPE) if anywhere else ()
+            for type in everywhere if anywhere else sorted(self._known_types(names)):
                 for word in words:
                     found.update(self._action(type, word, found))
         return frozenset(found)

@@ -52,11 +52,11 @@ def _compared(
     values = [word.part(1, len(word.value) - 1) if word.value.startswith("'") else word for word in written]
     root, _, name = operand.value.partition(".")
     if root not in _ROOTS or not name:
-        near = [f"{root}.{name}" for root in _ROOTS]
-        read.report.unknown(Mistake.UNKNOWN_OPERAND, operand, operand.value, near)
+        switches = {switch: f"setting.{switch}" for switch in settings}
+        read.report.unknown(Mistake.UNKNOWN_OPERAND, operand, root, _ROOTS, switches)
         return None
     if root == "setting":
         known = read.known([operand.part(len(root) + 1, len(operand.value))], settings, Mistake.UNKNOWN_SETTING)
         for setting in known:
-            read.known(values, settings[setting].values, Mistake.UNKNOWN_VALUE)
+            read.known(values if settings[setting].values else (), settings[setting].values, Mistake.UNKNOWN_VALUE)
     return Term(root, name, tuple(value.value for value in values), negated)
