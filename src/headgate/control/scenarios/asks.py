@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headgate.control.scenarios.building import ROLE_WORDS, ids_in, implied
+from headgate.control.scenarios.building import ROLE_WORDS, at, ids_in
 from headgate.control.scenarios.language import CREATING
 from headgate.control.scenarios.values import Entry, Value, entry, first, items, text, words
 from headgate.control.scenarios.world import World
@@ -48,7 +48,7 @@ def questions(world: World, ask: Entry) -> tuple[Asked, ...]:
     joining = any(action.endswith(f".{_JOINING}") for action, _ in meant)
     asked: list[Asked] = []
     for action, way in meant:
-        place = implied(resource, way)
+        place = at(resource, way)
         role, new_role, subject = _assignment(world.facts(log), action, place, parameters, joining=joining)
         question = Question(caller, action, place, parameters.on, role, subject, new_role, parameters.given)
         asked.append(Asked(log, question))

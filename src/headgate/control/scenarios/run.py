@@ -63,7 +63,7 @@ def run(world: World, case: Case) -> Outcome:
         asked = questions(world, case.ask)
     except ScenarioError as error:
         return Outcome(case, NO_ANSWER, str(error))
-    allowed = [world.logs[each.log].answers.check(each.question, world.now).allowed for each in asked]
+    allowed = [world.engines[each.log].check(each.question, world.now).allowed for each in asked]
     answer = ALLOW if allowed and all(allowed) else DENY
     return Outcome(case, answer, _why(world, asked, allowed))
 
@@ -74,8 +74,7 @@ def _why(world: World, asked: Sequence[Asked], allowed: Sequence[bool]) -> str:
         return "the model has nothing of that name to do there"
     sentences: list[str] = []
     for each, answer in zip(asked, allowed, strict=True):
-        log = world.logs[each.log]
-        meant = decide(world.models, log.facts, each.question, world.now)
+        meant = decide(world.models, world.facts(each.log), each.question, world.now)
         differs = "" if meant.allowed == answer else f"the engine says {ALLOW if answer else DENY}, the reference: "
         sentences.append(differs + told(meant))
     return "; ".join(sentences)

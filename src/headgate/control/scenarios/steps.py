@@ -1,217 +1,275 @@
-"""The steps of a case: what happened before its question is asked."""
+"""The steps of a case: what happened before its question is asked, as commands of the system or of an actor.
+
+What the system states holds, without permission and eligibility: whoever a step of it names is known there.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from headgate.control.scenarios.building import assigned, ids_in, made, role_of
+from headgate.control.access import AddAccess, ApproveAccess, DeleteAccess, RejectAccess, RequestAccess, TerminateAccess
+from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.change_requests import SubmitChange
+from headgate.control.command import Command, InvalidError, Plan, View
+from headgate.control.groups import ChangeMembership, CreateGroup, DeleteGroup
+from headgate.control.organizations import CreateOrganization
+from headgate.control.principals import (
+    AddPrincipal,
+    CreateServicePrincipal,
+    DeleteServicePrincipal,
+    ExpirePrincipal,
+    RemovePrincipal,
+    SignUp,
+)
+from headgate.control.resources import CreateResource, DeleteResource, MoveResource, SetAttributes
+from headgate.control.roles import DefineRole
+from headgate.control.scenarios.building import arrival, begun, below, described, ids_in, role_of
 from headgate.control.scenarios.values import Entry, ScenarioError, entry, first, later, text, word, words
-from headgate.control.scenarios.world import ORGANIZATION, World
-from headgate.facts import changes as c
+from headgate.control.scenarios.world import ORGANIZATION, ROOTS, Log, World
+from headgate.control.settings import ChangeSetting
+from headgate.control.tokens import IssueToken, RevokeToken
+from headgate.facts.caller import Caller
+from headgate.facts.changes import PrincipalAdded
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId
+from headgate.facts.snapshot import Snapshot
 
-Step = Callable[[World, Entry], World]
+Commands = Iterator[tuple[Log, Command]]
+"""What a step does, each in a log."""
+
+Step = Callable[[World, Entry], Commands]
+
+_SECRET = "nobody asks for it"  # noqa: S105 (a token is named, not shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrive:
+    """Somebody that a step names is known from now on; being it alone gives nothing."""
+
+    added: PrincipalAdded
+    name: str = "principal.arrive"
+
+    def plan(self, view: View) -> Plan:
+        """Only the system brings somebody in so."""
+        if view.caller is not None:
+            raise InvalidError(f"`{self.added.principal}` is not in the organization")
+        return Plan((self.added,))
 
 
 def perform(world: World, step: Entry) -> World:
-    """Return the world after one step. Raises `ScenarioError` for a kind of step that nobody knows."""
+    """Return the world after one step. Raises `ScenarioError` for a step that is unknown, or refused."""
     kinds = [key for key in step if key != "as"]
-    if len(kinds) != 1 or kinds[0] not in STEPS:
+    if len(kinds) != 1 or kinds[0] not in (*STEPS, "clock"):
         raise ScenarioError(f"there is no kind of step `{', '.join(kinds)}`")
     kind = kinds[0]
     if kind == "clock":
         return replace(world, now=later(world.now, text(step, kind)))
-    return STEPS[kind](world, entry(step[kind]))
+    body, actor = entry(step[kind]), first(step, "as")
+    caller = None if actor is None else world.caller(actor)
+    if kind == "create" and world.language.type(text(body, "type")) in ROOTS:
+        return _founded(world, body, caller)
+    for log, command in STEPS[kind](world, body):
+        world = world.executed(log, command, caller)
+    return world
 
 
-def _grant(world: World, body: Entry) -> World:
-    return world.written(world.place(text(body, "on")), (assigned(world, PrincipalId(text(body, "to")), body),))
+def _founded(world: World, body: Entry, caller: Caller | None) -> World:
+    """Return the world with an organization more, which belongs to who made it."""
+    for log, command in _create(world, body):
+        world = world.executed(log, command, caller)
+    if caller is None:
+        return begun(world, body, ORGANIZATION)
+    id, owner = ResourceId(text(body, "id")), caller.principal
+    founding = CreateOrganization(owner, owner, world.language.model.name, None, id, described(world, body)[1])
+    plan = founding.plan(View(world.start(world.models, Snapshot()), None, world.now))
+    return begun(world, body, ORGANIZATION, plan.changes)
 
 
-def _revoke(world: World, body: Entry) -> World:
-    place = text(body, "on")
-    return world.written(
-        world.place(place), (c.RoleRevoked(PrincipalId(text(body, "from")), role_of(body), ResourceId(place)),)
-    )
+def _grant(world: World, body: Entry) -> Commands:
+    yield from _assign(world, text(body, "to"), role_of(body), text(body, "on"))
 
 
-def _add_member(world: World, body: Entry) -> World:
-    group = GroupId(text(body, "group"))
-    return world.written(world.place(group), (c.MemberAdded(group, PrincipalId(text(body, "user"))),))
+def _assign(world: World, subject: str, role: str, place: str) -> Commands:
+    log = world.place(place)
+    yield from _arrive(world, log, subject)
+    yield log, AssignRole(PrincipalId(subject), role, ResourceId(place))
 
 
-def _remove_member(world: World, body: Entry) -> World:
-    group = GroupId(text(body, "group"))
-    return world.written(world.place(group), (c.MemberRemoved(group, PrincipalId(text(body, "user"))),))
+def _arrive(world: World, log: Log, subject: str) -> Commands:
+    """Bring in a user of the world who is not in the log."""
+    if PrincipalId(subject) not in world.facts(log).principals:
+        for user in world.users:
+            if user["id"] == subject:
+                yield log, Arrive(arrival(user))
 
 
-def _team_role(world: World, body: Entry) -> World:
-    return _set_role(world, body, text(body, "team"))
+def _revoke(world: World, body: Entry) -> Commands:
+    place = ResourceId(text(body, "on"))
+    yield world.place(place), RevokeRole(PrincipalId(text(body, "from")), role_of(body), place)
 
 
-def _set_org_role(world: World, body: Entry) -> World:
-    return _set_role(world, body, text(body, "on"))
+def _membership(*, member: bool) -> Step:
+    def step(world: World, body: Entry) -> Commands:
+        group, user = GroupId(text(body, "group")), text(body, "user")
+        log = world.place(group)
+        yield from _arrive(world, log, user)
+        yield log, ChangeMembership(group, PrincipalId(user), member)
+
+    return step
 
 
-def _set_role(world: World, body: Entry, place: str) -> World:
-    user, log = PrincipalId(text(body, "user")), world.place(place)
-    held = world.facts(log).assignments.get(user, {})
-    gone = [c.RoleRevoked(user, role, where, reason) for role, where, reason in held if where == place]
-    return world.written(log, (*gone, assigned(world, user, {**body, "on": place})))
+def _only_role(at: str) -> Step:
+    """Return the step that leaves a user with one role on what `at` names."""
+
+    def step(world: World, body: Entry) -> Commands:
+        user, role, place = text(body, "user"), text(body, "role"), ResourceId(text(body, at))
+        held = world.facts(world.place(place)).assignments.get(PrincipalId(user), ())
+        old = next((name for name, where, _ in held if where == place), None)
+        if old is None:
+            yield from _assign(world, user, role, place)
+        elif old != role:
+            yield world.place(place), ChangeRole(PrincipalId(user), old, role, place)
+
+    return step
 
 
-def _join(world: World, body: Entry) -> World:
-    user, log = PrincipalId(text(body, "user")), world.place(text(body, "of"))
-    role = first(body, "role") or world.language.model.newcomer
+def _join(world: World, body: Entry) -> Commands:
+    user, root, role = PrincipalId(text(body, "user")), text(body, "of"), first(body, "role")
+    log = world.place(root)
     if role is None:
-        raise ScenarioError(f"the model `{world.language.model.name}` lets nobody sign up alone")
-    known = user in world.facts(log).principals
-    added = () if known else (c.PrincipalAdded(user, "user"),)
-    return world.written(log, (*added, assigned(world, user, {"role": role, "on": text(body, "of")})))
+        yield log, SignUp(user, user)
+    elif user in world.facts(log).principals:
+        yield log, AssignRole(user, role, log)
+    else:
+        yield log, AddPrincipal(user, user, role)
 
 
-def _leave(world: World, body: Entry) -> World:
-    return world.written(world.place(text(body, "of")), (c.PrincipalRemoved(PrincipalId(text(body, "user"))),))
+def _leave(world: World, body: Entry) -> Commands:
+    yield world.place(text(body, "of")), RemovePrincipal(PrincipalId(text(body, "user")))
 
 
-def _define_role(world: World, body: Entry) -> World:
-    change = c.CustomRoleDefined(text(body, "name"), words(body.get("permissions")))
-    for log in world.logs:
-        if world.types[log] == ORGANIZATION:
-            world = world.written(log, (change,))
-    return world
+def _define_role(world: World, body: Entry) -> Commands:
+    for log in world.organizations():
+        yield log, DefineRole(text(body, "name"), words(body.get("permissions")))
 
 
-def _delete(world: World, body: Entry) -> World:
+def _create(world: World, body: Entry) -> Commands:
+    id, parent, type = text(body, "id"), text(body, "parent"), world.language.type(text(body, "type"))
+    relations, attributes = described(world, body)
+    log = world.place(parent)
+    if type == "group":
+        yield log, CreateGroup(GroupId(id), id, attributes)
+    elif type == "service_principal":
+        yield log, CreateServicePrincipal(PrincipalId(id), id)
+    else:
+        author = first(body, "created_by", "by")
+        creator = None if author is None else PrincipalId(author)
+        place = below(world, parent, type)
+        yield log, CreateResource(ResourceId(id), type, place, _title(id), relations, attributes, creator)
+
+
+def _title(id: str) -> str:
+    """Return an id as a name: ids may have dots, names not."""
+    return id.replace(".", "_")
+
+
+def _delete(world: World, body: Entry) -> Commands:
     id = text(body, "id")
-    for log in (world.place(id),) if id in world.places else world.homes(id):
-        world = world.written(log, (_deletion(world, log, id),))
-    return world
+    for log in (world.place(id),) if id in world.places else world.homes(PrincipalId(id)):
+        yield log, _deletion(world.facts(log), id)
 
 
-def _deletion(world: World, log: ResourceId, id: str) -> c.Change:
-    facts = world.facts(log)
+def _deletion(facts: Snapshot, id: str) -> Command:
+    principal = facts.principals.get(PrincipalId(id))
     if GroupId(id) in facts.groups:
-        return c.GroupDeleted(GroupId(id))
-    if PrincipalId(id) in facts.principals:
-        return c.PrincipalRemoved(PrincipalId(id))
+        return DeleteGroup(GroupId(id))
+    if principal is not None:
+        leaving = RemovePrincipal if principal.kind == "user" else DeleteServicePrincipal
+        return leaving(PrincipalId(id))
     if TokenId(id) in facts.tokens:
-        return c.TokenRevoked(TokenId(id))
-    return c.ResourceDeleted(ResourceId(id))
+        return RevokeToken(TokenId(id))
+    return DeleteResource(ResourceId(id))
 
 
-def _move(world: World, body: Entry) -> World:
-    id = text(body, "id")
-    return world.written(world.place(id), (c.ResourceRenamed(ResourceId(id), ResourceId(text(body, "parent")), id),))
+def _move(world: World, body: Entry) -> Commands:
+    id, parent = text(body, "id"), text(body, "parent")
+    yield world.place(id), MoveResource(ResourceId(id), below(world, parent, world.types[id]))
 
 
-def _set(world: World, body: Entry) -> World:
-    on = text(body, "on")
-    return world.written(world.place(on), tuple(_settings(world, on, body)))
-
-
-def _settings(world: World, on: str, body: Entry) -> Iterator[c.Change]:
-    attributes = dict(world.facts(world.place(on)).resources[ResourceId(on)].attributes)
+def _set(world: World, body: Entry) -> Commands:
+    on = ResourceId(text(body, "on"))
+    log = world.place(on)
     for key, value in body.items():
         if key in world.language.model.settings:
-            yield c.SettingChanged(ResourceId(on), key, word(value))
+            yield log, ChangeSetting(on, key, word(value))
         elif key == "expires":
-            yield c.PrincipalExpires(PrincipalId(on), later(world.now, word(value)))
+            yield log, ExpirePrincipal(PrincipalId(on), later(world.now, word(value)))
         elif key != "on":
-            attributes[key] = words(value)
-            yield c.AttributesSet(ResourceId(on), attributes)
+            yield log, SetAttributes(on, {key: words(value)})
 
 
-def _create_token(world: World, body: Entry) -> World:
-    id, scope = TokenId(text(body, "id")), first(body, "scope")
+def _create_token(world: World, body: Entry) -> Commands:
+    id, scope = text(body, "id"), first(body, "scope")
     if scope is not None and scope in world.language.model.scopes:
-        return _key(world, body, world.language.model.scopes[scope])
+        place = ResourceId(text(body, "on"))
+        yield world.place(place), CreateServicePrincipal(PrincipalId(id), id, scope=scope, place=place)
+        return
     principal = PrincipalId(first(body, "of") or text(body, "by"))
     only = ids_in(world, body["only"]) if "only" in body else None
     replaced = first(body, "replaces")
-    gone = (c.TokenRevoked(TokenId(replaced)),) if replaced is not None else ()
     for log in world.homes(principal):
-        world = world.written(log, (*gone, c.TokenIssued(id, principal, only=only)))
-    return world.acting(id, principal)
+        there = None if only is None else tuple(each for each in only if world.place(each) == log)
+        old = None if replaced is None else TokenId(replaced)
+        yield log, IssueToken(TokenId(id), _SECRET, principal, only=there, replaces=old)
 
 
-def _key(world: World, body: Entry, roles: Mapping[str, str]) -> World:
-    id, on = PrincipalId(text(body, "id")), text(body, "on")
-    log = world.place(on)
-    places = {world.types[place]: place for place in (log, on)}
-    changes = [
-        c.RoleAssigned(id, role, ResourceId(places[type]), world.language.model.name)
-        for type, role in roles.items()
-        if type in places
-    ]
-    world = world.declared(id, "service_principal", log)
-    return world.written(log, (c.PrincipalAdded(id, "service_principal"), *changes))
-
-
-def _request_access(world: World, body: Entry) -> World:
-    id, port = ResourceId(text(body, "id")), ResourceId(text(body, "port"))
-    consumer, author = PrincipalId(text(body, "consumer")), PrincipalId(text(body, "by"))
+def _request_access(world: World, body: Entry) -> Commands:
+    port, consumer, author = ResourceId(text(body, "port")), text(body, "consumer"), text(body, "by")
     log = world.place(port)
-    world = world.declared(id, "access", log).written(log, (c.AccessRequested(id, port, consumer, author),))
-    facts = world.facts(log)
-    auto = facts.resources[port].attributes.get("auto_approve") == ("true",)
-    owners = {edge.target for edge in facts.resources[facts.resources[port].parent].edges("owner")}
-    return _approved(world, id, world.now, None) if auto or consumer in owners else world
+    yield from _arrive(world, log, consumer)
+    id, asked = ResourceId(text(body, "id")), PrincipalId(author)
+    yield log, RequestAccess(id, port, PrincipalId(consumer), text(body, "purpose"), asked)
 
 
-def _approved(world: World, id: ResourceId, starts: float, ends: float | None) -> World:
-    log = world.place(id)
-    agreement = world.facts(log).agreements[id]
-    role = c.RoleAssigned(
-        agreement.consumer, "consumer", agreement.port, world.language.model.name, None, ends, starts, id
-    )
-    return world.written(log, (c.AccessApproved(id, starts, ends), role))
-
-
-def _approve_access(world: World, body: Entry) -> World:
-    starts, ends = (later(world.now, text(body, key)) for key in ("start", "end"))
-    return _approved(world, ResourceId(text(body, "id")), starts, ends)
-
-
-def _add_access(world: World, body: Entry) -> World:
-    id, port = ResourceId(text(body, "id")), ResourceId(text(body, "port"))
+def _add_access(world: World, body: Entry) -> Commands:
+    id, port, consumer = ResourceId(text(body, "id")), ResourceId(text(body, "port")), text(body, "consumer")
     log = world.place(port)
-    change = c.AccessRequested(id, port, PrincipalId(text(body, "consumer")))
-    return _approve_access(world.declared(id, "access", log).written(log, (change,)), body)
+    yield from _arrive(world, log, consumer)
+    starts, ends = _dates(world, body)
+    yield log, AddAccess(id, port, PrincipalId(consumer), text(body, "purpose"), starts, ends)
 
 
-def _reject_access(world: World, body: Entry) -> World:
+def _approve_access(world: World, body: Entry) -> Commands:
     id = ResourceId(text(body, "id"))
-    return world.written(world.place(id), (c.AccessEnded(id, "rejected"),))
+    yield world.place(id), ApproveAccess(id, *_dates(world, body))
 
 
-def _terminate_access(world: World, body: Entry) -> World:
-    id = ResourceId(text(body, "id"))
-    return world.written(world.place(id), (c.AccessEnded(id, "terminated"),))
+def _dates(world: World, body: Entry) -> tuple[float, float]:
+    return later(world.now, text(body, "start")), later(world.now, text(body, "end"))
 
 
-def _delete_access(world: World, body: Entry) -> World:
-    id = ResourceId(text(body, "id"))
-    return world.written(world.place(id), (c.AccessDeleted(id),))
+def _on_access(command: Callable[[ResourceId], Command]) -> Step:
+    def step(world: World, body: Entry) -> Commands:
+        id = ResourceId(text(body, "id"))
+        yield world.place(id), command(id)
+
+    return step
 
 
-def _submit_change(world: World, body: Entry) -> World:
+def _submit_change(world: World, body: Entry) -> Commands:
     id, on = ResourceId(text(body, "id")), ResourceId(text(body, "on"))
-    log = world.place(on)
-    change = c.ChangeRequested(id, on, PrincipalId(text(body, "by")))
-    return world.declared(id, "change_request", log).written(log, (change,))
+    yield world.place(on), SubmitChange(id, on, author=PrincipalId(text(body, "by")))
 
 
 STEPS: Mapping[str, Step] = {
     "grant": _grant,
     "revoke": _revoke,
-    "add_member": _add_member,
-    "remove_member": _remove_member,
-    "team_role": _team_role,
-    "set_org_role": _set_org_role,
+    "add_member": _membership(member=True),
+    "remove_member": _membership(member=False),
+    "team_role": _only_role("team"),
+    "set_org_role": _only_role("on"),
     "join": _join,
     "leave": _leave,
     "define_role": _define_role,
-    "create": made,
+    "create": _create,
     "delete": _delete,
     "move": _move,
     "set": _set,
@@ -219,9 +277,9 @@ STEPS: Mapping[str, Step] = {
     "request_access": _request_access,
     "add_access": _add_access,
     "approve_access": _approve_access,
-    "reject_access": _reject_access,
-    "terminate_access": _terminate_access,
-    "delete_access": _delete_access,
+    "reject_access": _on_access(RejectAccess),
+    "terminate_access": _on_access(TerminateAccess),
+    "delete_access": _on_access(DeleteAccess),
     "submit_change": _submit_change,
-    "clock": lambda world, _: world,
 }
+"""What each kind of step does, besides `clock`, which lets time pass."""

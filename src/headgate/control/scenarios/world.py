@@ -4,17 +4,17 @@ Each root of the tree is a log of its own: the deployment, where the people and 
 organization. A question goes to the log that its resource lies in; whoever is not in that log is nobody there.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
+from headgate.control.command import Command, CommandError, Decides, RefusedError, View, decided
+from headgate.control.control import Start
 from headgate.control.scenarios.language import Language
+from headgate.control.scenarios.telling import told
 from headgate.control.scenarios.values import Entry, ScenarioError
 from headgate.decision.asked import Models
-from headgate.decision.records import Decision, Question
-from headgate.decision.reference import decide
+from headgate.facts import changes as c
 from headgate.facts.caller import Caller
-from headgate.facts.changes import Change
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
@@ -23,45 +23,8 @@ ORGANIZATION, DEPLOYMENT = "organization", "deployment"
 ROOTS = (ORGANIZATION, DEPLOYMENT)
 """The types that have a log of their own."""
 
-
-class Answers(Protocol):
-    """Whatever answers questions on one snapshot: the engine, or the reference behind the same calls."""
-
-    def check(self, question: Question, now: float) -> Decision:
-        """Answer a question at a time (seconds since the epoch)."""
-        ...
-
-    def advance(self, changes: Iterable[Change], facts: Snapshot, /) -> "Answers":
-        """Return what answers on the snapshot that the changes led to."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """The reference, asked like an engine."""
-
-    models: Models
-    facts: Snapshot
-
-    def check(self, question: Question, now: float) -> Decision:
-        """Answer a question at a time (seconds since the epoch)."""
-        return decide(self.models, self.facts, question, now)
-
-    def advance(self, _: Iterable[Change], facts: Snapshot) -> "Reference":
-        """Return the reference on other facts."""
-        return Reference(self.models, facts)
-
-
-Start = Callable[[Models, Snapshot], Answers]
-"""How an engine begins, on the facts of a log."""
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """One log: its facts at the moment, and what answers on them."""
-
-    facts: Snapshot
-    answers: Answers
+Log = ResourceId
+"""A log goes by the id of its root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +40,8 @@ class World:
     now: float
     users: tuple[Entry, ...]
     ids: frozenset[str]
-    logs: Mapping[ResourceId, Log] = field(default_factory=dict[ResourceId, Log])
-    places: Mapping[str, ResourceId] = field(default_factory=dict[str, ResourceId])
+    engines: Mapping[Log, Decides] = field(default_factory=dict[Log, Decides])
+    places: Mapping[str, Log] = field(default_factory=dict[str, Log])
     types: Mapping[str, str] = field(default_factory=dict[str, str])
     tokens: Mapping[str, PrincipalId] = field(default_factory=dict[str, PrincipalId])
 
@@ -87,19 +50,23 @@ class World:
         """The models in force: the one that the scenario is about."""
         return {self.language.model.name: self.language.model}
 
-    def facts(self, log: ResourceId) -> Snapshot:
+    def facts(self, log: Log) -> Snapshot:
         """Return the newest snapshot of a log."""
-        return self.logs[log].facts
+        return self.engines[log].facts
 
-    def place(self, id: str) -> ResourceId:
+    def place(self, id: str) -> Log:
         """Return the log that an id lies in. Raises `ScenarioError` for one that nobody declared."""
         if id not in self.places:
             raise ScenarioError(f"nothing of the id `{id}` was declared")
         return self.places[id]
 
-    def homes(self, principal: str) -> tuple[ResourceId, ...]:
+    def organizations(self) -> tuple[Log, ...]:
+        """Return the logs that are organizations."""
+        return tuple(log for log in self.engines if self.types[log] == ORGANIZATION)
+
+    def homes(self, principal: PrincipalId) -> tuple[Log, ...]:
         """Return the logs in which somebody is a principal."""
-        return tuple(log for log, each in self.logs.items() if PrincipalId(principal) in each.facts.principals)
+        return tuple(log for log, engine in self.engines.items() if principal in engine.facts.principals)
 
     def caller(self, actor: str) -> Caller:
         """Return who acts: a person or key, or a token's principal through that token."""
@@ -107,24 +74,62 @@ class World:
             return Caller(self.tokens[actor], TokenId(actor))
         return Caller(PrincipalId(actor))
 
-    def begun(self, root: str, type: str, changes: Sequence[Change]) -> "World":
-        """Return the world with a log more."""
-        log = Log(facts := fold(Snapshot(), changes, 1), self.start(self.models, facts))
-        return replace(self, logs={**self.logs, ResourceId(root): log}).declared(root, type, ResourceId(root))
+    def begun(self, root: Log, type: str, changes: Sequence[c.Change]) -> "World":
+        """Return the world with one more log, which begins with these changes."""
+        engine = self.start(self.models, fold(Snapshot(), changes, 1))
+        world = replace(self, engines={**self.engines, root: engine})
+        return world.knowing(root, changes).declared(root, type, root)
 
-    def declared(self, id: str, type: str, log: ResourceId) -> "World":
-        """Return the world in which an id is known."""
-        return replace(self, ids=self.ids | {id}, places={**self.places, id: log}, types={**self.types, id: type})
-
-    def acting(self, token: str, principal: PrincipalId) -> "World":
-        """Return the world in which whoever holds this token acts as the principal."""
-        return replace(self, ids=self.ids | {token}, tokens={**self.tokens, token: principal})
-
-    def written(self, log: ResourceId, changes: Sequence[Change]) -> "World":
+    def written(self, log: Log, changes: Sequence[c.Change]) -> "World":
         """Return the world in which these changes were written to a log."""
         if not changes:
             return self
-        old = self.logs[log]
-        facts = fold(old.facts, changes, old.facts.revision + 1)
-        new = Log(facts, old.answers.advance(changes, facts))
-        return replace(self, logs={**self.logs, log: new})
+        old = self.engines[log]
+        new = old.advance(changes, fold(old.facts, changes, old.facts.revision + 1))
+        return replace(self, engines={**self.engines, log: new}).knowing(log, changes)
+
+    def executed(self, log: Log, command: Command, caller: Caller | None) -> "World":
+        """Return the world after a command. Raises `ScenarioError` if it is refused; `caller` None is the system."""
+        try:
+            plan = decided(command, View(self.engines[log], caller, self.now))
+        except RefusedError as error:
+            raise ScenarioError(f"the step `{command.name}` was refused: {told(error.explanation.decision)}") from None
+        except CommandError as error:
+            raise ScenarioError(f"the step `{command.name}` was refused: {error}") from None
+        return self.written(log, plan.changes)
+
+    def knowing(self, log: Log, changes: Sequence[c.Change]) -> "World":
+        """Return the world in which the ids that these changes make are known."""
+        world = self
+        for change in changes:
+            made = _made(change)
+            if made is not None:
+                world = world.declared(*made, log)
+            if isinstance(change, c.TokenIssued):
+                world = replace(world, tokens={**world.tokens, change.token: change.principal})
+        return world
+
+    def declared(self, id: str, type: str, log: Log) -> "World":
+        """Return the world in which an id is known."""
+        return replace(self, ids=self.ids | {id}, places={**self.places, id: log}, types={**self.types, id: type})
+
+
+def _made(change: c.Change) -> tuple[str, str] | None:
+    """Return the id of what a change makes, with its type; None if it makes nothing that can be asked about."""
+    made: tuple[str, str] | None = None
+    match change:
+        case c.ResourceCreated():
+            made = change.resource, change.type
+        case c.GroupCreated():
+            made = change.group, "group"
+        case c.PrincipalAdded(kind="service_principal"):
+            made = change.principal, change.kind
+        case c.TokenIssued():
+            made = change.token, "token"
+        case c.AccessRequested():
+            made = change.access, "access"
+        case c.ChangeRequested():
+            made = change.request, "change_request"
+        case _:
+            pass
+    return made
