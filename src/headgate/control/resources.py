@@ -18,7 +18,7 @@ from headgate.facts.changes import (
     ResourceRenamed,
     RoleAssigned,
 )
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource
 from headgate.model.model import Model
 
@@ -37,7 +37,10 @@ _DOCUMENTS: Mapping[str, str] = {"source": "pipeline", "query": "pipeline"}
 
 @dataclass(frozen=True, slots=True)
 class CreateResource:
-    """A new resource under its parent, with what its model puts implicitly below it."""
+    """A new resource under its parent, with what its model puts implicitly below it.
+
+    `author` is who made it, where it is not the caller but the deployment that says so.
+    """
 
     resource: ResourceId
     type: str
@@ -45,6 +48,7 @@ class CreateResource:
     title: str
     relations: Relations = field(default_factory=dict[str, tuple[Edge, ...]])
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+    author: PrincipalId | None = None
     name: str = "resource.create"
 
     def plan(self, view: View) -> Plan:
@@ -57,15 +61,21 @@ class CreateResource:
         on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
         for place in self._under(view, parent):
             view.require_action(f"{place.type}.create_{self.type}", place.id, on=on, given=self.attributes)
-        for targets in on.values():
-            for target in targets:
-                view.resource(target)
         model = view.model_for(self.type, parent.id)
+        for relation in sorted(on.keys() - _asked_about(model)):
+            for target in on[relation]:
+                view.resource(target)
         _may_lie(model, self.type, parent)
         view.free_id(self.resource)
         view.free_name(parent.id, self.title)
         created = ResourceCreated(
-            self.resource, self.type, parent.id, self.title, view.actor, self.relations, self.attributes
+            self.resource,
+            self.type,
+            parent.id,
+            self.title,
+            view.actor or self.author,
+            self.relations,
+            self.attributes,
         )
         if self.type == "organization":  # what is below it, and who holds what there, its own log says
             return Plan((created,))
@@ -168,6 +178,14 @@ def makers(view: View, resource: ResourceId, type: str, model: Model) -> Iterato
     for creator in model.creators:
         if view.actor is not None and type in creator.types:
             yield RoleAssigned(view.actor, creator.role, resource, model.name, view.actor)
+
+
+def _asked_about(model: Model) -> frozenset[str]:
+    """Return the relations that the model's needs are about, and only they: what they may name, the model has said."""
+    needed = {role.relation for ways in model.needs.values() for way in ways for role in way.roles if role.relation}
+    along = {rule.along for rule in model.spread}
+    opening = {each.relation for each in (*model.bridges, *model.named_in)}
+    return frozenset(needed - along - opening - set(model.lineage))
 
 
 def _erased(resource: Resource) -> DocumentPut:
