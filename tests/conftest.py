@@ -1,7 +1,9 @@
 """What all tests share: the order in which they run, and what happens where Spark cannot."""
 
 import os
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,11 @@ IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
 SPARK_TIMEOUT = 300
 _COST = ("spark", "soak")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--update`, which writes what is generated instead of comparing it."""
+    parser.addoption("--update", action="store_true", help="write generated files anew instead of comparing them")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,6 +40,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if IN_CI:
         pytest.fail(prepared, pytrace=False)
     pytest.skip(prepared)
+
+
+@pytest.fixture
+def generated(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Hold a file of the repository to the text that it is generated as; with `--update` write it anew."""
+
+    def held(file: Path, text: str) -> None:
+        if request.config.getoption("--update"):
+            file.write_text(text, encoding="utf-8")
+        assert file.read_text(encoding="utf-8") == text, f"{file.name} is stale; run this test with `--update`"
+
+    return held
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,10 @@ class Mistake(Enum):
     BAD_NAME = (
         "HG-M104",
         "`{word}` cannot be a name: letters, digits and `_`, with a letter first",
-        "Names of roles, settings, relations and words for types are made of letters, digits and `_`.",
+        (
+            "Names of roles, settings, relations and words for types are made of letters, digits and `_`; a role may "
+            "also be called like an action, `table.select`."
+        ),
     )
     NOT_LOWER = (
         "HG-M105",

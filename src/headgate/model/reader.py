@@ -9,6 +9,8 @@ from headgate.model.marked import Items, Marked, Table, Text
 from headgate.model.mistakes import Mistake
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_ROLE = re.compile(rf"{_NAME.pattern}(\.\w+)?", re.ASCII)
+"""A role may be called like an action."""
 _SHAPES = {Text: "a word", Items: "a list", Table: "a mapping"}
 
 Value = Marked | None
@@ -65,12 +67,12 @@ class Reader:
         """Return a word; empty for none."""
         return "".join(word.value for word in self.word(value))
 
-    def name(self, value: Value, *, lower: bool = True) -> str:
-        """Return a new name."""
+    def name(self, value: Value, *, role: bool = False) -> str:
+        """Return a new name. Only roles may have capitals, and a dot as actions have."""
         for word in self.word(value):
-            if not _NAME.fullmatch(word.value):
+            if not (_ROLE if role else _NAME).fullmatch(word.value):
                 self.report.add(Mistake.BAD_NAME, word, word=word.value)
-            elif lower and word.value != word.value.lower():
+            elif not role and word.value != word.value.lower():
                 self.report.add(Mistake.NOT_LOWER, word, f"write `{word.value.lower()}`", word=word.value)
         return self.text(value) if isinstance(value, Text) else ""
 

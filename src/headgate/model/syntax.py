@@ -138,7 +138,7 @@ class _Sections:
         on = self._known_types(self.read.words(fields.get("on")))
         includes = frozenset(self._roles(fields, "includes"))
         own = self._actions(fields.get("actions"))
-        name = self.read.name(key, lower=False)
+        name = self.read.name(key, role=True)
         return name, Role(name, on, self._kinds(fields), includes, own, own, self._when(fields))
 
     @staticmethod
