@@ -4,18 +4,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import track
 
 from headgate.cli.output import errors, fail, say, table
-from headgate.cli.scenario_folders import System, read_folder
-from headgate.control.scenarios.run import Outcome, run
-from headgate.control.scenarios.values import ScenarioError
-from headgate.control.scenarios.world import Reference, Start
-from headgate.decision.engine import Engine
-from headgate.model.diagnostics import ModelError
+
+if TYPE_CHECKING:
+    from headgate.cli.scenario_folders import System
+    from headgate.control.control import Start
+    from headgate.control.scenarios.run import Outcome
 
 
 class Answering(StrEnum):
@@ -25,12 +23,10 @@ class Answering(StrEnum):
     REFERENCE = "reference"
 
 
-_START: dict[Answering, Start] = {Answering.ENGINE: Engine, Answering.REFERENCE: Reference}
-
-
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command. With one command only, the group would be the command: so it has a callback."""
     app.command("test")(run_folders)
+    app.callback()(lambda: None)
 
 
 def run_folders(
@@ -39,12 +35,7 @@ def run_folders(
     only: Annotated[str | None, typer.Option(metavar="ID", help="run this case alone, and say why")] = None,
 ) -> None:
     """Run the cases of scenario folders; the exit code is 1 unless each is answered as it expects."""
-    try:
-        systems = [system for folder in folders for system in read_folder(folder, _START[engine])]
-    except (ScenarioError, ModelError) as error:
-        fail(str(error))
-        sys.exit(1)
-    results = [(system.name, tuple(_outcomes(system, only))) for system in systems]
+    results = [(system.name, tuple(_outcomes(system, only))) for system in _systems(folders, _start(engine))]
     everything = [outcome for _, outcomes in results for outcome in outcomes]
     if only is not None and not everything:
         fail(f"there is no case `{only}` in these folders")
@@ -52,25 +43,50 @@ def run_folders(
     for outcome in everything:
         if only is not None or not outcome.passed:
             _print(outcome)
-    rows = [(name, *_counts(outcomes)) for name, outcomes in results if outcomes]
-    table(("system", "passed", "failed"), rows)
+    table(("system", "passed", "failed"), [(name, *_counts(outcomes)) for name, outcomes in results if outcomes])
     passed, failed = _counts(everything)
     say(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
 
-def _outcomes(system: System, only: str | None) -> Iterator[Outcome]:
+def _start(engine: Answering) -> "Start":
+    if engine is Answering.REFERENCE:
+        from headgate.control.by_reference import ByReference
+
+        return ByReference
+    from headgate.decision.engine import Engine
+
+    return Engine
+
+
+def _systems(folders: Sequence[Path], start: "Start") -> "list[System]":
+    from headgate.cli.scenario_folders import read_folder
+    from headgate.control.scenarios.values import ScenarioError
+    from headgate.model.diagnostics import ModelError
+
+    try:
+        return [system for folder in folders for system in read_folder(folder, start)]
+    except (ScenarioError, ModelError) as error:
+        fail(str(error))
+        sys.exit(1)
+
+
+def _outcomes(system: "System", only: str | None) -> "Iterator[Outcome]":
+    from rich.progress import track
+
+    from headgate.control.scenarios.run import run
+
     cases = [case for case in system.cases if only in (None, case.id)]
     shown = track(cases, system.name, console=errors, transient=True, disable=not errors.is_terminal)
     return (run(system.world, case) for case in shown)
 
 
-def _counts(outcomes: Sequence[Outcome]) -> tuple[int, int]:
+def _counts(outcomes: "Sequence[Outcome]") -> tuple[int, int]:
     passed = sum(outcome.passed for outcome in outcomes)
     return passed, len(outcomes) - passed
 
 
-def _print(outcome: Outcome) -> None:
+def _print(outcome: "Outcome") -> None:
     say(f"{outcome.case.id}: expected {outcome.case.expect}, the answer is {outcome.answer}")
     say(f"  {outcome.why}")
     say(f"  {outcome.case.note}")

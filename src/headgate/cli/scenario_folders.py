@@ -9,11 +9,12 @@ from pathlib import Path
 
 import yaml
 
+from headgate.control.control import Start
 from headgate.control.scenarios.building import build
-from headgate.control.scenarios.language import language
+from headgate.control.scenarios.language import Language, language
 from headgate.control.scenarios.run import Case, read_case
 from headgate.control.scenarios.values import ScenarioError, entry
-from headgate.control.scenarios.world import Start, World
+from headgate.control.scenarios.world import World
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.load import load_model
 from headgate.model.model import Model
@@ -48,8 +49,14 @@ def read_folder(folder: Path, start: Start) -> Iterator[System]:
     for path in found:
         name = path.stem
         words = language(_model(folder, name), vocabulary())
-        source = _read(folder / "worlds" / f"{name}.yaml")
-        yield System(name, build(entry(yaml.safe_load(source)), words, start), tuple(_cases(path)))
+        yield System(name, _world(folder / "worlds" / f"{name}.yaml", words, start), tuple(_cases(path)))
+
+
+def _world(path: Path, words: Language, start: Start) -> World:
+    try:
+        return build(entry(yaml.safe_load(_read(path))), words, start)
+    except (ScenarioError, yaml.YAMLError) as error:
+        raise ScenarioError(f"{path}: {error}") from None
 
 
 def _model(folder: Path, name: str) -> Model:

@@ -74,7 +74,8 @@ class Language:
         return ()
 
     def _parents(self, type: str) -> tuple[str, ...]:
-        return self.model.types[type].parents
+        known = self.model.types.get(type)
+        return known.parents if known else ()
 
     def _below(self, type: str) -> Iterator[tuple[str, ...]]:
         """Yield the ways down through implicit types, the empty one first."""
