@@ -1,26 +1,38 @@
 """Why, or why not, and what would change it: to somebody who may know what the question is about."""
 
+from headgate.decision.answers import Answers, Reference
 from headgate.decision.asked import Asked, Models
-from headgate.decision.fixes import smallest_fixes
-from headgate.decision.records import Decision, Explanation, Missing, Question
-from headgate.decision.reference import decide, discoverable
+from headgate.decision.fixes import least_fixes
+from headgate.decision.records import Decision, Explanation, Fix, Missing, Question
+from headgate.decision.reference import decide
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 
 
-def explain(models: Models, facts: Snapshot, question: Question, now: float) -> Explanation:
+def explain(
+    models: Models, facts: Snapshot, question: Question, now: float, answers: Answers | None = None
+) -> Explanation:
     """Answer a question in full: every way that allows it, or what is missing and the smallest fixes.
 
-    Who may not discover what it is decided on is told what would be told of a name that does not exist.
+    Who may not discover what it is decided on is told what would be told of a name that does not exist. `answers`
+    answers on these facts and knows some answers already.
     """
+    answers = answers or Reference(models, facts)
     decision = decide(models, facts, question, now)
     asked = Asked(models, facts, question, now)
-    visible = all(discoverable(models, facts, question.caller, id, now) for id in _decided_on(asked))
+    visible = all(answers.discoverable(question.caller, id, now) for id in _decided_on(asked))
     if decision.allowed:
         return Explanation(decision, visible)
     if visible:
-        return Explanation(decision, visible, smallest_fixes(models, facts, question, now))
+        return Explanation(decision, visible, least_fixes(answers, question, now))
     return Explanation(decision if _known(asked) else _hidden(decision), visible)
+
+
+def smallest_fixes(
+    models: Models, facts: Snapshot, question: Question, now: float, answers: Answers | None = None
+) -> tuple[Fix, ...]:
+    """Return the smallest assignments that would allow, for somebody who may see the answer whoever it is about."""
+    return least_fixes(answers or Reference(models, facts), question, now)
 
 
 def _decided_on(asked: Asked) -> tuple[ResourceId, ...]:

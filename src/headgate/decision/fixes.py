@@ -4,20 +4,21 @@ The smallest are those of the weakest roles, and among them those that reach the
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
-from headgate.decision.asked import Asked, Models, not_standing
+from headgate.decision.answers import Answers
+from headgate.decision.asked import Asked, not_standing
 from headgate.decision.counting import stands
 from headgate.decision.goals import Goal, Need, goals
 from headgate.decision.places import kind_of
 from headgate.decision.records import Fix, Needed, Question
-from headgate.decision.reference import decide, held
+from headgate.decision.reference import held
 from headgate.decision.sources import candidates, leads, sources
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.fold import fold
-from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
+from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model
 
@@ -25,57 +26,80 @@ Option = tuple[RoleAssigned, ...]
 """Assignments to make together, in this order."""
 
 
-def smallest_fixes(models: Models, facts: Snapshot, question: Question, now: float) -> tuple[Fix, ...]:
+@dataclass(frozen=True, slots=True)
+class _At:
+    """The question on some facts, and what answers others on them."""
+
+    asked: Asked
+    answers: Answers
+
+    @property
+    def facts(self) -> Snapshot:
+        """The facts."""
+        return self.asked.facts
+
+    def after(self, option: Option) -> "_At":
+        """Return the same with these assignments."""
+        facts = fold(self.facts, option, self.facts.revision)
+        return _At(replace(self.asked, facts=facts), self.answers.advance(option, facts))
+
+    def allowed(self, question: Question) -> bool:
+        """Say whether a question is answered with allow."""
+        return self.answers.check(question, self.asked.now).allowed
+
+
+def least_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, ...]:
     """Return the least that would allow, as far as assignments that somebody could make would.
 
     For somebody who may see the answer (the asker of an own question that is visible, an owner, an admin).
     Applying a fix to the snapshot makes the decision an allow, and applying less does not. Its assignments are in the
     order in which they can be made.
     """
-    asked = Asked(models, facts, question, now)
+    facts = answers.facts
     if question.resource not in facts.resources or not_standing(facts, question.caller, now):
         return ()
-    found = (_pruned(asked, option) for option in _options(asked))
+    at = _At(Asked(answers.models, facts, question, now), answers)
+    found = (_pruned(at, option) for option in _options(at))
     working = dict.fromkeys(option for option in found if option)
-    weakest = min((_strengths(asked, option) for option in working), default=())
-    least = [option for option in working if _strengths(asked, option) == weakest]
-    return tuple(_fix(asked, option) for option in _narrowest(facts, least))
+    weakest = min((_strengths(at.asked, option) for option in working), default=())
+    least = [option for option in working if _strengths(at.asked, option) == weakest]
+    return tuple(_fix(at, option) for option in _narrowest(facts, least))
 
 
-def _options(asked: Asked) -> Iterator[Option]:
+def _options(at: _At) -> Iterator[Option]:
     """Yield the least that reaches each goal; and what the one stands on whom an assignment is for."""
     solved: dict[Need, tuple[Option, ...]] = {}
-    for goal in goals(asked):
-        yield from _reaching(asked, goal, solved)
-    question, resource = asked.question, asked.facts.resources[asked.question.resource]
-    model, role = asked.model(resource), question.new_role or question.role
+    for goal in goals(at.asked):
+        yield from _reaching(at, goal, solved)
+    question, resource = at.asked.question, at.facts.resources[at.asked.question.resource]
+    model, role = at.asked.model(resource), question.new_role or question.role
     if question.subject is not None and role is not None and model is not None:
-        entered = _entered(asked, model, RoleAssigned(question.subject, role, resource.id, model.name))
-        yield entered[:-1]
+        yield _entered(at, model, RoleAssigned(question.subject, role, resource.id, model.name))[:-1]
 
 
-def _reaching(asked: Asked, goal: Goal, solved: dict[Need, tuple[Option, ...]]) -> Iterator[Option]:
-    lacking = [need for need in goal if not _holds(asked, need)]
+def _reaching(at: _At, goal: Goal, solved: dict[Need, tuple[Option, ...]]) -> Iterator[Option]:
+    lacking = [need for need in goal if not _holds(at, need)]
     for need in lacking:
         if need not in solved:
-            solved[need] = _giving(asked, need)
+            solved[need] = _giving(at, need)
     # Where a need can be met in several ways that are as small, so many fixes are as small.
     for each in zip(*(solved[need] for need in lacking), strict=False):
         yield tuple(dict.fromkeys(chain.from_iterable(each)))
 
 
-def _giving(asked: Asked, need: Need) -> tuple[Option, ...]:
+def _giving(at: _At, need: Need) -> tuple[Option, ...]:
     """Return the smallest options that make the asker hold the role there, and that can be made."""
-    resource = asked.facts.resources.get(need.resource)
-    model = asked.model(resource) if resource else None
+    resource = at.facts.resources.get(need.resource)
+    model = at.asked.model(resource) if resource else None
     if resource is None or model is None:
         return ()
-    ranked = sorted(_single(asked, model, resource, need.role), key=lambda given: _strength(asked, model, given))
-    for _, equals in groupby(ranked, key=lambda given: _strength(asked, model, given)):
-        options = [_entered(asked, model, given) for given in equals]
-        working = [each for each in options if _holds(_with(asked, each), need) and _can_be_made(asked, each)]
+    single = _single(at.asked, model, resource, need.role)
+    ranked = sorted((_strength(at.facts, model, given.role), given.resource, given.role, given) for given in single)
+    for _, equals in groupby(ranked, key=lambda each: each[0]):
+        options = [_entered(at, model, given) for *_, given in equals]
+        working = [each for each in options if _holds(at.after(each), need) and _can_be_made(at, each)]
         if working:
-            return _narrowest(asked.facts, working)
+            return _narrowest(at.facts, working)
     return ()
 
 
@@ -96,82 +120,76 @@ def _assignable(facts: Snapshot, model: Model, type: str, kind: str) -> Iterator
         yield from sorted(facts.custom_roles.keys() - model.roles.keys())
 
 
-def _entered(asked: Asked, model: Model, given: RoleAssigned) -> Option:
+def _entered(at: _At, model: Model, given: RoleAssigned) -> Option:
     """Return the assignment after the weakest ones on which it stands and that its subject lacks, if there are any."""
-    facts, subject = asked.facts, given.subject
+    facts, subject = at.facts, given.subject
     kind = kind_of(facts, subject)
     before: list[RoleAssigned] = []
     for rule in model.standing:
-        if not stands(asked, model, rule, subject, kind, given.role, given.resource):
+        if not stands(at.asked, model, rule, subject, kind, given.role, given.resource):
             anchor = next(each for each in facts.ancestors(given.resource) if each.type == rule.on)
-            known = (role for role in _assignable(facts, model, anchor.type, kind) if role in rule.roles)
-            entries = [RoleAssigned(subject, role, anchor.id, model.name) for role in known]
-            entries.sort(key=lambda entry: _strength(asked, model, entry))
-            made = (_entered(asked, model, entry) for entry in entries)
-            before += next((option for option in made if _can_be_made(asked, option)), ())
+            known = [role for role in _assignable(facts, model, anchor.type, kind) if role in rule.roles]
+            known.sort(key=lambda role: (_strength(facts, model, role), role))
+            entries = (_entered(at, model, RoleAssigned(subject, role, anchor.id, model.name)) for role in known)
+            before += next((option for option in entries if _can_be_made(at, option)), ())
     return (*before, given)
 
 
-def _can_be_made(asked: Asked, option: Option) -> bool:
-    return all(any(_approving(*step)) for step in _steps(asked, option))
+def _can_be_made(at: _At, option: Option) -> bool:
+    return all(any(_approving(*step)) for step in _steps(at, option))
 
 
-def _approving(asked: Asked, given: RoleAssigned) -> Iterator[PrincipalId]:
+def _approving(at: _At, given: RoleAssigned) -> Iterator[PrincipalId]:
     """Yield the users who could make this assignment; looked for only as far as somebody asks."""
-    facts, place = asked.facts, asked.facts.resources[given.resource]
-    model, subject = asked.model(place), facts.resources.get(ResourceId(given.subject))
+    facts, place = at.facts, at.facts.resources[given.resource]
+    model, subject = at.asked.model(place), facts.resources.get(ResourceId(given.subject))
     about = [rule for rule in model.assign if place.type in rule.on and "add" in rule.verbs] if model else []
     rules = [rule for rule in about if rule.custom or given.role in rule.roles]
-    who = candidates(asked, place, {holder for rule in rules for holder in rule.holder})
+    who = candidates(at.asked, place, {holder for rule in rules for holder in rule.holder})
     if subject:
-        who |= candidates(asked, subject, {role for rule in rules if not rule.holder for role in rule.on_subject})
+        who |= candidates(at.asked, subject, {role for rule in rules if not rule.holder for role in rule.on_subject})
     for user in sorted(id for id in who if facts.principals[id].kind == "user"):
         add = Question(Caller(user), "assignment.add", place.id, role=given.role, subject=given.subject)
-        if decide(asked.models, facts, add, asked.now).allowed:
+        if at.allowed(add):
             yield user
 
 
-def _steps(asked: Asked, option: Option) -> Iterator[tuple[Asked, RoleAssigned]]:
+def _steps(at: _At, option: Option) -> Iterator[tuple[_At, RoleAssigned]]:
     """Yield each assignment with the facts that it will be made on."""
     for each in option:
-        yield asked, each
-        asked = _with(asked, (each,))
+        yield at, each
+        at = at.after((each,))
 
 
-def _with(asked: Asked, option: Option) -> Asked:
-    return replace(asked, facts=fold(asked.facts, option, asked.facts.revision))
+def _holds(at: _At, need: Need) -> bool:
+    resource = at.facts.resources.get(need.resource)
+    return resource is not None and any(path.role == need.role for path in held(at.asked, resource))
 
 
-def _holds(asked: Asked, need: Need) -> bool:
-    resource = asked.facts.resources.get(need.resource)
-    return resource is not None and any(path.role == need.role for path in held(asked, resource))
-
-
-def _pruned(asked: Asked, option: Option) -> Option:
+def _pruned(at: _At, option: Option) -> Option:
     """Return the option without what is not needed; empty if it does not work, or cannot be made."""
-    if not _works(asked, option):
+    if not _works(at, option):
         return ()
     for needless in option:
         less = tuple(each for each in option if each != needless)
-        if less and _works(asked, less):
+        if _works(at, less):
             option = less
-    return option if _can_be_made(asked, option) else ()
+    return option if _can_be_made(at, option) else ()
 
 
-def _works(asked: Asked, option: Option) -> bool:
-    return bool(option) and decide(asked.models, _with(asked, option).facts, asked.question, asked.now).allowed
+def _works(at: _At, option: Option) -> bool:
+    return bool(option) and at.after(option).allowed(at.asked.question)
 
 
 def _strengths(asked: Asked, option: Option) -> tuple[int, ...]:
     """Return how strong the roles are, the strongest first."""
-    models = (asked.models[given.model] for given in option)
-    strengths = {_strength(asked, model, given) for model, given in zip(models, option, strict=True)}
-    return tuple(sorted(strengths, reverse=True))
+    found = {_strength(asked.facts, asked.models[given.model], given.role) for given in option}
+    return tuple(sorted(found, reverse=True))
 
 
-def _strength(asked: Asked, model: Model, given: RoleAssigned) -> int:
+def _strength(facts: Snapshot, model: Model, name: str) -> int:
     """Return how many actions the role, or custom role, gives."""
-    roles = asked.facts.custom_roles.get(given.role, frozenset((given.role,))) & model.roles.keys()
+    roles = facts.custom_roles.get(name, frozenset((name,))) & model.roles.keys()
     return len(frozenset[str]().union(*(model.roles[role].actions for role in roles)))
 
 
@@ -190,7 +208,6 @@ def _reached(facts: Snapshot, option: Option) -> Iterator[ResourceId]:
         yield from facts.below(given.resource)
 
 
-def _fix(asked: Asked, option: Option) -> Fix:
-    subject: SubjectId = option[0].subject
-    steps = _steps(asked, option)
-    return Fix(subject, tuple(Needed(each.role, each.resource, tuple(_approving(at, each))) for at, each in steps))
+def _fix(at: _At, option: Option) -> Fix:
+    needed = (Needed(each.role, each.resource, tuple(_approving(now, each))) for now, each in _steps(at, option))
+    return Fix(option[0].subject, tuple(needed))
