@@ -26,6 +26,7 @@ check: setup ## format, lint, types, import contract, sizes, documentation
 	@tools/check
 
 bench: setup ## measure and print; each file in bench/ is one measurement
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-bench.lock
 	@for bench in bench/*; do \
 		if [ -f "$$bench" ] && [ -x "$$bench" ]; then echo "$$bench"; $(BIN)/python "$$bench" || exit 1; fi; \
 	done

@@ -1,0 +1,1 @@
+"""What `bench/decision` compares: one organization, its oracle, and an adapter for each engine."""

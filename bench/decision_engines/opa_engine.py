@@ -1,0 +1,153 @@
+"""Open Policy Agent as a server."""
+
+from collections import defaultdict
+from typing import Any, ClassVar
+
+from .engine import ChangingEngine, Check, List
+from .oracle import Question
+from .organization import LEVELS, Grant, Organization
+from .server import Server, free_port, not_on_path, request
+
+_POLICY = """
+package headgate
+
+subjects contains input.user
+
+subjects contains group if some group in data.org.groups_of[input.user]
+
+holds(table) if {
+    some subject in subjects
+    some place in [table, data.org.layer_of[table]]
+    data.org.given_to[subject][place] >= input.level
+}
+
+default table := false
+
+table if holds(input.resource)
+
+default pipeline := false
+
+pipeline if every table in data.org.touched[input.resource] { holds(table) }
+
+places contains place if {
+    some subject in subjects
+    some place, level in data.org.given_to[subject]
+    level >= input.level
+}
+
+below(place) := data.org.tables_of[place]
+
+below(place) := [place] if data.org.layer_of[place]
+
+readable := [tables | some place in places; tables := below(place)]
+
+holders contains subject if {
+    some place in [input.resource, data.org.layer_of[input.resource]]
+    some subject, level in data.org.given_on[place]
+    level >= input.level
+}
+
+readers contains subject if {
+    some subject in holders
+    data.org.groups_of[subject]
+}
+
+readers contains user if {
+    some subject in holders
+    some user in data.org.members_of[subject]
+}
+"""
+
+
+class OpaEngine(ChangingEngine):
+    """The organization is a document, with an index for each direction of asking; the policy is Rego."""
+
+    name: ClassVar[str] = "opa"
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """Return how to get the server."""
+        return not_on_path("opa", "github.com/open-policy-agent/opa")
+
+    def __init__(self, organization: Organization) -> None:
+        """Write the organization as a document and start an empty server."""
+        self._document = request("PUT", "/v1/data/org", _document(organization))
+        port = free_port()
+        command = ("opa", "run", "--server", "--addr", f"127.0.0.1:{port}", "--log-level", "error")
+        self._server = Server((*command, "--disable-telemetry"), port, "/health")
+
+    def load(self) -> None:
+        """Send the policy and the document."""
+        self._server.send(request("PUT", "/v1/policies/headgate", _POLICY))
+        self._server.send(self._document)
+
+    def table(self, question: Question) -> Check:
+        """Evaluate one rule."""
+        return self._ask("table", question.user, question.level, question.resource)
+
+    def pipeline(self, question: Question) -> Check:
+        """Evaluate one rule, which says `every`."""
+        return self._ask("pipeline", question.user, question.level, question.resource)
+
+    def readable(self, user: str) -> List:
+        """Evaluate one rule; a layer's tables come as they lie in the document, which is faster than one set of all."""
+        ask = self._ask("readable", user, LEVELS[0], "")
+        return lambda: set().union(*ask())
+
+    def readers(self, table: str) -> List:
+        """Evaluate one rule."""
+        return self._ask("readers", "", LEVELS[0], table)
+
+    def revoke(self, grant: Grant) -> Check:
+        """Patch the document."""
+        patch = request("PATCH", "/v1/data/org", [{"op": "remove", "path": path} for path in _paths(grant)])
+        check = self._ask("table", grant.subject, LEVELS[0], grant.place)
+
+        def call() -> bool:
+            self._server.send(patch)
+            return check()
+
+        return call
+
+    def restore(self, grant: Grant) -> None:
+        """Patch it back."""
+        level = LEVELS.index(grant.level)
+        patch = [{"op": "add", "path": path, "value": level} for path in _paths(grant)]
+        self._server.send(request("PATCH", "/v1/data/org", patch))
+
+    def _ask(self, rule: str, user: str, level: str, resource: str) -> Any:
+        body = {"input": {"user": user, "level": LEVELS.index(level), "resource": resource}}
+        asked = request("POST", f"/v1/data/headgate/{rule}", body)
+        return lambda: self._server.send(asked)["result"]
+
+    @property
+    def process(self) -> int:
+        """The server's."""
+        return self._server.process
+
+    def close(self) -> None:
+        """End the server."""
+        self._server.close()
+
+
+def _paths(grant: Grant) -> tuple[str, str]:
+    return f"/given_to/{grant.subject}/{grant.place}", f"/given_on/{grant.place}/{grant.subject}"
+
+
+def _document(organization: Organization) -> dict[str, Any]:
+    given_to: dict[str, dict[str, int]] = defaultdict(dict)
+    given_on: dict[str, dict[str, int]] = defaultdict(dict)
+    for grant in organization.grants:
+        given_to[grant.subject][grant.place] = given_on[grant.place][grant.subject] = LEVELS.index(grant.level)
+    tables_of: dict[str, list[str]] = defaultdict(list)
+    for table, layer in organization.layer_of.items():
+        tables_of[layer].append(table)
+    return {
+        "groups_of": organization.groups_of(),
+        "members_of": organization.groups,
+        "layer_of": organization.layer_of,
+        "tables_of": tables_of,
+        "touched": {pipeline: organization.touched(pipeline) for pipeline in organization.pipelines},
+        "given_to": given_to,
+        "given_on": given_on,
+    }

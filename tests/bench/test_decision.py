@@ -1,0 +1,176 @@
+"""The benchmark of decisions measures the same for everybody, and knows what is right."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import pytest
+
+from bench.decision_engines.asking import Asking, WrongAnswerError
+from bench.decision_engines.engine import Check, Engine, List
+from bench.decision_engines.oracle import Oracle, Question
+from bench.decision_engines.organization import LEVELS, USUAL, VARIANTS, Edge, Grant, Organization, Sizes, generate
+from bench.decision_engines.report import MEASURED, TARGETS
+from bench.decision_engines.sample import sample
+
+SMALL = Sizes(users=30, groups=4, layers=20, tables=200, pipelines=60, grants=200)
+CHECKS = 30
+
+
+def organization(*grants: Grant) -> Organization:
+    return Organization(
+        users=("ann", "bob"),
+        groups={"crew": ("ann",)},
+        layers=("raw", "clean"),
+        layer_of={"flights": "raw", "planes": "raw", "delays": "clean"},
+        pipelines={
+            "both": (Edge("delays", enabled=True), Edge("flights", enabled=True)),
+            "one": (Edge("delays", enabled=False), Edge("flights", enabled=True)),
+        },
+        grants=grants,
+    )
+
+
+def allowed(user: str, level: str, resource: str, *grants: Grant) -> bool:
+    return Oracle(organization(*grants)).allows(Question(user, level, resource))
+
+
+class TestOracle:
+    def test_allows_nothing_without_a_grant(self) -> None:
+        assert not allowed("ann", "viewer", "flights", Grant("bob", "manager", "flights"))
+
+    @pytest.mark.parametrize("place", ["flights", "raw"])
+    @pytest.mark.parametrize("subject", ["ann", "crew"])
+    def test_allows_by_a_grant_to_the_user_or_a_group_on_the_table_or_its_layer(self, subject: str, place: str) -> None:
+        assert allowed("ann", "editor", "flights", Grant(subject, "editor", place))
+
+    def test_lets_a_level_include_those_before_it_and_no_other(self) -> None:
+        grant = Grant("ann", "editor", "flights")
+
+        assert [allowed("ann", level, "flights", grant) for level in LEVELS] == [True, True, False]
+
+    def test_takes_the_best_of_several_grants(self) -> None:
+        assert allowed("ann", "editor", "flights", Grant("ann", "viewer", "flights"), Grant("crew", "editor", "raw"))
+
+    def test_lets_the_weakest_table_of_a_pipeline_decide(self) -> None:
+        assert not allowed("ann", "viewer", "both", Grant("ann", "manager", "raw"))
+        assert allowed("ann", "viewer", "both", Grant("ann", "manager", "raw"), Grant("ann", "viewer", "delays"))
+
+    def test_does_not_count_a_disabled_edge(self) -> None:
+        assert allowed("ann", "viewer", "one", Grant("ann", "viewer", "flights"))
+
+
+class TestOrganization:
+    def test_is_the_same_each_time(self) -> None:
+        assert generate(SMALL) == generate(SMALL)
+
+    @pytest.mark.parametrize("sizes", [SMALL, USUAL])
+    def test_has_as_many_of_each_as_was_asked_for(self, sizes: Sizes) -> None:
+        made = generate(sizes)
+
+        counted = (made.users, made.groups, made.layers, made.layer_of, made.pipelines, set(made.grants))
+        assert Sizes(*map(len, counted)) == sizes
+        assert len({(each.subject, each.place) for each in made.grants}) == sizes.grants
+
+    def test_has_pipelines_of_one_to_eight_edges_of_which_a_tenth_is_disabled(self) -> None:
+        pipelines = generate(USUAL).pipelines.values()
+        edges = [edge for pipeline in pipelines for edge in pipeline]
+
+        assert {len(pipeline) for pipeline in pipelines} == set(range(1, 9))
+        assert all(any(edge.enabled for edge in pipeline) for pipeline in pipelines)
+        assert sum(not edge.enabled for edge in edges) / len(edges) == pytest.approx(0.1, abs=0.01)
+
+
+class TestSample:
+    made = generate(SMALL)
+    cases = sample(made, CHECKS)
+
+    def test_knows_the_right_answer_of_every_check(self) -> None:
+        oracle = Oracle(self.made)
+
+        for case in (*self.cases["table"], *self.cases["pipeline"], *self.cases["newcomer"]):
+            assert oracle.allows(case.about) is case.right
+
+    @pytest.mark.parametrize("measured", ["table", "pipeline"])
+    def test_has_as_many_allowed_as_refused(self, measured: str) -> None:
+        assert sum(case.right is True for case in self.cases[measured]) * 2 == len(self.cases[measured])
+
+    def test_asks_once_about_a_newcomer_and_about_nobody_else_in_other_checks(self) -> None:
+        newcomers = [case.about.user for case in self.cases["newcomer"]]
+        others = {case.about.user for name in ("table", "pipeline") for case in self.cases[name]}
+
+        assert len(newcomers) == len(set(newcomers)) > 0
+        assert others.isdisjoint(newcomers)
+
+    def test_revokes_only_what_leaves_nothing(self) -> None:
+        assert self.cases["revoke"]
+        for case in self.cases["revoke"]:
+            remaining = tuple(each for each in self.made.grants if each != case.about)
+            without = Oracle(replace(self.made, grants=remaining))
+            assert not without.allows(Question(case.about.subject, "viewer", case.about.place))
+
+    def test_is_there_for_everything_that_is_measured(self) -> None:
+        assert self.cases.keys() == MEASURED.keys()
+        assert TARGETS.keys() == VARIANTS.keys()
+
+
+class FakeEngine(Engine):
+    """Answers by the oracle, and has nothing to revoke."""
+
+    name: ClassVar[str] = "fake"
+
+    def __init__(self, organization: Organization) -> None:
+        self.organization = organization
+        self.oracle = Oracle(organization)
+
+    def load(self) -> None: ...
+
+    def table(self, question: Question) -> Check:
+        return lambda: self.oracle.allows(question)
+
+    def pipeline(self, question: Question) -> Check:
+        return lambda: self.oracle.allows(question)
+
+    def readable(self, user: str) -> List:
+        tables = self.organization.layer_of
+        return lambda: [table for table in tables if self.oracle.allows(Question(user, "viewer", table))]
+
+    def readers(self, table: str) -> List:
+        users = self.organization.users
+        return lambda: [user for user in users if self.oracle.allows(Question(user, "viewer", table))]
+
+
+class ForgetfulEngine(FakeEngine):
+    """Forgets the last of every list, and says yes to everything."""
+
+    name: ClassVar[str] = "forgetful"
+
+    def table(self, question: Question) -> Check:
+        return lambda: True
+
+    def readable(self, user: str) -> List:
+        return lambda: list(super(ForgetfulEngine, self).readable(user)())[:-1]
+
+
+class TestAsking:
+    made = generate(SMALL)
+
+    def test_takes_the_time_of_what_an_engine_can_be_asked_and_of_nothing_else(self) -> None:
+        asking = Asking(FakeEngine(self.made), sample(self.made, CHECKS))
+
+        taken = {measured: asking.measure(measured, 0.01) for measured in MEASURED}
+
+        assert {measured for measured, times in taken.items() if times} == MEASURED.keys() - {"revoke"}
+
+    def test_asks_about_a_newcomer_once(self) -> None:
+        asking = Asking(FakeEngine(self.made), sample(self.made, CHECKS))
+
+        asked = [len(asking.measure("newcomer", 1)) for _ in range(2)]
+
+        assert asked == [len(self.made.users) // 2, 0]
+
+    @pytest.mark.parametrize("measured", ["table", "readable"])
+    def test_names_the_engine_that_is_wrong_and_what_about(self, measured: str) -> None:
+        asking = Asking(ForgetfulEngine(self.made), sample(self.made, CHECKS))
+
+        with pytest.raises(WrongAnswerError, match=r"^forgetful: .*(is False, not True|lacks \['table-\d+'\])"):
+            asking.compare(measured, 1)

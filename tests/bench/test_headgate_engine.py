@@ -1,0 +1,37 @@
+"""Headgate is measured on the organization that the others are measured on."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.decision_engines.asking import Asking
+from bench.decision_engines.headgate_engine import HeadgateEngine
+from bench.decision_engines.organization import Sizes, generate
+from bench.decision_engines.report import MEASURED
+from bench.decision_engines.sample import sample
+
+CHECKS = 30
+
+
+class TestHeadgate:
+    @settings(max_examples=10)
+    @given(
+        st.builds(
+            Sizes,
+            users=st.integers(2, 12),
+            groups=st.integers(1, 4),
+            layers=st.integers(5, 12),
+            tables=st.integers(100, 120),
+            pipelines=st.integers(1, 30),
+            grants=st.integers(20, 80),
+        )
+    )
+    def test_answers_as_the_oracle(self, sizes: Sizes) -> None:
+        made = generate(sizes)
+        engine = HeadgateEngine(made)
+        asking = Asking(engine, sample(made, CHECKS))
+
+        engine.load()
+
+        for measured in MEASURED:
+            asking.compare(measured, 1)
+            asking.measure(measured, 0.01)
