@@ -1,0 +1,85 @@
+"""The model with which a test grants exactly one action, made from the vocabulary and the trees of the shipped models."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from headgate.model.model import Model
+from headgate.model.syntax import VERBS
+from headgate.model.vocabulary import Vocabulary
+
+_HEAD = """\
+# One role for each action, called like it, assignable exactly on the types that the action is asked on, and `root`, which
+# assigns every role. With it a test grants one action and nothing else.
+# Generated from actions.yaml and the trees of the shipped models: pytest tests/model/test_atomic.py --update
+
+model: atomic
+version: 1
+"""
+
+_ROOTS = ("deployment", "organization")
+_ASSIGNMENT = "assignment"
+
+
+def atomic(vocabulary: Vocabulary, shipped: Sequence[Model]) -> str:
+    """Return the text of the model file."""
+    roles = dict(_roles(vocabulary))
+    return "\n".join(
+        (
+            _HEAD,
+            "types:",
+            *(f"  {type}: {{under: {_list(_parents(type, vocabulary, shipped))}}}" for type in vocabulary.types),
+            "",
+            "roles:",
+            f"  root: {{on: {_list(_ROOTS)}}}",
+            *_stated(roles),
+            "",
+            "spread:",
+            f"  - {{roles: [root], from: {_list(_ROOTS)}}}",
+            "",
+            "assign:",
+            *_rule("root", VERBS, vocabulary.types, {"root": _ROOTS, **roles}),
+            *(line for verb in VERBS for line in _rule(_of(verb), [verb], vocabulary[_of(verb)].on, roles)),
+            "",
+        )
+    )
+
+
+def _of(verb: str) -> str:
+    return f"{_ASSIGNMENT}.{verb}"
+
+
+def _roles(vocabulary: Vocabulary) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each role and the types it is assignable on.
+
+    Of what is done with assignments that is what a rule can let somebody do.
+    """
+    for action in vocabulary.values():
+        type, _, verb = action.name.partition(".")
+        if type != _ASSIGNMENT or verb in VERBS:
+            yield action.name, action.on
+
+
+def _parents(type: str, vocabulary: Vocabulary, shipped: Sequence[Model]) -> list[str]:
+    """Return the types that it lies under in a shipped model; if none has it, those that it is made on."""
+    stated = [parent for model in shipped if type in model.types for parent in model.types[type].parents]
+    made = [name.partition(".")[0] for name in vocabulary if name.endswith(f".create_{type}")]
+    return sorted(set(stated or made))
+
+
+def _stated(roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    for role, on in roles.items():
+        type, _, verb = role.partition(".")
+        actions = "" if type == _ASSIGNMENT else f", actions: {{{type}: [{verb}]}}"
+        yield f"  {role}: {{on: {_list(on)}{actions}}}"
+
+
+def _rule(holder: str, verbs: Iterable[str], on: Iterable[str], roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    there = set(on)
+    yield f"  - holder: {holder}"
+    yield f"    verbs: {_list(verbs)}"
+    yield f"    on: {_list(on)}"
+    yield "    roles:"
+    yield from (f"      - {role}" for role, types in roles.items() if there.intersection(types))
+
+
+def _list(words: Iterable[str]) -> str:
+    return f"[{', '.join(words)}]"
