@@ -11,7 +11,7 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectI
 from headgate.facts.snapshot import Snapshot
 
 few = settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     database=None,

@@ -45,7 +45,7 @@ class TestRoundTrip:
 
     def test_holds_of_every_kind_of_fact(self) -> None:
         assert load(CONTENT) == FACTS
-        assert all(getattr(FACTS, each.name) for each in fields(Snapshot))
+        assert all(FACTS)
 
     def test_holds_of_nothing(self) -> None:
         assert load(dump(Snapshot())) == Snapshot()
@@ -127,4 +127,4 @@ class TestAssembly:
     def test_needs_every_fact_of_a_snapshot_but_its_indexes_and_assignments(self) -> None:
         made = {"children", "referrers", "memberships", "acting", "assignments", "subjects"}
 
-        assert {each.name for each in fields(Facts)} == {each.name for each in fields(Snapshot)} - made
+        assert {each.name for each in fields(Facts)} == set(Snapshot._fields) - made

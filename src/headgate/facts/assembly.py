@@ -14,6 +14,8 @@ from immutables import Map
 
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
 from headgate.facts.snapshot import (
+    NO_NAMES,
+    NOTHING_HELD,
     Agreement,
     Assignment,
     ChangeRequest,
@@ -21,6 +23,7 @@ from headgate.facts.snapshot import (
     Held,
     Key,
     Keys,
+    Names,
     Principal,
     Resource,
     Run,
@@ -76,7 +79,7 @@ def assembled(facts: Facts, assignments: Sequence[Assignment]) -> Snapshot:
 def _assigned(
     given: Sequence[Assignment],
 ) -> tuple[Map[SubjectId, Held], Map[ResourceId, Map[SubjectId, Keys]]]:
-    held = {subject: Held().mutate() for subject in {each.subject for each in given}}
+    held = {subject: NOTHING_HELD.mutate() for subject in {each.subject for each in given}}
     subjects: dict[ResourceId, Map[SubjectId, Keys]] = {}
     for place, here in groupby(given, attrgetter("resource")):
         # Most share the role, and so the key, with others on the same resource.
@@ -91,13 +94,12 @@ def _assigned(
     return Map((subject, each.finish()) for subject, each in held.items()), Map(subjects)
 
 
-def _children(resources: Map[ResourceId, Resource]) -> Map[ResourceId, Map[str, ResourceId]]:
+def _children(resources: Map[ResourceId, Resource]) -> Map[ResourceId, Names]:
     names: dict[ResourceId, dict[str, ResourceId]] = {id: {} for id in resources}
     for each in resources.values():
         if each.parent != each.id:
             names[each.parent][each.name] = each.id
-    nothing = Map[str, ResourceId]()
-    return Map((id, Map(below) if below else nothing) for id, below in names.items())
+    return Map((id, Map(below) if below else NO_NAMES) for id, below in names.items())
 
 
 def _acting(facts: Facts) -> Iterator[tuple[PrincipalId, TokenId | ResourceId]]:

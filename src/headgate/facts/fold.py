@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from immutables import Map
-
 from headgate.facts import changes as c
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import (
+    NO_NAMES,
+    NO_SETTINGS,
     Agreement,
     Assignment,
     ChangeRequest,
@@ -43,7 +43,7 @@ def fold(snapshot: Snapshot, changes: Iterable[c.Change], revision: int) -> Snap
     """Return the snapshot after these changes, at this revision."""
     for change in changes:
         snapshot = apply(snapshot, change)
-    return replace(snapshot, revision=revision)
+    return snapshot._replace(revision=revision)
 
 
 def apply(snapshot: Snapshot, change: c.Change) -> Snapshot:
@@ -59,19 +59,18 @@ def _root(s: Snapshot) -> ResourceId:
 
 def _organization_created(s: Snapshot, change: c.OrganizationCreated) -> Snapshot:
     root = Resource(change.organization, change.type, change.organization, change.organization, None, {})
-    return replace(
-        s,
+    return s._replace(
         organization=root.id,
         model=change.model,
         model_hash=change.model_hash,
         resources=s.resources.set(root.id, root),
-        children=s.children.set(root.id, Map[str, ResourceId]()),
+        children=s.children.set(root.id, NO_NAMES),
     )
 
 
 def _principal_added(s: Snapshot, change: c.PrincipalAdded) -> Snapshot:
     id = change.principal
-    s = replace(s, principals=s.principals.set(id, Principal(change.kind, None, change.attributes)))
+    s = s._replace(principals=s.principals.set(id, Principal(change.kind, None, change.attributes)))
     if change.kind == "service_principal":
         place = ResourceId(id)
         return placed(s, Resource(place, change.kind, _root(s), id, None, {}, change.attributes))
@@ -83,7 +82,7 @@ def _principal_added(s: Snapshot, change: c.PrincipalAdded) -> Snapshot:
 
 def _principal_expires(s: Snapshot, change: c.PrincipalExpires) -> Snapshot:
     expiring = replace(s.principals[change.principal], ends=change.ends)
-    return replace(s, principals=s.principals.set(change.principal, expiring))
+    return s._replace(principals=s.principals.set(change.principal, expiring))
 
 
 def _principal_removed(s: Snapshot, change: c.PrincipalRemoved) -> Snapshot:
@@ -93,7 +92,7 @@ def _principal_removed(s: Snapshot, change: c.PrincipalRemoved) -> Snapshot:
 def _group_created(s: Snapshot, change: c.GroupCreated) -> Snapshot:
     attributes = {**change.attributes, BUILT_IN: ("true",)} if change.built_in else change.attributes
     s = placed(s, Resource(ResourceId(change.group), "group", _root(s), change.group, None, {}, attributes))
-    s = replace(s, groups=s.groups.set(change.group, Group(frozenset(), change.built_in)))
+    s = s._replace(groups=s.groups.set(change.group, Group(frozenset(), change.built_in)))
     users = [id for id, principal in s.principals.items() if principal.kind == "user"] if change.built_in else ()
     return joined(s, change.group, users)
 
@@ -139,7 +138,7 @@ def _resource_renamed(s: Snapshot, change: c.ResourceRenamed) -> Snapshot:
     children = s.children.set(old.parent, s.children[old.parent].delete(old.name))
     children = children.set(change.parent, children[change.parent].set(change.name, old.id))
     renamed = replace(old, parent=change.parent, name=change.name)
-    return replace(s, resources=s.resources.set(old.id, renamed), children=children)
+    return s._replace(resources=s.resources.set(old.id, renamed), children=children)
 
 
 def _resource_deleted(s: Snapshot, change: c.ResourceDeleted) -> Snapshot:
@@ -152,46 +151,46 @@ def _relations_set(s: Snapshot, change: c.RelationsSet) -> Snapshot:
 
 def _attributes_set(s: Snapshot, change: c.AttributesSet) -> Snapshot:
     changed = replace(s.resources[change.resource], attributes=change.attributes)
-    s = replace(s, resources=s.resources.set(change.resource, changed))
+    s = s._replace(resources=s.resources.set(change.resource, changed))
     principal = s.principals.get(PrincipalId(change.resource))
     if principal is None:
         return s
     same = replace(principal, attributes=change.attributes)
-    return replace(s, principals=s.principals.set(PrincipalId(change.resource), same))
+    return s._replace(principals=s.principals.set(PrincipalId(change.resource), same))
 
 
 def _setting_changed(s: Snapshot, change: c.SettingChanged) -> Snapshot:
-    here = s.settings.get(change.resource, Map[str, str]()).set(change.setting, change.value)
-    return replace(s, settings=s.settings.set(change.resource, here))
+    here = s.settings.get(change.resource, NO_SETTINGS).set(change.setting, change.value)
+    return s._replace(settings=s.settings.set(change.resource, here))
 
 
 def _governed_by(s: Snapshot, change: c.GovernedBy) -> Snapshot:
-    return replace(s, governs=s.governs.set(change.resource, change.model))
+    return s._replace(governs=s.governs.set(change.resource, change.model))
 
 
 def _custom_role_defined(s: Snapshot, change: c.CustomRoleDefined) -> Snapshot:
-    return replace(s, custom_roles=s.custom_roles.set(change.name, frozenset(change.roles)))
+    return s._replace(custom_roles=s.custom_roles.set(change.name, frozenset(change.roles)))
 
 
 def _custom_role_deleted(s: Snapshot, change: c.CustomRoleDeleted) -> Snapshot:
-    return replace(s, custom_roles=s.custom_roles.delete(change.name))
+    return s._replace(custom_roles=s.custom_roles.delete(change.name))
 
 
 def _access_requested(s: Snapshot, change: c.AccessRequested) -> Snapshot:
     relations = {"port": (c.Edge(change.port),), "consumer": (c.Edge(ResourceId(change.consumer)),)}
     s = placed(s, Resource(change.access, "access", _root(s), change.access, change.author, relations))
     agreement = Agreement(change.port, change.consumer, change.author, "requested")
-    return replace(s, agreements=s.agreements.set(change.access, agreement))
+    return s._replace(agreements=s.agreements.set(change.access, agreement))
 
 
 def _access_approved(s: Snapshot, change: c.AccessApproved) -> Snapshot:
     agreement = replace(s.agreements[change.access], state="approved", starts=change.starts, ends=change.ends)
-    return replace(s, agreements=s.agreements.set(change.access, agreement))
+    return s._replace(agreements=s.agreements.set(change.access, agreement))
 
 
 def _access_ended(s: Snapshot, change: c.AccessEnded) -> Snapshot:
     agreement = replace(s.agreements[change.access], state=change.state)
-    s = replace(s, agreements=s.agreements.set(change.access, agreement))
+    s = s._replace(agreements=s.agreements.set(change.access, agreement))
     return taken(s, made_for(s, change.access)) if change.state == "terminated" else s
 
 
@@ -203,12 +202,12 @@ def _change_requested(s: Snapshot, change: c.ChangeRequested) -> Snapshot:
     relations = {"of": (c.Edge(change.resource),)}
     s = placed(s, Resource(change.request, "change_request", _root(s), change.request, change.author, relations))
     request = ChangeRequest(change.resource, change.author, "requested")
-    return replace(s, change_requests=s.change_requests.set(change.request, request))
+    return s._replace(change_requests=s.change_requests.set(change.request, request))
 
 
 def _change_decided(s: Snapshot, change: c.ChangeDecided) -> Snapshot:
     request = replace(s.change_requests[change.request], state=change.state)
-    return replace(s, change_requests=s.change_requests.set(change.request, request))
+    return s._replace(change_requests=s.change_requests.set(change.request, request))
 
 
 def _run_as_set(s: Snapshot, change: c.RunAsSet) -> Snapshot:
@@ -234,11 +233,11 @@ def _role_revoked(s: Snapshot, change: c.RoleRevoked) -> Snapshot:
 
 
 def _run_started(s: Snapshot, change: c.RunStarted) -> Snapshot:
-    return replace(s, runs=s.runs.set(change.run, Run(change.pipeline, change.run_as)))
+    return s._replace(runs=s.runs.set(change.run, Run(change.pipeline, change.run_as)))
 
 
 def _run_ended(s: Snapshot, change: c.RunEnded) -> Snapshot:
-    return replace(s, runs=s.runs.delete(change.run))
+    return s._replace(runs=s.runs.delete(change.run))
 
 
 _STEPS: Mapping[type, Callable[[Snapshot, Any], Snapshot]] = {

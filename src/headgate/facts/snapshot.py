@@ -5,6 +5,7 @@ Its maps are persistent: the next snapshot shares with this one whatever the cha
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from immutables import Map
 
@@ -112,9 +113,18 @@ Keys = tuple[Key, ...]
 Held = Map[Key, Assignment]
 """What one subject was assigned."""
 
+Names = Map[str, ResourceId]
+"""Children by their names."""
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+NO_NAMES: Names = Map()
+NO_SUBJECTS: Map[SubjectId, Keys] = Map()
+NOTHING_HELD: Held = Map()
+NO_GROUPS: frozenset[GroupId] = frozenset()
+NO_SETTINGS: Map[str, str] = Map()
+"""What there is where there is none; made once, as some are asked for all the time."""
+
+
+class Snapshot(NamedTuple):
     """Facts at one revision. Never changed in place: `fold.apply` returns the next one.
 
     `governs` names the model of each project and of the organization's ownership tree; `model` is the home model.
@@ -127,25 +137,23 @@ class Snapshot:
     organization: ResourceId | None = None
     model: str = ""
     model_hash: str = ""
-    governs: Map[ResourceId, str] = field(default_factory=Map[ResourceId, str])
-    resources: Map[ResourceId, Resource] = field(default_factory=Map[ResourceId, Resource])
-    children: Map[ResourceId, Map[str, ResourceId]] = field(default_factory=Map[ResourceId, Map[str, ResourceId]])
-    referrers: Map[ResourceId, frozenset[ResourceId]] = field(default_factory=Map[ResourceId, frozenset[ResourceId]])
-    settings: Map[ResourceId, Map[str, str]] = field(default_factory=Map[ResourceId, Map[str, str]])
-    principals: Map[PrincipalId, Principal] = field(default_factory=Map[PrincipalId, Principal])
-    groups: Map[GroupId, Group] = field(default_factory=Map[GroupId, Group])
-    memberships: Map[PrincipalId, frozenset[GroupId]] = field(default_factory=Map[PrincipalId, frozenset[GroupId]])
-    assignments: Map[SubjectId, Held] = field(default_factory=Map[SubjectId, Held])
-    subjects: Map[ResourceId, Map[SubjectId, Keys]] = field(default_factory=Map[ResourceId, Map[SubjectId, Keys]])
-    custom_roles: Map[str, frozenset[str]] = field(default_factory=Map[str, frozenset[str]])
-    agreements: Map[ResourceId, Agreement] = field(default_factory=Map[ResourceId, Agreement])
-    change_requests: Map[ResourceId, ChangeRequest] = field(default_factory=Map[ResourceId, ChangeRequest])
-    tokens: Map[TokenId, Token] = field(default_factory=Map[TokenId, Token])
-    acting: Map[PrincipalId, frozenset[TokenId | ResourceId]] = field(
-        default_factory=Map[PrincipalId, frozenset[TokenId | ResourceId]]
-    )
-    run_as: Map[ResourceId, PrincipalId] = field(default_factory=Map[ResourceId, PrincipalId])
-    runs: Map[RunId, Run] = field(default_factory=Map[RunId, Run])
+    governs: Map[ResourceId, str] = Map()
+    resources: Map[ResourceId, Resource] = Map()
+    children: Map[ResourceId, Names] = Map()
+    referrers: Map[ResourceId, frozenset[ResourceId]] = Map()
+    settings: Map[ResourceId, Map[str, str]] = Map()
+    principals: Map[PrincipalId, Principal] = Map()
+    groups: Map[GroupId, Group] = Map()
+    memberships: Map[PrincipalId, frozenset[GroupId]] = Map()
+    assignments: Map[SubjectId, Held] = Map()
+    subjects: Map[ResourceId, Map[SubjectId, Keys]] = Map()
+    custom_roles: Map[str, frozenset[str]] = Map()
+    agreements: Map[ResourceId, Agreement] = Map()
+    change_requests: Map[ResourceId, ChangeRequest] = Map()
+    tokens: Map[TokenId, Token] = Map()
+    acting: Map[PrincipalId, frozenset[TokenId | ResourceId]] = Map()
+    run_as: Map[ResourceId, PrincipalId] = Map()
+    runs: Map[RunId, Run] = Map()
 
     def find(self, names: Sequence[str]) -> Resource | None:
         """Return the resource with this full name, lake first (`("lake", "raw", "flights")`), or None.
@@ -154,12 +162,12 @@ class Snapshot:
         """
         if not names or self.organization is None:
             return None
-        for child in self.children.get(self.organization, Map[str, ResourceId]()).values():
+        for child in self.children.get(self.organization, NO_NAMES).values():
             if self.resources[child].type != "project":
                 continue
             current = child
             for name in names:
-                found = self.children.get(current, Map[str, ResourceId]()).get(name)
+                found = self.children.get(current, NO_NAMES).get(name)
                 if found is None:
                     break
                 current = found
@@ -182,18 +190,18 @@ class Snapshot:
 
     def below(self, resource: ResourceId) -> Iterator[ResourceId]:
         """Yield every resource below this one, deepest first."""
-        for child in self.children.get(resource, Map[str, ResourceId]()).values():
+        for child in self.children.get(resource, NO_NAMES).values():
             yield from self.below(child)
             yield child
 
     def assigned_on(self, resource: ResourceId) -> Iterator[Assignment]:
         """Yield every assignment on the resource itself."""
-        for subject, keys in self.subjects.get(resource, Map[SubjectId, Keys]()).items():
+        for subject, keys in self.subjects.get(resource, NO_SUBJECTS).items():
             yield from (self.assignments[subject][key] for key in keys)
 
     def groups_of(self, principal: PrincipalId) -> frozenset[GroupId]:
         """Return the groups that hold the principal."""
-        return self.memberships.get(principal, frozenset[GroupId]())
+        return self.memberships.get(principal, NO_GROUPS)
 
     def governing(self, resource: ResourceId) -> tuple[str, str | None]:
         """Return the model of the project that the resource lies in (else the home model), and the ownership tree's."""
@@ -205,4 +213,4 @@ class Snapshot:
     def setting(self, resource: ResourceId, name: str) -> str | None:
         """Return the value of a switch nearest to the resource, upwards; None if nobody set it."""
         line = (resource, *(each.id for each in self.ancestors(resource)))
-        return next((self.settings[id][name] for id in line if name in self.settings.get(id, Map[str, str]())), None)
+        return next((self.settings[id][name] for id in line if name in self.settings.get(id, NO_SETTINGS)), None)

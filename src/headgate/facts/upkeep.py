@@ -12,19 +12,30 @@ from immutables import Map
 
 from headgate.facts.changes import Relations
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId, TokenId
-from headgate.facts.snapshot import Assignment, Held, Key, Keys, Resource, Snapshot, Token
+from headgate.facts.snapshot import (
+    NO_NAMES,
+    NO_SUBJECTS,
+    NOTHING_HELD,
+    Assignment,
+    Key,
+    Names,
+    Resource,
+    Snapshot,
+    Token,
+)
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+_NOTHING: frozenset[Any] = frozenset()
 
 
 def placed(s: Snapshot, resource: Resource) -> Snapshot:
     """Return the snapshot with a new resource. Raises `KeyError` if its parent is not there."""
     siblings = s.children[resource.parent].set(resource.name, resource.id)
-    return replace(
-        s,
+    return s._replace(
         resources=s.resources.set(resource.id, resource),
-        children=s.children.set(resource.parent, siblings).set(resource.id, Map[str, ResourceId]()),
+        children=s.children.set(resource.parent, siblings).set(resource.id, NO_NAMES),
         referrers=_linked(s.referrers, targets(resource.relations), resource.id),
     )
 
@@ -33,8 +44,7 @@ def related(s: Snapshot, resource: ResourceId, relations: Relations) -> Snapshot
     """Return the snapshot in which the resource has these relations and no others."""
     old = s.resources[resource]
     before, after = targets(old.relations), targets(relations)
-    return replace(
-        s,
+    return s._replace(
         resources=s.resources.set(resource, replace(old, relations=relations)),
         referrers=_linked(_unlinked(s.referrers, before - after, resource), after - before, resource),
     )
@@ -49,11 +59,10 @@ def given(s: Snapshot, assignment: Assignment) -> Snapshot:
     """Return the snapshot with an assignment; it replaces the one with the same subject, role, resource and reason."""
     subject, place = assignment.subject, assignment.resource
     key = (assignment.role, place, assignment.reason)
-    there = s.subjects.get(place, Map[SubjectId, Keys]())
+    there = s.subjects.get(place, NO_SUBJECTS)
     keys = there.get(subject, ())
-    return replace(
-        s,
-        assignments=s.assignments.set(subject, s.assignments.get(subject, Held()).set(key, assignment)),
+    return s._replace(
+        assignments=s.assignments.set(subject, s.assignments.get(subject, NOTHING_HELD).set(key, assignment)),
         subjects=s.subjects if key in keys else s.subjects.set(place, there.set(subject, tuple(sorted((*keys, key))))),
     )
 
@@ -62,43 +71,43 @@ def taken(s: Snapshot, assignments: Iterable[tuple[SubjectId, Key]]) -> Snapshot
     """Return the snapshot without these assignments, as far as they are there."""
     held, subjects = s.assignments, s.subjects
     for subject, key in assignments:
-        if key in held.get(subject, Held()):
+        if key in held.get(subject, NOTHING_HELD):
             held = _kept(held, subject, held[subject].delete(key))
             there = subjects[key[1]]
             rest = tuple(each for each in there[subject] if each != key)
             subjects = _kept(subjects, key[1], _kept(there, subject, rest))
-    return replace(s, assignments=held, subjects=subjects)
+    return s._replace(assignments=held, subjects=subjects)
 
 
 def joined(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) -> Snapshot:
     """Return the snapshot with these principals in the group. Raises `KeyError` if there is no such group."""
     found, new = s.groups[group], frozenset(principals)
     groups = s.groups.set(group, replace(found, members=found.members | new))
-    return replace(s, groups=groups, memberships=_linked(s.memberships, new, group))
+    return s._replace(groups=groups, memberships=_linked(s.memberships, new, group))
 
 
 def parted(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) -> Snapshot:
     """Return the snapshot with these principals out of the group. Raises `KeyError` if there is no such group."""
     found, gone = s.groups[group], frozenset(principals)
     groups = s.groups.set(group, replace(found, members=found.members - gone))
-    return replace(s, groups=groups, memberships=_unlinked(s.memberships, gone, group))
+    return s._replace(groups=groups, memberships=_unlinked(s.memberships, gone, group))
 
 
 def issued(s: Snapshot, id: TokenId, token: Token) -> Snapshot:
     """Return the snapshot with a new token."""
-    return replace(s, tokens=s.tokens.set(id, token), acting=_linked(s.acting, (token.principal,), id))
+    return s._replace(tokens=s.tokens.set(id, token), acting=_linked(s.acting, (token.principal,), id))
 
 
 def runs_as(s: Snapshot, pipeline: ResourceId, principal: PrincipalId) -> Snapshot:
     """Return the snapshot in which the pipeline runs as this principal."""
     before = {s.run_as[pipeline]} if pipeline in s.run_as else set[PrincipalId]()
     acting = _linked(_unlinked(s.acting, before, pipeline), (principal,), pipeline)
-    return replace(s, run_as=s.run_as.set(pipeline, principal), acting=acting)
+    return s._replace(run_as=s.run_as.set(pipeline, principal), acting=acting)
 
 
 def made_for(s: Snapshot, access: ResourceId) -> Iterator[tuple[SubjectId, Key]]:
     """Yield the assignments on an agreement's port that were made for it."""
-    for subject, keys in s.subjects.get(s.agreements[access].port, Map[SubjectId, Keys]()).items():
+    for subject, keys in s.subjects.get(s.agreements[access].port, NO_SUBJECTS).items():
         yield from ((subject, key) for key in keys if key[2] == access)
 
 
@@ -112,8 +121,7 @@ def forgotten(s: Snapshot, id: str) -> Snapshot:
     s = taken(s, _assignments_of(s, gone))
     for each in gone:
         s = _untied(s, each)
-    return replace(
-        s,
+    return s._replace(
         governs=_without(s.governs, gone),
         resources=_without(s.resources, gone),
         children=_without(_orphaned(s, gone), gone),
@@ -135,20 +143,20 @@ def _with_belongings(s: Snapshot, id: str) -> Mapping[str, None]:
         current = waiting.pop()
         if current not in found:
             found[current] = None
-            waiting.extend(s.children.get(ResourceId(current), Map[str, ResourceId]()).values())
+            waiting.extend(s.children.get(ResourceId(current), NO_NAMES).values())
             waiting.extend(each for each in _actors(s, PrincipalId(current)) if each in s.tokens)
     return found
 
 
 def _actors(s: Snapshot, principal: PrincipalId) -> frozenset[TokenId | ResourceId]:
-    return s.acting.get(principal, frozenset[TokenId | ResourceId]())
+    return s.acting.get(principal, _NOTHING)
 
 
 def _assignments_of(s: Snapshot, gone: Iterable[str]) -> Iterator[tuple[SubjectId, Key]]:
     for id in gone:
         subject, place = PrincipalId(id), ResourceId(id)
-        yield from ((subject, key) for key in s.assignments.get(subject, Held()))
-        for holder, keys in s.subjects.get(place, Map[SubjectId, Keys]()).items():
+        yield from ((subject, key) for key in s.assignments.get(subject, NOTHING_HELD))
+        for holder, keys in s.subjects.get(place, NO_SUBJECTS).items():
             yield from ((holder, key) for key in keys)
         if place in s.agreements:
             yield from made_for(s, place)
@@ -162,17 +170,17 @@ def _untied(s: Snapshot, id: str) -> Snapshot:
     if group in s.groups:
         s = parted(s, group, s.groups[group].members)
     if principal in s.acting:
-        s = replace(s, run_as=_without(s.run_as, _actors(s, principal)))
+        s = s._replace(run_as=_without(s.run_as, _actors(s, principal)))
     if resource in s.run_as:
-        s = replace(s, acting=_unlinked(s.acting, (s.run_as[resource],), resource))
+        s = s._replace(acting=_unlinked(s.acting, (s.run_as[resource],), resource))
     if token in s.tokens:
-        s = replace(s, acting=_unlinked(s.acting, (s.tokens[token].principal,), token))
+        s = s._replace(acting=_unlinked(s.acting, (s.tokens[token].principal,), token))
     if resource in s.resources and s.resources[resource].relations:
         s = related(s, resource, {})
     return s
 
 
-def _orphaned(s: Snapshot, gone: Mapping[str, None]) -> Map[ResourceId, Map[str, ResourceId]]:
+def _orphaned(s: Snapshot, gone: Mapping[str, None]) -> Map[ResourceId, Names]:
     """Return the children of everything, without those that are gone from under what stays."""
     going = (s.resources[ResourceId(id)] for id in gone if id in s.resources)
     children = s.children
@@ -184,13 +192,13 @@ def _orphaned(s: Snapshot, gone: Mapping[str, None]) -> Map[ResourceId, Map[str,
 
 def _linked(index: Map[K, frozenset[V]], keys: Iterable[K], value: V) -> Map[K, frozenset[V]]:
     for key in keys:
-        index = index.set(key, index.get(key, frozenset[V]()) | {value})
+        index = index.set(key, index.get(key, _NOTHING) | {value})
     return index
 
 
 def _unlinked(index: Map[K, frozenset[V]], keys: Iterable[K], value: V) -> Map[K, frozenset[V]]:
     for key in keys:
-        index = _kept(index, key, index.get(key, frozenset[V]()) - {value})
+        index = _kept(index, key, index.get(key, _NOTHING) - {value})
     return index
 
 

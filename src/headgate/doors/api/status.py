@@ -7,7 +7,7 @@ from fastapi import APIRouter
 
 from headgate.doors.api.names import written
 from headgate.doors.services import By, Uses
-from headgate.facts.snapshot import Held
+from headgate.facts.snapshot import NOTHING_HELD
 
 router = APIRouter(tags=["status"])
 
@@ -22,7 +22,7 @@ def health(services: Uses) -> dict[str, Any]:
 def me(services: Uses, caller: By) -> dict[str, Any]:
     """The caller's name and direct assignments."""
     facts = services.control.snapshot
-    held = facts.assignments.get(caller.principal, Held()).values()
+    held = facts.assignments.get(caller.principal, NOTHING_HELD).values()
     roles = [{"role": each.role, "resource": written(services, each.resource)} for each in held]
     return {
         "name": services.directory.name(caller.principal),
