@@ -51,9 +51,9 @@ def run_folders(
 
 def _start(engine: Answering) -> "Start":
     if engine is Answering.REFERENCE:
-        from headgate.control.by_reference import ByReference
+        from headgate.decision.answers import Reference
 
-        return ByReference
+        return Reference
     from headgate.decision.engine import Engine
 
     return Engine

@@ -28,7 +28,7 @@ class RequestAccess:
 
     def plan(self, view: View) -> Plan:
         """Need `output_port.request_access` for that consumer and purpose."""
-        port = _port(view, self.port, self.consumer, self.purpose, "request_access")
+        port = _port(view, self, "request_access")
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor or self.author)
         agreed = _agreed(view, self.access, requested, view.now, None) if _at_once(view, port, self.consumer) else ()
         return Plan((requested, *agreed), (_purpose(self.access, self.purpose),))
@@ -48,7 +48,7 @@ class AddAccess:
 
     def plan(self, view: View) -> Plan:
         """Need `output_port.add_access`."""
-        port = _port(view, self.port, self.consumer, self.purpose, "add_access")
+        port = _port(view, self, "add_access")
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor)
         agreed = _agreed(view, self.access, requested, self.starts, self.ends)
         return Plan((requested, *agreed), (_purpose(self.access, self.purpose),))
@@ -127,14 +127,15 @@ class DeleteAccess:
         return Plan((AccessDeleted(self.access),), (DocumentPut("access", self.access, None),))
 
 
-def _port(view: View, id: ResourceId, consumer: SubjectId, purpose: str, verb: str) -> Resource:
+def _port(view: View, asked: RequestAccess | AddAccess, verb: str) -> Resource:
     """Return the port, for a consumer that may be served by it. Raises what the command raises."""
-    port = view.target(id, "output_port")
-    on, given = {"consumer": (ResourceId(consumer),)}, {"purpose": (purpose,)}
+    port = view.target(asked.port, "output_port")
+    on, given = {"consumer": (ResourceId(asked.consumer),)}, {"purpose": (asked.purpose,)}
     view.require_action(f"{port.type}.{verb}", port.id, on=on, given=given)
-    view.known_subject(consumer)
+    view.known_subject(asked.consumer)
+    view.free_id(asked.access)
     model, role = _role(view, port)
-    kind = kind_of(view.facts, consumer)
+    kind = kind_of(view.facts, asked.consumer)
     if kind not in model.roles[role].to:
         raise InvalidError(f"a `{model.word(kind)}` is no consumer; a person or a team is")
     return port

@@ -13,7 +13,8 @@ from headgate.facts.snapshot import Assignment, Resource
 class AssignRole:
     """A subject holds a role on a resource, from `starts` until `ends` (seconds since the epoch; None = now, for good).
 
-    `reason` is the id of what it is made for. It replaces the assignment that there is for the same reason.
+    `reason` is the id of what it is made for. It replaces the assignment that there is for the same reason. It is one
+    of the model that decides there; only the deployment can name another.
     """
 
     subject: SubjectId
@@ -22,13 +23,14 @@ class AssignRole:
     ends: float | None = None
     starts: float | None = None
     reason: str = ""
+    model: str | None = None
     name: str = "role.assign"
 
     def plan(self, view: View) -> Plan:
         """Need the right to add this role there, and, where that cuts another one short, to remove that."""
         place = view.target(self.resource)
         view.known_subject(self.subject)
-        model = known_role(view, self.role, place)
+        model = known_role(view, self.role, place, self.model)
         view.require_action("assignment.add", place.id, role=self.role, subject=self.subject)
         if self.ends is not None and self.ends <= max(view.now, self.starts or view.now):
             raise InvalidError("the assignment would end before it begins")
@@ -91,9 +93,16 @@ class ChangeRole:
         return Plan(changes)
 
 
-def known_role(view: View, role: str, place: Resource) -> str:
-    """Return the name of the model that decides there. Raises `InvalidError` for a role that it does not have."""
+def known_role(view: View, role: str, place: Resource, named: str | None = None) -> str:
+    """Return the name of the model that the role is of: the one that decides there, or that the deployment names.
+
+    Raises `InvalidError` for a role that it does not have.
+    """
     model = view.model_for(place.type, place.id)
+    if named not in (None, model.name):
+        if view.caller is not None or named not in view.models:
+            raise InvalidError(f"roles there are of the access model `{model.name}`, not of `{named}`")
+        model = view.models[named]
     if role not in model.roles and not (model.custom_roles and role in view.facts.custom_roles):
         names = ", ".join(sorted(each.name for each in model.roles.values() if place.type in each.on))
         raise InvalidError(f"the model `{model.name}` has no role `{role}`; on this there are {names or 'none'}")

@@ -1,6 +1,6 @@
 """What a command is: a pure function of the snapshot, the caller, its arguments and the time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -8,6 +8,7 @@ from typing import Protocol
 
 from headgate.control.names import LONGEST, usable
 from headgate.control.ports import DocumentPut, Pointer
+from headgate.decision.answers import Answers
 from headgate.decision.asked import Models, model_for
 from headgate.decision.explain import explain
 from headgate.decision.records import Decision, Explanation, Question
@@ -34,7 +35,8 @@ class RefusedError(CommandError):
     @cached_property
     def explanation(self) -> Explanation:
         """Why not, on the facts that it was decided on. Worked out when somebody wants to know: it can take a while."""
-        return explain(self._view.models, self._view.facts, self.question, self._view.now)
+        view = self._view
+        return explain(view.models, view.facts, self.question, view.now, view.engine)
 
 
 class UnknownCallerError(CommandError):
@@ -70,32 +72,6 @@ class Plan:
     decisions: tuple[Decision, ...] = ()
 
 
-class Decides(Protocol):
-    """Whatever decides on one snapshot: the engine, or the reference behind the same calls."""
-
-    @property
-    def models(self) -> Models:
-        """The models in force, by name."""
-        ...
-
-    @property
-    def facts(self) -> Snapshot:
-        """The snapshot."""
-        ...
-
-    def check(self, question: Question, now: float) -> Decision:
-        """Answer a question at a time (seconds since the epoch)."""
-        ...
-
-    def discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
-        """Say whether the caller may know that the resource is there."""
-        ...
-
-    def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Decides":
-        """Return what decides on the snapshot that these changes led to."""
-        ...
-
-
 _NO_PLACES: Mapping[str, tuple[ResourceId, ...]] = MappingProxyType({})
 _NO_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
@@ -107,7 +83,7 @@ class View:
     `decisions` gathers what was allowed.
     """
 
-    engine: Decides
+    engine: Answers
     caller: Caller | None
     now: float
     decisions: list[Decision] = field(default_factory=list[Decision])

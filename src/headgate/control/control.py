@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Callable
 
-from headgate.control.by_reference import ByReference
-from headgate.control.command import Command, Decides, MissingError, Plan, UnknownCallerError, View, decided
+from headgate.control.command import Command, MissingError, Plan, UnknownCallerError, View, decided
 from headgate.control.ports import Draft, RevisionConflictError, Store
+from headgate.decision.answers import Answers, Reference
 from headgate.decision.asked import Models, not_standing
 from headgate.decision.explain import explain
 from headgate.decision.records import Decision, Explanation, Question
@@ -15,14 +15,14 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 
-Start = Callable[[Models, Snapshot], Decides]
+Start = Callable[[Models, Snapshot], Answers]
 """How an engine begins, on the facts of a log."""
 
 
 class Control:
     """Commands and questions of one organization, over its store. Safe to use from several threads."""
 
-    def __init__(self, store: Store, models: Models, clock: Callable[[], float], engine: Start = ByReference) -> None:
+    def __init__(self, store: Store, models: Models, clock: Callable[[], float], engine: Start = Reference) -> None:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
@@ -81,7 +81,8 @@ class Control:
 
     def explain(self, question: Question) -> Explanation:
         """Answer a question with its reasons and fixes."""
-        return explain(self.models, self.snapshot, question, self._clock())
+        engine = self._engine
+        return explain(engine.models, engine.facts, question, self._clock(), engine)
 
     def require(self, question: Question) -> None:
         """Raise `RefusedError`, or `MissingError` for what is hidden, unless it is allowed on the newest facts."""

@@ -19,7 +19,7 @@ from headgate.facts.changes import (
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
 from headgate.model.model import Model
 
-ORGANIZATION = ResourceId("organization")
+DEPLOYMENT, ORGANIZATION = ResourceId("deployment"), ResourceId("organization")
 EVERYBODY = GroupId("All")
 
 
@@ -41,10 +41,7 @@ class CreateOrganization:
 
     def plan(self, view: View) -> Plan:
         """Only the deployment begins a log, and only once."""
-        if view.caller is not None:
-            raise InvalidError("an organization is created by the deployment, not by a principal")
-        if view.facts.organization is not None:
-            raise TakenError("there is an organization already")
+        _begins(view)
         model = _in_force(view, self.model)
         return Plan(
             changes=(
@@ -64,6 +61,50 @@ class CreateOrganization:
             return described
         tree = _in_force(view, self.tree)
         return (*described, GovernedBy(self.organization, tree.name, tree.hash))
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDeployment:
+    """The deployment's own log: its people, and below it the organizations, which have logs of their own."""
+
+    model: str
+    deployment: ResourceId = DEPLOYMENT
+    name: str = "deployment.create"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment begins a log, and only once."""
+        _begins(view)
+        model = _in_force(view, self.model)
+        return Plan((OrganizationCreated(self.deployment, model.name, model.hash, "deployment"),))
+
+
+@dataclass(frozen=True, slots=True)
+class GovernProject:
+    """Another access model decides in a project from now on. What was assigned under the former means nothing meanwhile."""
+
+    project: ResourceId
+    model: str
+    name: str = "project.govern"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment says which model is in force where."""
+        if view.caller is not None:
+            raise InvalidError("the deployment says which access model is in force in a project")
+        project, model = view.target(self.project, "project"), _in_force(view, self.model)
+        there = {view.facts.resources[id].type for id in view.facts.children[project.id].values()}
+        missing = (
+            each
+            for each in implied(model, project.id, project.type)
+            if each.parent != project.id or each.type not in there
+        )
+        return Plan((GovernedBy(project.id, model.name, model.hash), *missing))
+
+
+def _begins(view: View) -> None:
+    if view.caller is not None:
+        raise InvalidError("a log is begun by the deployment, not by a principal")
+    if view.facts.organization is not None:
+        raise TakenError("this log has begun already; there is an organization")
 
 
 def _in_force(view: View, name: str) -> Model:

@@ -1,6 +1,6 @@
 """People and service principals of the organization: how they come, and how they go."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headgate.control.assignments import known_role
@@ -10,6 +10,7 @@ from headgate.control.resources import makers
 from headgate.control.ruling import keep_a_ruler
 from headgate.facts.changes import (
     Attributes,
+    Change,
     PrincipalAdded,
     PrincipalExpires,
     PrincipalRemoved,
@@ -56,7 +57,10 @@ class AddPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class SignUp:
-    """Somebody joins alone, and gets what the model gives to newcomers. The deployment says who it is."""
+    """Somebody joins alone, and gets what the model gives to newcomers; in the deployment itself, nothing.
+
+    The deployment says who it is.
+    """
 
     principal: PrincipalId
     person: str
@@ -67,19 +71,24 @@ class SignUp:
         """Only the deployment signs somebody up, and only who is not in the organization."""
         if view.caller is not None:
             raise InvalidError("the deployment signs people up, when it has seen who they are")
+        if any(place == view.root for _, place, _ in view.facts.assignments.get(self.principal, ())):
+            raise TakenError(f"`{self.principal}` is in the organization already")
+        added: tuple[Change, ...] = ()
+        if self.principal not in view.facts.principals:
+            view.free_id(self.principal)
+            added = (PrincipalAdded(self.principal, "user", self.attributes),)
+        document = DocumentPut("principal", self.principal, {"name": self.person})
+        return Plan((*added, *self._welcome(view)), (document,))
+
+    def _welcome(self, view: View) -> Iterator[Change]:
+        if view.target(view.root).type == "deployment":
+            return
         role = view.model.newcomer
         if role is None:
             raise InvalidError(
                 f"under the access model `{view.model.name}` nobody joins alone; somebody has to add them"
             )
-        if any(place == view.root for _, place, _ in view.facts.assignments.get(self.principal, ())):
-            raise TakenError(f"`{self.principal}` is in the organization already")
-        given = RoleAssigned(self.principal, role, view.root, view.model.name)
-        document = DocumentPut("principal", self.principal, {"name": self.person})
-        if self.principal in view.facts.principals:
-            return Plan((given,), (document,))
-        view.free_id(self.principal)
-        return Plan((PrincipalAdded(self.principal, "user", self.attributes), given), (document,))
+        yield RoleAssigned(self.principal, role, view.root, view.model.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ organization. A question goes to the log that its resource lies in; whoever is n
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from headgate.control.command import Command, CommandError, Decides, RefusedError, View, decided
+from headgate.control.command import Command, CommandError, RefusedError, View, decided
 from headgate.control.control import Start
 from headgate.control.scenarios.language import Language
 from headgate.control.scenarios.telling import told
 from headgate.control.scenarios.values import Entry, ScenarioError
+from headgate.decision.answers import Answers
 from headgate.decision.asked import Models
 from headgate.facts import changes as c
 from headgate.facts.caller import Caller
@@ -40,7 +41,7 @@ class World:
     now: float
     users: tuple[Entry, ...]
     ids: frozenset[str]
-    engines: Mapping[Log, Decides] = field(default_factory=dict[Log, Decides])
+    engines: Mapping[Log, Answers] = field(default_factory=dict[Log, Answers])
     places: Mapping[str, Log] = field(default_factory=dict[str, Log])
     types: Mapping[str, str] = field(default_factory=dict[str, str])
     tokens: Mapping[str, PrincipalId] = field(default_factory=dict[str, PrincipalId])

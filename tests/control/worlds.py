@@ -1,0 +1,149 @@
+"""An organization under each shipped model, made by the deployment's own commands. Ids are the names."""
+
+from collections.abc import Mapping
+from importlib.resources import files
+
+import pytest
+
+from headgate.control.access import RequestAccess
+from headgate.control.assignments import AssignRole
+from headgate.control.command import Command, CommandError, Plan
+from headgate.control.control import Control
+from headgate.control.groups import CreateGroup
+from headgate.control.organizations import CreateOrganization
+from headgate.control.principals import AddPrincipal, CreateServicePrincipal
+from headgate.control.resources import CreateResource
+from headgate.decision.conditions import CONDITIONS
+from headgate.decision.records import Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Edge
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.load import load_model
+from headgate.model.model import Model
+from headgate.model.vocabulary import load_actions
+from tests.fakes.store import FakeStore
+
+_ROOM = files("headgate.model")
+_ACTIONS = load_actions(_ROOM.joinpath("actions.yaml").read_text())
+_NAMES = ("nekt", "y42", "onehouse", "datamesh")
+MODELS: Mapping[str, Model] = {
+    name: load_model(_ROOM.joinpath("models", f"{name}.yaml").read_text(), _ACTIONS, name, CONDITIONS)
+    for name in _NAMES
+}
+
+ROOT, PROJECT, LAKE = (
+    ResourceId("organization"),
+    ResourceId("organization/project"),
+    ResourceId("organization/project/lake"),
+)
+FOUNDER, ANN, BEN, EVE = PrincipalId("founder"), PrincipalId("ann"), PrincipalId("ben"), PrincipalId("eve")
+PEOPLE = (ANN, BEN, EVE)
+CREW = GroupId("crew")
+BOT = PrincipalId("bot")
+
+
+class World:
+    """One organization behind commands, with a clock that stands until it is set."""
+
+    def __init__(self, model: str, *, tree: str | None = None) -> None:
+        self.now = 1_000.0
+        self.store = FakeStore()
+        self.control = Control(self.store, MODELS, lambda: self.now)
+        self.do(CreateOrganization(FOUNDER, "the founder", model, tree))
+
+    @property
+    def facts(self) -> Snapshot:
+        return self.control.snapshot
+
+    def do(self, *commands: Command, by: Caller | PrincipalId | None = None) -> Snapshot:
+        """Execute them, as the deployment if nobody is named."""
+        for command in commands:
+            self.control.execute(command, Caller(by) if isinstance(by, str) else by)
+        return self.facts
+
+    def preview(self, command: Command, by: PrincipalId | None = None) -> Plan:
+        return self.control.preview(command, Caller(by) if by else None)
+
+    def refuse(
+        self,
+        command: Command,
+        error: type[CommandError],
+        match: str | None = None,
+        *,
+        by: Caller | PrincipalId | None = None,
+    ) -> None:
+        """Expect the refusal, and that nothing was written."""
+        before, bodies = self.store.head(), dict(self.store.bodies)
+        with pytest.raises(CommandError, match=match) as refusal:
+            self.do(command, by=by)
+        assert type(refusal.value) is error, refusal.value
+        assert self.store.head() == before
+        assert self.store.bodies == bodies
+
+    def may(self, who: PrincipalId, action: str, resource: str, **more: object) -> bool:
+        question = Question(Caller(who), action, ResourceId(resource), **more)  # pyright: ignore[reportArgumentType]
+        return self.control.ask(question).allowed
+
+    def roles(self, subject: str, resource: str) -> set[str]:
+        """Return what a subject was assigned on a resource."""
+        held = self.facts.assignments.get(PrincipalId(subject), {})
+        return {role for role, place, _ in held if place == resource}
+
+
+def edges(*targets: str) -> tuple[Edge, ...]:
+    return tuple(Edge(ResourceId(each)) for each in targets)
+
+
+def resource(id: str, type: str, parent: str, **relations: str) -> CreateResource:
+    """A resource called as its id is, with one edge for each relation."""
+    named = {name: edges(target) for name, target in relations.items()}
+    return CreateResource(ResourceId(id), type, ResourceId(parent), id, named)
+
+
+def role(subject: str, name: str, place: str = ROOT) -> AssignRole:
+    return AssignRole(PrincipalId(subject), name, ResourceId(place))
+
+
+def nekt() -> World:
+    """Members ann, ben and eve; layers `raw` and `secret` with a table each; the group `crew`."""
+    world = World("nekt")
+    world.do(*(AddPrincipal(each, f"{each}@acme.com", "member") for each in PEOPLE), CreateGroup(CREW, "the crew"))
+    world.do(resource("raw", "database", LAKE), resource("flights", "table", "raw"))
+    world.do(resource("secret", "database", LAKE), resource("salaries", "table", "secret"))
+    return world
+
+
+def y42() -> World:
+    """Members of the organization ann, ben and eve; a space with a module; the team `crew` and the key `bot`."""
+    world = World("y42")
+    world.do(*(AddPrincipal(each, each, "member") for each in PEOPLE), CreateGroup(CREW, "the crew"))
+    world.do(resource("space", "project", ROOT), resource("module", "module", "space"))
+    world.do(CreateServicePrincipal(BOT, "the bot"))
+    return world
+
+
+def onehouse() -> World:
+    """Account members ann, ben and eve, the first two in the project; two databases of a lake, a cluster, `crew`, `bot`."""
+    world = World("onehouse")
+    world.do(*(AddPrincipal(each, each, "member") for each in PEOPLE))
+    world.do(resource("project", "project", ROOT), role(ANN, "member", "project"), role(BEN, "member", "project"))
+    world.do(resource("lake", "lake", "project"), resource("cluster", "cluster", "project"))
+    world.do(resource("one", "database", "lake"), resource("two", "database", "lake"))
+    world.do(resource("table", "table", "one", services_cluster="cluster"))
+    world.do(CreateGroup(CREW, "the crew"), CreateServicePrincipal(BOT, "the bot"))
+    return world
+
+
+def datamesh() -> World:
+    """Members ann, ben and eve; the domain `sales` with the teams `shop` and `web`, and `ops`; `product` with a `port`."""
+    world = World("datamesh")
+    world.do(*(AddPrincipal(each, each, "member") for each in PEOPLE))
+    world.do(resource("sales", "domain", ROOT), resource("shop", "team", "sales"), resource("web", "team", "sales"))
+    world.do(resource("ops", "team", ROOT), resource("product", "data_product", ROOT, owner="shop"))
+    world.do(resource("port", "output_port", "product"))
+    return world
+
+
+def request(id: str, consumer: str, purpose: str = "to know") -> RequestAccess:
+    return RequestAccess(ResourceId(id), ResourceId("port"), PrincipalId(consumer), purpose)
