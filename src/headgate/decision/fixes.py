@@ -195,8 +195,10 @@ def _strength(facts: Snapshot, model: Model, name: str) -> int:
 
 def _narrowest(facts: Snapshot, options: Sequence[Option]) -> tuple[Option, ...]:
     """Return the options that reach the fewest resources: all walk down in step, so that a wide one costs no more."""
+    if len(options) < 2:  # noqa: PLR2004 (nothing to compare)
+        return tuple(options)
     walks = {option: _reached(facts, option) for option in options}
-    ended = tuple(options) if len(walks) < 2 else ()  # noqa: PLR2004 (nothing to compare)
+    ended: tuple[Option, ...] = ()
     while not ended:
         ended = tuple(option for option, walk in walks.items() if next(walk, None) is None)
     return ended
