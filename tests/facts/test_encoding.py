@@ -1,6 +1,7 @@
 """Changes survive the way into JSON and back, one by one and as a file; what does not fit is refused, with its line."""
 
 import json
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -101,6 +102,14 @@ class TestFactsFile:
         assert len(lines) == len(SAMPLES) + 1
         assert not any("\n" in line for line in lines)
         assert lines[0] == _HEADER
+
+    def test_of_the_document_can_be_read(self) -> None:
+        document = Path(__file__).parents[2] / "docs" / "facts-file.md"
+        example = document.read_text(encoding="utf-8").split("```json\n")[1].split("```")[0]
+
+        facts = read_facts(example.splitlines())
+        assert facts.revision == 12
+        assert facts.full_name(c.ResourceId("flights")) == ("lake", "raw", "flights")
 
     def test_may_have_empty_lines(self) -> None:
         assert read_facts([_HEADER, "", " \n"]) == Snapshot(revision=3)
