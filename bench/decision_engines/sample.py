@@ -9,7 +9,7 @@ from .oracle import Oracle, Question
 from .organization import LEVELS, Organization
 
 CHECKS = 1_000
-_LISTS = 100
+LISTS = 100
 _LISTS_WORKED_OUT = 5
 _DRAWS = 500
 """So often is a question drawn until one has the wanted answer: a user may have nothing to allow."""
@@ -27,7 +27,7 @@ Sample = Mapping[str, Sequence[Case]]
 """The cases of each measurement, which is named like the method of `Engine`; `newcomer` asks `table`."""
 
 
-def sample(organization: Organization, checks: int = CHECKS) -> Sample:
+def sample(organization: Organization, checks: int = CHECKS, lists: int = LISTS) -> Sample:
     """Return the cases. Half of the checks are allowed; no other check is about a user of `newcomer`."""
     chance = random.Random(1)  # noqa: S311 - the same questions each time
     oracle = Oracle(organization)
@@ -51,14 +51,14 @@ def sample(organization: Organization, checks: int = CHECKS) -> Sample:
         "table": [check(known, tables, wanted=number % 2 == 0) for number in asked],
         "newcomer": [check([user], tables, wanted=number % 2 == 0) for number, user in enumerate(newcomers)],
         "pipeline": [check(known, pipelines, wanted=number % 2 == 0) for number in asked],
-        "readable": _lists(_some(chance, known), readable),
-        "readers": _lists(_some(chance, tables), readers),
+        "readable": _lists(_some(chance, known, lists), readable),
+        "readers": _lists(_some(chance, tables, lists), readers),
         "revoke": _revocable(organization, frozenset(known))[:checks],
     }
 
 
-def _some(chance: random.Random, names: Sequence[str]) -> list[str]:
-    return chance.sample(names, min(_LISTS, len(names)))
+def _some(chance: random.Random, names: Sequence[str], count: int) -> list[str]:
+    return chance.sample(names, min(count, len(names)))
 
 
 def _lists(names: Sequence[str], right: Callable[[str], frozenset[str]]) -> list[Case]:

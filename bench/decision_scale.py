@@ -1,0 +1,70 @@
+"""Loads a very large organization from its checkpoint and asks it: one million tables, ten million assignments.
+
+Takes some minutes and much memory, so only `make soak` runs it. Prints its figures; ends with status 1 if one is missed.
+"""
+
+import multiprocessing
+import resource
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from statistics import median
+
+from decision_engines.asking import Asking
+from decision_engines.headgate_engine import HeadgateEngine, snapshot_of
+from decision_engines.organization import Sizes, generate
+from decision_engines.sample import Sample, sample
+
+from headgate.facts.checkpoint import dump
+
+SIZES = Sizes(users=100_000, groups=10_000, layers=1_000, tables=1_000_000, pipelines=50_000, grants=10_000_000)
+SECONDS_AT_MOST = 120
+GIGABYTES_AT_MOST = 8.0
+SECONDS_TO_ASK = 5
+ASKED = {
+    "newcomer": "check on a table, of somebody new",
+    "table": "check on a table",
+    "pipeline": "check on a pipeline",
+}
+
+
+class FromCheckpoint(HeadgateEngine):
+    """The same engine, made of a checkpoint that was written before."""
+
+    def __init__(self, checkpoint: bytes) -> None:
+        self._checkpoint = checkpoint
+
+
+def write(path: Path) -> Sample:
+    """Write the organization's checkpoint and return what to ask about it."""
+    organization = generate(SIZES)
+    path.write_bytes(dump(snapshot_of(organization)))
+    return sample(organization, lists=0)
+
+
+def main() -> int:
+    """Measure and print; return the exit status."""
+    with tempfile.TemporaryDirectory() as room:
+        path = Path(room) / "checkpoint"
+        # Another process writes it, so that the memory for that does not count.
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            cases = pool.submit(write, path).result()
+        checkpoint = path.read_bytes()
+    print(f"{SIZES.tables:,} tables, {SIZES.users:,} users, {SIZES.grants:,} grants: {len(checkpoint) / 1e6:,.0f} MB")
+    asking = Asking(FromCheckpoint(checkpoint), cases)
+    seconds = asking.load().seconds
+    for measured, title in ASKED.items():
+        taken = asking.measure(measured, SECONDS_TO_ASK)
+        print(f"{title:34} median {median(taken) / 1e3:8.1f} µs, of {len(taken)}")
+    gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT / 1e9
+    print(f"load                               {seconds:15.1f} s (at most {SECONDS_AT_MOST})")
+    print(f"memory, at its peak                {gigabytes:15.1f} GB (at most {GIGABYTES_AT_MOST:.0f})")
+    return int(seconds > SECONDS_AT_MOST or gigabytes > GIGABYTES_AT_MOST)
+
+
+_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes of what the system counts memory in."""
+
+if __name__ == "__main__":
+    sys.exit(main())
