@@ -168,6 +168,8 @@ class TestAChangeSharesWhatItDoesNotTouch:
             (c.RelationsSet(PIPELINE, {"inputs": (c.Edge(PORT),)}), {"resources", "referrers"}),
             (c.RunAsSet(PIPELINE, BEN), {"run_as", "acting"}),
             (c.PrincipalExpires(BEN, None), {"principals"}),
+            (c.ResourceDeleted(TABLE), {"resources", "children", "assignments", "subjects"}),
+            (c.TokenRevoked(TokenId("never")), set[str]()),
         ],
         ids=lambda value: type(value).__name__ if isinstance(value, c.RoleAssigned | c.RoleRevoked) else None,
     )

@@ -208,7 +208,10 @@ def _kept(index: Map[K, V], key: K, rest: V) -> Map[K, V]:
 
 
 def _without(facts: Map[K, V], gone: Iterable[Any]) -> Map[K, V]:
+    there = [key for key in gone if key in facts]
+    if not there:
+        return facts
     rest = facts.mutate()
-    for key in gone:
-        rest.pop(key, None)
+    for key in there:
+        del rest[key]
     return rest.finish()
