@@ -105,9 +105,12 @@ def check_needs(checking: Checking) -> None:
     for action, alternatives in checking.model.needs.items():
         for index, alternative in enumerate(alternatives):
             for needed in alternative.roles:
-                _check_needed(checking, action, index, needed)
+                _check_needed(checking, ("needs", action, index, "roles"), (action.partition(".")[0],), needed)
             if not alternative.when and all(needed.optional for needed in alternative.roles):
                 _check_anybody(checking, action, index)
+    for index, rule in enumerate(checking.model.assign):
+        for needed in rule.needs:
+            _check_needed(checking, ("assign", index, "needs"), rule.on, needed)
 
 
 def check_holders(checking: Checking) -> None:
@@ -149,15 +152,15 @@ def _check_to(checking: Checking, path: Path, role: str, kinds: Iterable[str]) -
         checking.note(Mistake.ROLE_NOT_TO, path, "", role, role=role, kinds=some_of(kinds))
 
 
-def _check_needed(checking: Checking, action: str, index: int, needed: RoleAt) -> None:
+def _check_needed(checking: Checking, path: Path, types: Iterable[str], needed: RoleAt) -> None:
     if needed.relation is not None:
         return  # it may lead to anything
-    type = checking.model.types[action.partition(".")[0]]
-    places = (type.name,) if needed.root == "self" else type.parents
-    if not checking.reach.held[needed.role] & set(places):
+    above = {parent for type in types for parent in checking.model.types[type].parents}
+    places = set(types) if needed.root == "self" else above
+    if not checking.reach.held[needed.role] & places:
         place = f"{'each ' if needed.optional else ''}{needed.root}"
-        path: Path = ("needs", action, index, "roles", place)
-        checking.note(Mistake.PLACE_WITHOUT_ROLE, path, role=needed.role, places=some_of(places) or "anything above")
+        where = some_of(places) or "anything above"
+        checking.note(Mistake.PLACE_WITHOUT_ROLE, (*path, place, needed.role), role=needed.role, places=where)
 
 
 def _check_anybody(checking: Checking, action: str, index: int) -> None:
