@@ -1,10 +1,11 @@
 """Single decisions that generated worlds meet too rarely to rely on."""
 
+from headgate.decision.conditions import CONDITIONS
 from headgate.decision.explain import explain
 from headgate.decision.records import Question
 from headgate.decision.reference import decide
 from headgate.facts.caller import Caller
-from headgate.facts.changes import PrincipalRemoved, RelationsSet, ResourceDeleted, RoleAssigned
+from headgate.facts.changes import GovernedBy, PrincipalRemoved, RelationsSet, ResourceDeleted, RoleAssigned
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.model.load import load_model
@@ -16,10 +17,12 @@ from tests.fakes.world import (
     FLIGHTS,
     LOAD,
     MEMBER,
+    MODELS,
     NEKT,
     NOW,
     OWNER,
     PLANES,
+    PROJECT,
     RAW,
     STRANGER,
     allows,
@@ -32,17 +35,27 @@ from tests.fakes.world import (
 TWO_ROLES = """\
 model: two
 version: 1
-types: {}
+types:
+  organization: {under: []}
+  project: {under: [organization]}
+  lake: {under: [project]}
+  database: {under: [lake]}
+  table: {under: [database]}
+  source: {under: [project]}
 roles:
-  member: {on: [organization]}
-  reader: {on: [table], actions: {source: [source.describe]}}
-  writer: {on: [table], actions: {source: [source.edit]}}
+  member: {on: [organization], to: [user]}
+  reader: {on: [table], to: [user], actions: {source: [describe]}}
+  writer: {on: [table], to: [user], actions: {source: [edit]}}
 spread: []
 derived:
   - {types: [source], weakest_over: [outputs], when_empty: [output_layers]}
-requires: {}
-assign: []
-eligible: {on: organization, roles: [member]}
+needs: {}
+assign:
+  - {holder: member, roles: [member], on: [organization]}
+  - {holder: reader, roles: [reader, writer], on: [table]}
+standing:
+  - {on: organization, roles: [member], kinds: [user]}
+newcomer: member
 """
 """Neither role includes the other, so that neither is the weaker one."""
 
@@ -60,10 +73,11 @@ def test_who_holds_no_role_on_the_organization_holds_nothing() -> None:
 
 
 def test_a_pipeline_gives_the_roles_that_are_held_on_everything_it_touches() -> None:
-    two = load_model(TWO_ROLES, ACTIONS, "two.yaml")
+    two = {"two": load_model(TWO_ROLES, ACTIONS, "two.yaml", CONDITIONS)}
     mixed = [("member", "organization"), ("reader", FLIGHTS), ("writer", PLANES)]
-    facts = snapshot(*(_of("two", role, place) for role, place in mixed))
-    both = snapshot(*(_of("two", role, place) for role, place in (*mixed, ("reader", PLANES))))
+    governed = GovernedBy(PROJECT, "two", two["two"].hash)
+    facts = snapshot(governed, *(_of("two", role, place) for role, place in mixed))
+    both = snapshot(governed, *(_of("two", role, place) for role, place in (*mixed, ("reader", PLANES))))
 
     for action in ("source.describe", "source.edit"):
         assert not decide(two, facts, Question(Caller(MEMBER), action, LOAD), NOW).allowed
@@ -114,5 +128,5 @@ def test_a_fix_that_nobody_could_make_is_none() -> None:
     question = Question(Caller(MEMBER), "table.insert", FLIGHTS)
     alone = fold(facts, (PrincipalRemoved(OWNER), PrincipalRemoved(ADMIN)), 2)
 
-    assert explain(NEKT, facts, question, NOW).fixes
-    assert explain(NEKT, alone, question, NOW).fixes == ()
+    assert explain(MODELS, facts, question, NOW).fixes
+    assert explain(MODELS, alone, question, NOW).fixes == ()

@@ -33,7 +33,10 @@ from tests.fakes.store import FakeStore
 
 _MODELS = files("headgate.model")
 ACTIONS = load_actions((_MODELS / "actions.yaml").read_text())
-NEKT = load_model((_MODELS / "models" / "nekt.yaml").read_text(), ACTIONS, "nekt.yaml", CONDITIONS)
+NEKT, Y42, ONEHOUSE, DATAMESH = (
+    load_model((_MODELS / "models" / f"{name}.yaml").read_text(), ACTIONS, f"{name}.yaml", CONDITIONS)
+    for name in ("nekt", "y42", "onehouse", "datamesh")
+)
 
 MODELS = {NEKT.name: NEKT}
 

@@ -46,7 +46,7 @@ def _assignments(asked: Asked, model: Model, subject: SubjectId) -> Iterator[Ass
 
 def _given(asked: Asked, model: Model, subject: SubjectId) -> Iterator[Assignment]:
     for given in asked.facts.assignments.get(subject, {}).values():
-        if given.model == model.name and given.holds_at(asked.now):
+        if given.model == model.name and given.holds_at(asked.now) and given.resource in asked.facts.resources:
             yield given
 
 
