@@ -1,0 +1,134 @@
+"""The example model decides as the open-source server does: its rules a second time, as its Java annotations state them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headgate.cli.scenario_folders import System, read_folder
+from headgate.control.scenarios.run import Case, run
+from headgate.decision.answers import Reference
+from headgate.decision.engine import Engine
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "models" / "unity_catalog"
+
+Held = frozenset[tuple[str, str]]
+"""What somebody was given: a privilege, or `OWNER`, and where."""
+
+_USE = "S:OWNER,USE_SCHEMA C:OWNER,USE_CATALOG"
+_SEEN = "M:OWNER | C:OWNER | S:OWNER C:USE_CATALOG | S:USE_SCHEMA C:USE_CATALOG"
+
+# Where | what | ways to be allowed, of which one is enough: `place:A,B` is one of A and B there. `grant` names the privilege.
+OPERATIONS = f"""
+    M  create catalog           M:OWNER,CREATE_CATALOG
+    M  grant CREATE_CATALOG     M:OWNER
+    C  describe                 M:OWNER | C:OWNER,USE_CATALOG
+    C  alter                    C:OWNER
+    C  drop                     M:OWNER | C:OWNER
+    C  create schema            C:OWNER | C:USE_CATALOG C:CREATE_SCHEMA
+    C  grant USE_CATALOG        M:OWNER | C:OWNER
+    S  describe                 M:OWNER | C:OWNER | S:OWNER,USE_SCHEMA C:USE_CATALOG
+    S  alter                    M:OWNER | S:OWNER | S:USE_SCHEMA C:USE_CATALOG
+    S  drop                     M:OWNER | C:OWNER | S:OWNER C:USE_CATALOG
+    S  create table             C:OWNER,USE_CATALOG S:OWNER | C:OWNER,USE_CATALOG S:USE_SCHEMA S:CREATE_TABLE
+    S  create volume            C:OWNER,USE_CATALOG S:OWNER | C:OWNER,USE_CATALOG S:USE_SCHEMA S:CREATE_VOLUME
+    S  create function          {_USE}
+    S  create registered_model  C:OWNER,USE_CATALOG S:OWNER | C:OWNER,USE_CATALOG S:USE_SCHEMA S:CREATE_MODEL,CREATE_FUNCTION
+    S  grant USE_SCHEMA         M:OWNER | C:OWNER | S:OWNER C:USE_CATALOG
+    T  describe                 {_SEEN} T:OWNER,SELECT,MODIFY
+    T  select                   {_USE} T:OWNER,SELECT
+    T  insert                   {_USE} T:OWNER | {_USE} T:SELECT T:MODIFY
+    T  update                   {_USE} T:OWNER | {_USE} T:SELECT T:MODIFY
+    T  delete_rows              {_USE} T:OWNER | {_USE} T:SELECT T:MODIFY
+    T  alter                    {_USE} T:OWNER,MODIFY
+    T  drop                     C:OWNER | S:OWNER C:USE_CATALOG | S:USE_SCHEMA C:USE_CATALOG T:OWNER
+    T  grant SELECT             {_SEEN} T:OWNER
+    V  describe                 {_SEEN} V:OWNER,READ_VOLUME
+    V  read                     {_USE} V:OWNER,READ_VOLUME
+    V  alter                    {_USE} V:OWNER
+    V  delete                   C:OWNER | S:OWNER C:USE_CATALOG | S:USE_SCHEMA C:USE_CATALOG V:OWNER
+    V  grant READ_VOLUME        {_SEEN} V:OWNER
+    F  describe                 {_SEEN} F:OWNER,EXECUTE
+    F  execute                  {_USE} F:OWNER,EXECUTE
+    F  delete                   M:OWNER | {_USE} F:OWNER
+    F  grant EXECUTE            {_SEEN} F:OWNER
+    R  describe                 {_SEEN} R:OWNER,EXECUTE
+    R  read                     {_USE} R:OWNER,EXECUTE
+    R  edit                     {_USE} R:OWNER
+    R  delete                   {_SEEN} R:OWNER
+    R  grant EXECUTE            M:OWNER | R:OWNER
+"""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Something that the server does for who may: on which resource, what, and the ways to be allowed."""
+
+    place: str
+    what: str
+    ways: tuple[tuple[str, ...], ...]
+
+    def allowed(self, held: Held) -> bool:
+        """Say whether one of the ways is open to somebody who was given these."""
+        return any(all(_meets(held, needed) for needed in way) for way in self.ways)
+
+    def matters(self) -> list[tuple[str, str]]:
+        """Return what could be given to open one of the ways: each privilege that they name, wherever it acts from."""
+        named = {tuple(needed.split(":")) for way in self.ways for needed in way}
+        found = {(place, name) for place, names in named for name in names.split(",")}
+        return sorted(found | {(above, name) for place, name in found if name != "OWNER" for above in _above(place)})
+
+
+def _operations() -> Iterator[Operation]:
+    for line in OPERATIONS.strip().splitlines():
+        place, rest = line.split(maxsplit=1)
+        what, ways = rest.split("  ", maxsplit=1)
+        yield Operation(place, what, tuple(tuple(way.split()) for way in ways.split("|")))
+
+
+def _above(place: str) -> tuple[str, ...]:
+    """Return where a privilege can stand that acts on a place: nothing comes down from the metastore."""
+    return (place,) if place in "MC" else (place, "C") if place == "S" else (place, "S", "C")
+
+
+def _meets(held: Held, needed: str) -> bool:
+    place, _, names = needed.partition(":")
+    return any(
+        (place, "OWNER") in held if name == "OWNER" else any((there, name) in held for there in _above(place))
+        for name in names.split(",")
+    )
+
+
+@pytest.fixture(scope="module", params=[Reference, Engine])
+def system(request: pytest.FixtureRequest) -> System:
+    """The folder with the reference answering, and with the engine."""
+    [found] = read_folder(FOLDER, request.param)
+    return found
+
+
+def _answer(system: System, held: Held, operation: Operation) -> str:
+    verb, _, of = operation.what.partition(" ")
+    given = tuple({"grant": {"to": "ann", "privilege": name, "on": place}} for place, name in sorted(held))
+    parameters = {"create": {"type": of}, "grant": {"privilege": of, "to": "bob"}}.get(verb, {})
+    ask = {"actor": "ann", "action": verb, "resource": operation.place, "with": parameters}
+    return run(system.world, Case("", given, ask, "allow", "")).answer
+
+
+class TestTheModel:
+    @settings(deadline=None)
+    @given(data=st.data())
+    def test_allows_exactly_what_the_server_does(self, system: System, data: st.DataObject) -> None:
+        """Whatever somebody was given on the way there, each operation is decided as the server's annotation says."""
+        operation = data.draw(st.sampled_from(list(_operations())))
+        held = data.draw(st.frozensets(st.sampled_from(operation.matters())))
+
+        assert _answer(system, held, operation) == ("allow" if operation.allowed(held) else "deny")
+
+    def test_answers_every_case_as_it_expects(self, system: System) -> None:
+        outcomes = [run(system.world, case) for case in system.cases]
+
+        assert [f"{each.case.id}: {each.answer}, {each.why}" for each in outcomes if not each.passed] == []
+        assert len(outcomes) >= 60
