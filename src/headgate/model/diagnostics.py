@@ -89,10 +89,10 @@ class Report:
         At one place the first of a kind stands for all; what is said about one thing is said at its first place.
         """
         places: dict[tuple[Mistake, int, int], tuple[str, Diagnostic]] = {}
-        for about, each in self._found:
+        for about, each in sorted(self._found, key=lambda noted: (noted[1].line, noted[1].column, noted[1].message)):
             places.setdefault((each.mistake, each.line, each.column), (about, each))
         said: dict[tuple[Mistake, str], list[Diagnostic]] = {}
-        for about, each in sorted(places.values(), key=lambda noted: (noted[1].line, noted[1].column)):
+        for about, each in places.values():
             said.setdefault((each.mistake, about), []).append(each)
         return tuple(_once(same) for same in said.values())
 

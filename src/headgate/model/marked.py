@@ -85,54 +85,63 @@ def _words(items: Items, word: str) -> list[Marked]:
 def parse(text: str, report: Report) -> Marked | None:
     """Return the document with positions; None, and why in the report, if it is no plain YAML."""
     try:
-        _only_plain(text, report)
-        # The package's own types leave these two functions' results open.
-        node = cast("yaml.Node | None", yaml.compose(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
+        # The package's own types leave this function's result open.
+        events = cast("Iterator[yaml.Event]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
+        documents = [_value(events, event, report) for event in events if isinstance(event, yaml.NodeEvent)]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        at = Text("", mark.line + 1, mark.column + 1) if mark else START
-        report.add(Mistake.NOT_YAML, at, problem=_problem(error))
-        return None
-    except RecursionError:
-        report.add(Mistake.NOT_YAML, START, problem="it is nested too deeply")
+        report.add(Mistake.NOT_YAML, _at(mark) if mark else START, problem=_problem(error))
         return None
     except yaml.YAMLError:
         report.add(Mistake.NOT_YAML, START, problem="a character that cannot stand in a text file")
         return None
-    if node is None:
-        report.add(Mistake.EMPTY_FILE, START)
+    except RecursionError:
+        report.add(Mistake.NOT_YAML, START, problem="it is nested too deeply")
         return None
-    return _marked(node, report)
+    if not documents or (isinstance(documents[0], Text) and not documents[0].value):
+        report.add(Mistake.EMPTY_FILE, START)
+    for second in documents[1:]:
+        report.add(Mistake.NOT_YAML, second, problem="a file has one document, and this begins another")
+    return documents[0] if documents else None
+
+
+def _at(mark: yaml.Mark) -> Text:
+    return Text("", mark.line + 1, mark.column + 1)
 
 
 def _problem(error: yaml.MarkedYAMLError) -> str:
-    problem = error.problem or "it cannot be read"
-    return f"{error.context}, {problem}" if problem.startswith("but ") else problem
+    problem, context = error.problem or "it cannot be read", error.context or ""
+    return f"{problem} {context} of line {error.context_mark.line + 1}" if error.context_mark else problem
 
 
-def _only_plain(text: str, report: Report) -> None:
+def _value(events: Iterator[yaml.Event], event: yaml.Event, report: Report) -> Marked:
+    """Return the value that begins with the event; the events behind it are taken."""
+    at = _at(event.start_mark)
     # An alias can name what it stands in, or double the text at every use; a tag can make a word something else.
-    tokens = cast("Iterator[yaml.Token]", yaml.scan(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
-    for token in tokens:
-        if isinstance(token, yaml.AliasToken | yaml.TagToken):
-            at = Text("", token.start_mark.line + 1, token.start_mark.column + 1)
-            report.add(Mistake.NOT_READ, at, what="aliases" if isinstance(token, yaml.AliasToken) else "tags")
+    if isinstance(event, yaml.AliasEvent):
+        report.add(Mistake.NOT_READ, at, what="aliases")
+    elif isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag is not None:
+        report.add(Mistake.NOT_READ, at, what="tags")
+    if isinstance(event, yaml.MappingStartEvent):
+        return Table(tuple(_entries(events, report)), at.line, at.column)
+    if isinstance(event, yaml.SequenceStartEvent):
+        return Items(tuple(_value(events, each, report) for each in _until_end(events)), at.line, at.column)
+    if isinstance(event, yaml.ScalarEvent):
+        return Text(str(event.value), at.line, at.column, 1 if event.style in ("'", '"') else 0)
+    return at
 
 
-def _marked(node: yaml.Node, report: Report) -> Marked:
-    line, column = node.start_mark.line + 1, node.start_mark.column + 1
-    if isinstance(node, yaml.MappingNode):
-        return Table(tuple(_entries(node, report)), line, column)
-    if isinstance(node, yaml.SequenceNode):
-        return Items(tuple(_marked(each, report) for each in node.value), line, column)
-    quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
-    return Text(str(node.value), line, column, 1 if quoted else 0)
+def _until_end(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+    for event in events:
+        if isinstance(event, yaml.CollectionEndEvent):
+            return
+        yield event
 
 
-def _entries(node: yaml.MappingNode, report: Report) -> "list[tuple[Text, Marked]]":
+def _entries(events: Iterator[yaml.Event], report: Report) -> "list[tuple[Text, Marked]]":
     entries: dict[str, tuple[Text, Marked]] = {}
-    for key_node, value_node in node.value:
-        key, value = _marked(key_node, report), _marked(value_node, report)
+    for event in _until_end(events):
+        key, value = _value(events, event, report), _value(events, next(events), report)
         if not isinstance(key, Text):
             report.add(Mistake.KEY_NO_WORD, key)
         elif key.value in entries:

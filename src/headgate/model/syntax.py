@@ -71,16 +71,18 @@ def _stated(read: Reader, parts: Mapping[str, Marked], section: str) -> bool:
 
 
 def _types(read: Reader, value: Marked, vocabulary: Vocabulary) -> Iterator[tuple[str, Type]]:
-    stated = {key.value for key, _ in read.entries(value)} | {DEPLOYMENT}
-    for key, body in read.entries(value):
+    stated = [_stated_type(read, key, vocabulary) for key, _ in read.entries(value)]
+    for name, (key, body) in zip(stated, read.entries(value), strict=True):
         fields = read.fields(body, ("under",), ("as", "implicit"))
-        parents = read.known(read.words(fields.get("under")), stated, Mistake.UNKNOWN_TYPE)
-        implicit = read.flag(fields.get("implicit"))
+        parents = read.known(read.words(fields.get("under")), (*stated, DEPLOYMENT), Mistake.UNKNOWN_TYPE)
         word = read.name(fields.get("as")) or key.value
-        name = key.value
-        if name not in vocabulary.types:
-            name = read.report.unknown(Mistake.UNKNOWN_TYPE, key, name, vocabulary.types)
-        yield name, Type(name, word, parents, implicit)
+        yield name, Type(name, word, parents, read.flag(fields.get("implicit")))
+
+
+def _stated_type(read: Reader, key: Text, vocabulary: Vocabulary) -> str:
+    """Return the type; for an unknown one the type that was probably meant, so that one slip is one diagnostic."""
+    known = key.value in vocabulary.types
+    return key.value if known else read.report.unknown(Mistake.UNKNOWN_TYPE, key, key.value, vocabulary.types)
 
 
 def _settings(read: Reader, value: Value, types: Collection[str]) -> Iterator[tuple[str, Setting]]:

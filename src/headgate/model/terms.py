@@ -53,7 +53,8 @@ def _compared(
     root, _, name = operand.value.partition(".")
     if root not in _ROOTS or not name:
         switches = {switch: f"setting.{switch}" for switch in settings}
-        read.report.unknown(Mistake.UNKNOWN_OPERAND, operand, root, _ROOTS, switches)
+        word, roots = (root, _ROOTS) if name else (operand.value, ())
+        read.report.unknown(Mistake.UNKNOWN_OPERAND, operand, word, roots, switches)
         return None
     if root == "setting":
         known = read.known([operand.part(len(root) + 1, len(operand.value))], settings, Mistake.UNKNOWN_SETTING)
