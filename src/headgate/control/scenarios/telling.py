@@ -16,10 +16,10 @@ def told(decision: Decision) -> str:
 
 
 def _way(path: Path) -> str:
-    held = f"`{path.role}`" if path.role == path.assigned_role else f"`{path.role}`, by `{path.assigned_role}`"
+    """Return what was given to whom, and where it was the weakest of several; the roles that it includes go without saying."""
     made = f" for `{path.reason}`" if path.reason else ""
     weakest = f", the weakest being `{path.weakest}`" if path.weakest else ""
-    return f"`{path.subject}` has {held} on `{path.assigned_on}`{made}{weakest}"
+    return f"`{path.subject}` has `{path.assigned_role}` on `{path.assigned_on}`{made}{weakest}"
 
 
 def _lack(missing: Missing) -> str:

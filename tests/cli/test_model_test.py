@@ -1,0 +1,85 @@
+"""`headgate model test`: the last line is the count, and the exit code says whether every case passed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headgate.cli import app
+
+CASE = {
+    "id": "OWN-1",
+    "system": "nekt",
+    "given": [{"grant": {"to": "m", "role": "viewer", "on": "L"}}],
+    "ask": {"actor": "m", "action": "see", "resource": "L", "with": {}},
+    "expect": "allow",
+    "note": "A viewer sees the layer.",
+    "source": "MODELS 1.2",
+}
+
+WORLD = """
+users: [{id: m, org_role: member}]
+groups: []
+principals: []
+grants: []
+resources:
+  - {id: w, type: workspace, parent: null}
+  - {id: L, type: layer, parent: w}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "worlds").mkdir()
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "worlds" / "nekt.yaml").write_text(WORLD)
+    return tmp_path
+
+
+def after(folder: Path, *cases: object, options: tuple[str, ...] = ()) -> tuple[int, list[str]]:
+    """Run the command on these cases: its exit code, and the lines that it printed."""
+    (folder / "cases" / "nekt.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    done = CliRunner().invoke(app, ["model", "test", str(folder), "--engine", "reference", *options])
+    return done.exit_code, done.output.splitlines()
+
+
+class TestTheCommand:
+    def test_ends_with_the_count_and_succeeds_if_all_pass(self, folder: Path) -> None:
+        code, lines = after(folder, CASE, {**CASE, "id": "OWN-2"})
+
+        assert (code, lines[-1]) == (0, "2 passed, 0 failed")
+
+    def test_fails_if_one_does_and_says_what_was_expected_and_why_it_is_not_so(self, folder: Path) -> None:
+        code, lines = after(folder, CASE, {**CASE, "id": "OWN-2", "given": []})
+
+        assert (code, lines[-1]) == (1, "1 passed, 1 failed")
+        assert lines[0] == "OWN-2: expected allow, the answer is deny"
+        assert "`viewer` or `editor`" in lines[1]
+        assert lines[2] == "  A viewer sees the layer."
+
+    def test_counts_what_it_does_not_understand_as_failed(self, folder: Path) -> None:
+        code, lines = after(folder, {**CASE, "given": [{"bless": {"user": "m"}}]})
+
+        assert (code, lines[-1]) == (1, "0 passed, 1 failed")
+        assert lines[0] == "OWN-1: expected allow, the answer is no answer"
+
+    def test_runs_one_case_alone_and_says_why_it_passes(self, folder: Path) -> None:
+        code, lines = after(folder, CASE, {**CASE, "id": "OWN-2"}, options=("--only", "OWN-1"))
+
+        assert (code, lines[-1]) == (0, "1 passed, 0 failed")
+        assert lines[1] == "  `database.describe` on `L` is allowed: `m` has `viewer` on `L`"
+
+    def test_says_that_a_case_is_not_there(self, folder: Path) -> None:
+        code, lines = after(folder, CASE, options=("--only", "OWN-9"))
+
+        assert code == 1
+        assert lines == ["headgate: there is no case `OWN-9` in these folders"]
+
+    def test_says_in_one_sentence_what_is_wrong_with_a_folder(self, folder: Path) -> None:
+        (folder / "worlds" / "nekt.yaml").write_text("users: [")
+
+        code, lines = after(folder, CASE)
+
+        assert code == 1
+        assert lines[0].startswith("headgate: ")

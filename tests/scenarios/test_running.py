@@ -1,0 +1,197 @@
+"""What a case can say, and what becomes of one that says something unknown."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate.cli.scenario_folders import System, read_folder
+from headgate.control.scenarios.run import NO_ANSWER, Outcome, read_case, run
+from headgate.control.scenarios.values import ScenarioError, later, word
+from headgate.decision.answers import Reference
+from tests.scenarios.folders import CONFORMANCE
+
+SYSTEMS: Mapping[str, System] = {each.name: each for each in read_folder(CONFORMANCE, Reference)}
+
+
+def outcome(system: str, given: list[Any], ask: str, with_: dict[str, Any] | None = None) -> Outcome:
+    """Run a case: `actor action resource`, with parameters."""
+    actor, action, resource = ask.split()
+    asked = {"actor": actor, "action": action, "resource": resource, "with": with_ or {}}
+    source = {"id": "X-1", "system": system, "given": given, "ask": asked, "expect": "allow", "note": "", "source": ""}
+    return run(SYSTEMS[system].world, read_case(source, system))
+
+
+class TestAnUnknownWord:
+    """It is never skipped: the case has no answer, and fails."""
+
+    UNKNOWN: Mapping[str, tuple[list[Any], str, dict[str, Any], str]] = {
+        "step": ([{"bless": {"user": "m"}}], "m see L", {}, "there is no kind of step `bless`"),
+        "action": ([], "m admire L", {}, "no action `admire` for the model `nekt`"),
+        "type to create": ([], "m create workspace", {"type": "palace"}, "no type `palace`"),
+        "type of a step": (
+            [{"create": {"id": "p", "type": "palace", "parent": "L"}}],
+            "m see L",
+            {},
+            "no type `palace`",
+        ),
+        "resource": ([], "m see palace", {}, "nothing of the id `palace` was declared"),
+        "place of a step": ([{"grant": {"to": "m", "role": "viewer", "on": "palace"}}], "m see L", {}, "`palace`"),
+        "role of a step": ([{"grant": {"to": "m", "role": "king", "on": "L"}}], "m see L", {}, "no role `king`"),
+        "place for a type": (
+            [{"create": {"id": "p", "type": "layer", "parent": "T1"}}],
+            "m see L",
+            {},
+            "no `database` lies",
+        ),
+        "time": ([{"clock": "tomorrow"}], "m see L", {}, "`tomorrow` is no time"),
+        "setting's value": ([{"set": {"on": "workspace", "plan": "gold"}}], "m see L", {}, "`plan` is one of"),
+    }
+
+    @pytest.mark.parametrize("about", UNKNOWN)
+    def test_leaves_the_case_without_an_answer(self, about: str) -> None:
+        given, ask, with_, sentence = self.UNKNOWN[about]
+
+        found = outcome("nekt", given, ask, with_)
+
+        assert (found.answer, found.passed) == (NO_ANSWER, False)
+        assert sentence in found.why
+
+    def test_is_a_deny_where_it_is_known_but_not_on_that_type(self) -> None:
+        assert outcome("nekt", [], "o add_stream Q1").answer == "deny"
+        assert outcome("nekt", [], "o create T1", {"type": "layer"}).answer == "deny"
+
+
+class TestAStep:
+    def test_of_the_system_is_not_asked_about(self) -> None:
+        assert outcome("nekt", [{"grant": {"to": "m", "role": "manager", "on": "L"}}], "m delete L").answer == "allow"
+
+    def test_of_an_actor_is_the_real_command_and_a_refusal_fails_the_case(self) -> None:
+        refused = outcome("nekt", [{"grant": {"to": "n", "role": "viewer", "on": "L"}, "as": "m"}], "n see L")
+        done = outcome("nekt", [{"grant": {"to": "n", "role": "viewer", "on": "L"}, "as": "a"}], "n see L")
+
+        assert (refused.answer, done.answer) == (NO_ANSWER, "allow")
+        assert "the step `role.assign` was refused" in refused.why
+
+    @pytest.mark.parametrize("system", SYSTEMS)
+    def test_never_changes_the_world_that_the_next_case_begins_in(self, system: str) -> None:
+        found = SYSTEMS[system]
+        before = {log: engine.facts for log, engine in found.world.engines.items()}
+
+        for case in found.cases[:50]:
+            run(found.world, case)
+
+        assert {log: engine.facts for log, engine in found.world.engines.items()} == before
+
+    def test_names_whom_it_likes_yet_a_role_of_a_stranger_has_no_effect(self) -> None:
+        given = [{"grant": {"to": "z", "role": "viewer", "on": "L"}}]
+        joined = [*given, {"join": {"user": "z", "of": "workspace", "role": "member"}}]
+
+        assert outcome("nekt", given, "z see L").answer == "deny"
+        assert outcome("nekt", joined, "z see L").answer == "allow"
+
+    def test_of_a_maker_gives_what_the_model_gives_to_makers(self) -> None:
+        given = [
+            {"grant": {"to": "u", "role": "admin", "on": "A"}},
+            {"create": {"id": "P9", "type": "project", "parent": "A"}, "as": "u"},
+        ]
+
+        assert outcome("onehouse", given, "u connect_cloud_account P9").answer == "allow"
+        assert outcome("onehouse", given, "adm connect_cloud_account P9").answer == "deny"
+
+    def test_that_deletes_takes_what_was_meant_away(self) -> None:
+        given = [{"grant": {"to": "m", "role": "manager", "on": "T1"}}, {"delete": {"id": "T1"}}]
+
+        assert outcome("nekt", given, "m see T1").answer == "deny"
+        assert outcome("nekt", given, "m see L").answer == "deny"
+
+
+class TestAnOrganizationMadeByAStep:
+    GIVEN: tuple[Any, ...] = (
+        {"create": {"id": "A2", "type": "account", "parent": "onehouse", "domain": "new.org"}, "as": "z"},
+        {"join": {"user": "z2", "of": "A2"}},
+    )
+
+    def test_has_a_log_of_its_own_and_belongs_to_who_made_it(self) -> None:
+        assert outcome("onehouse", [*self.GIVEN], "z create A2", {"type": "project"}).answer == "allow"
+        assert outcome("onehouse", [*self.GIVEN], "z create A", {"type": "project"}).answer == "deny"
+        assert outcome("onehouse", [*self.GIVEN], "z2 create A2", {"type": "project"}).answer == "deny"
+
+    def test_takes_its_domain(self) -> None:
+        asked = outcome("onehouse", [*self.GIVEN], "z2 create onehouse", {"type": "account", "domain": "new.org"})
+
+        assert asked.answer == "deny"
+
+
+class TestTheReason:
+    def test_of_an_allow_is_the_way_it_came(self) -> None:
+        given = [{"add_member": {"group": "g", "user": "m"}}, {"grant": {"to": "g", "role": "editor", "on": "L"}}]
+
+        assert outcome("nekt", given, "m see S1").why == (
+            "`source.describe` on `S1` is allowed: `g` has `editor` on `L`, the weakest being `T1`; "
+            "`g` has `editor` on `L`, the weakest being `T2`"
+        )
+
+    def test_of_a_deny_is_what_was_missing(self) -> None:
+        assert "`viewer` or `editor` or `manager`" in outcome("nekt", [], "m see L").why
+        assert "the condition `not self.built_in` does not hold" in outcome("nekt", [], "o rename All").why
+        assert outcome("nekt", [], "z see L").why == "`database.describe` on `L` is denied: the actor is nobody there"
+
+
+class TestACase:
+    @pytest.mark.parametrize(
+        ("change", "sentence"),
+        [
+            ({"expect": "perhaps"}, "`perhaps` is no answer"),
+            ({"system": "y42"}, "`system` is not `nekt`"),
+            ({"id": None}, "`id` is missing"),
+            ({"given": ["step"]}, "`step` should be a mapping"),
+            ({"ask": None}, "`None` should be a mapping"),
+        ],
+    )
+    def test_that_is_none_is_said_to_be_none(self, change: dict[str, Any], sentence: str) -> None:
+        source = {"id": "X", "system": "nekt", "given": [], "ask": {}, "expect": "deny", "note": "", "source": ""}
+
+        with pytest.raises(ScenarioError, match=sentence):
+            read_case({**source, **change}, "nekt")
+
+
+class TestAValue:
+    def test_is_a_word_as_facts_have_them(self) -> None:
+        assert [word(each) for each in (True, False, 3, "three")] == ["true", "false", "3", "three"]
+
+    def test_that_is_a_mapping_is_none(self) -> None:
+        with pytest.raises(ScenarioError, match="should be a single word"):
+            word({"a": "b"})
+
+    @pytest.mark.parametrize("offset", ["30d", "+d", "+3h", "+-3d", ""])
+    def test_is_a_time_only_in_days_from_now(self, offset: str) -> None:
+        assert later(10.0, "+2d") == 10.0 + 2 * 86_400
+
+        with pytest.raises(ScenarioError, match="is no time"):
+            later(10.0, offset)
+
+
+def test_a_folder_that_cannot_be_read_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="nothing to run"):
+        list(read_folder(tmp_path, Reference))
+
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "own.jsonl").write_text("")
+    with pytest.raises(ScenarioError, match=r"there is no model `own`; put `own\.yaml` beside `cases`"):
+        list(read_folder(tmp_path, Reference))
+
+    (tmp_path / "cases" / "own.jsonl").rename(tmp_path / "cases" / "nekt.jsonl")
+    with pytest.raises(ScenarioError, match=r"nekt\.yaml` cannot be read"):
+        list(read_folder(tmp_path, Reference))
+
+    (tmp_path / "worlds").mkdir()
+    (tmp_path / "worlds" / "nekt.yaml").write_text("resources: [{id: w, type: palace, parent: null}]")
+    with pytest.raises(ScenarioError, match="no type `palace`"):
+        list(read_folder(tmp_path, Reference))
+
+    (tmp_path / "worlds" / "nekt.yaml").write_text("resources: [{id: w, type: workspace, parent: null}]")
+    (tmp_path / "cases" / "nekt.jsonl").write_text("{}\n")
+    with pytest.raises(ScenarioError, match=r"nekt\.jsonl:1: `expect` is missing|nekt\.jsonl:1: `system` is missing"):
+        list(read_folder(tmp_path, Reference))
