@@ -49,8 +49,12 @@ class World:
     def __init__(self, model: str, *, tree: str | None = None) -> None:
         self.now = 1_000.0
         self.store = FakeStore()
-        self.control = Control(self.store, MODELS, lambda: self.now)
+        self.reopen()
         self.do(CreateOrganization(FOUNDER, "the founder", model, tree))
+
+    def reopen(self) -> None:
+        """Read the log again, as after a restart."""
+        self.control = Control(self.store, MODELS, lambda: self.now)
 
     @property
     def facts(self) -> Snapshot:
