@@ -56,27 +56,30 @@ class Vocabulary(Mapping[str, Action]):
 def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     """Return the vocabulary. Raises `ModelError` for what is no action, and for an empty, missing or unknown cell."""
     report = Report(file)
-    document = parse(text, report)
     read = Reader(report)
-    blocks = {key.value: (key, body) for key, body in read.entries(document)}
-    without = blocks.pop(_WITHOUT_ACTIONS, None)
-    actions = {name: action for key, body in blocks.values() for name, action in _block(read, key, body)}
-    types = [type.value for key, _ in blocks.values() for type in read.joined(key) if type.value != ASSIGNMENT]
-    types += [type.value for type in (read.words(without[1]) if without else ())]
+    blocks = {key.value: (key, body) for key, body in read.entries(parse(text, report))}
+    _, without = blocks.pop(_WITHOUT_ACTIONS, (None, None))
+    actions: dict[str, Action] = {}
+    for key, body in blocks.values():
+        for type in read.joined(key):
+            _add_block(read, type, body, actions)
+    types = [type.value for key, _ in blocks.values() for type in key.split(",") if type.value != ASSIGNMENT]
+    types += [type.value for type in read.words(without)]
     if report.refused:
         raise ModelError(report.diagnostics())
-    return Vocabulary(actions, tuple(types))
+    return Vocabulary(actions, tuple(dict.fromkeys(types)))
 
 
-def _block(read: Reader, key: Text, body: Marked) -> Iterator[tuple[str, Action]]:
+def _add_block(read: Reader, type: Text, body: Marked, actions: dict[str, Action]) -> None:
     for verb, row in read.entries(body):
         fields = read.fields(row, (*MODELS, _SPARK), ("on",))
-        on = tuple(type.value for type in read.some(fields, "on"))
-        for type in read.joined(key):
-            name = f"{type.value}.{read.name(verb)}"
-            names = {model: _cell(read, name, cell) for model, cell in fields.items() if model in MODELS}
-            spark = _cell(read, name, fields.get(_SPARK))
-            yield name, Action(name, on or (type.value,), {model: cell for model, cell in names.items() if cell}, spark)
+        name = f"{type.value}.{read.name(verb)}"
+        if name in actions:
+            read.report.add(Mistake.KEY_TWICE, type, key=name)
+        on = tuple(word.value for word in read.some(fields, "on")) or (type.value,)
+        cells = {column: _cell(read, name, fields.get(column)) for column in (*MODELS, _SPARK)}
+        names = {model: cells[model] for model in MODELS if cells[model]}
+        actions[name] = Action(name, on, names, cells[_SPARK])
 
 
 def _cell(read: Reader, action: str, cell: Marked | None) -> tuple[str, ...]:

@@ -1,0 +1,74 @@
+"""The vocabulary: whole, well formed, and refused at its place where it is not."""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from headgate.model.diagnostics import ModelError
+from headgate.model.vocabulary import MODELS, load_actions
+from tests.fakes.world import ACTIONS
+
+ROW = "nekt: see, y42: [discover, read_config], onehouse: '-', datamesh: '-', spark: DESCRIBE TABLE"
+
+BROKEN: Mapping[str, tuple[str, str]] = {
+    "an empty cell": (
+        f"table:\n  describe: {{{ROW.replace('see', repr(''))}}}",
+        "a.yaml:2:20: error HG-M901: a cell of `table.describe` is empty; write a name or `-`",
+    ),
+    "a cell with nothing in it": (
+        f"table:\n  describe: {{{ROW.replace('nekt: see', 'nekt:')}}}",
+        "a.yaml:2:19: error HG-M901: a cell of `table.describe` is empty; write a name or `-`",
+    ),
+    "a cell with an empty list": (
+        f"table:\n  describe: {{{ROW.replace('see', '[]')}}}",
+        "a.yaml:2:20: error HG-M901: a cell of `table.describe` is empty; write a name or `-`",
+    ),
+    "a missing cell": (
+        f"table:\n  describe: {{{ROW.replace('nekt: see, ', '')}}}",
+        "a.yaml:2:13: error HG-M103: `nekt` is missing here",
+    ),
+    "an unknown column": (
+        f"table:\n  describe: {{{ROW}, sparc: SELECT}}",
+        "a.yaml:2:108: error HG-M102: unknown key `sparc`; did you mean `spark`?",
+    ),
+    "an action twice": (
+        f"table:\n  describe: {{{ROW}}}\n'volume, table':\n  describe: {{{ROW}}}",
+        "a.yaml:3:10: error HG-M004: `table.describe` stands twice in the same mapping",
+    ),
+    "no YAML": (
+        "[",
+        "a.yaml:1:2: error HG-M001: not valid YAML: expected the node content, but found '<stream end>' while parsing a flow node of line 1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_vocabulary_is_refused_at_its_place(text: str, message: str) -> None:
+    with pytest.raises(ModelError) as error:
+        load_actions(text, "a.yaml")
+    assert str(error.value) == message
+
+
+def test_a_cell_is_a_name_or_several_or_none() -> None:
+    vocabulary = load_actions(f"'table, volume':\n  describe: {{{ROW}}}\ntypes_without_actions: [user]")
+
+    assert vocabulary["table.describe"].names == {"nekt": ("see",), "y42": ("discover", "read_config")}
+    assert vocabulary["volume.describe"].spark == ("DESCRIBE TABLE",)
+    assert vocabulary["volume.describe"].on == ("volume",)
+    assert vocabulary.types == ("table", "volume", "user")
+    assert vocabulary.of("table") == ("table.describe",)
+    assert len(vocabulary) == 2
+
+
+def test_every_action_is_type_and_verb_in_lower_case() -> None:
+    assert [name for name in ACTIONS if not re.fullmatch(r"[a-z_]+\.[a-z_]+", name)] == []
+    assert {name.partition(".")[0] for name in ACTIONS} <= {*ACTIONS.types, "assignment"}
+
+
+def test_every_type_that_an_action_is_asked_on_is_one_of_the_tree() -> None:
+    assert {type for action in ACTIONS.values() for type in action.on} <= set(ACTIONS.types)
+
+
+def test_every_shipped_model_has_names_for_actions() -> None:
+    assert {model for action in ACTIONS.values() for model in action.names} == set(MODELS)
