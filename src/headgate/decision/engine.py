@@ -1,0 +1,130 @@
+"""The engine: decides exactly as the reference does, on a snapshot that it has compiled as far as it was asked.
+
+It never changes as far as anybody can see. What it works out it keeps, and the engine of the next revision takes over
+what the changes in between cannot have touched.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from headgate.decision.asked import Models, not_standing
+from headgate.decision.compile import compile_models
+from headgate.decision.declared import declared
+from headgate.decision.engine_answer import Answering, met
+from headgate.decision.engine_blocks import Contents
+from headgate.decision.engine_grounds import Grounds
+from headgate.decision.engine_holdings import Holdings, everything, holdings
+from headgate.decision.engine_memo import Memo
+from headgate.decision.engine_rolls import Rolls
+from headgate.decision.engine_which import Searching
+from headgate.decision.engine_who import Calling
+from headgate.decision.records import Decision, Question
+from headgate.decision.reference import ASSIGNING, decide
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Resource, Snapshot
+
+_MOST = 1 << 15
+"""How many principals' holdings are kept; a hundred assignments take about ten kilobytes."""
+
+
+class Engine:
+    """Answers questions on one snapshot, under the models in force."""
+
+    def __init__(self, models: Models, facts: Snapshot) -> None:
+        self.models = models
+        self.facts = facts
+        self._compiled = compile_models(models)
+        self._grounds = Grounds(models, self._compiled, facts)
+        self._people = Memo[PrincipalId, Holdings](_MOST)
+        self._answering = Answering(models, self._compiled, facts, self._grounds)
+        self._contents = Contents(facts)
+        self._rolls = Rolls(self._compiled, facts, self._grounds)
+        home = models.get(facts.model)
+        self._label = f"{home.name} {home.version}" if home else ""
+
+    def check(self, question: Question, now: float) -> Decision:
+        """Decide a question at a time (seconds since the epoch)."""
+        return Decision(self._allowed(question, now), self.facts.revision, self._label, question)
+
+    def check_many(self, questions: Sequence[Question], now: float) -> tuple[Decision, ...]:
+        """Decide several questions, in their order."""
+        return tuple(self.check(question, now) for question in questions)
+
+    def which(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
+        """Return every resource on which the action is allowed, in no order that means anything."""
+        asked = partial(Question, caller, action)
+        candidates: Iterable[ResourceId] = self.facts.resources
+        if self._compiled.foreseen and action not in ASSIGNING:
+            held = self._holdings(caller.principal, now)
+            candidates = Searching(self._answering, self._contents, held, now).which(action) if held.exists else ()
+            if caller.token is None and caller.run is None:
+                return tuple(candidates)
+        return tuple(id for id in candidates if self._allowed(asked(id), now))
+
+    def who(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
+        """Return every principal that the action is allowed to, by itself and without further parameters."""
+        found = self.facts.resources.get(resource)
+        if found is None:
+            return frozenset()
+        if self._compiled.foreseen and action not in ASSIGNING:
+            return Calling(self._answering, self._rolls, now, self._allowed).who(action, found)
+        people = self.facts.principals
+        return frozenset(id for id in people if self._allowed(Question(Caller(id), action, resource), now))
+
+    def discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
+        """Say whether the caller may know that the resource is there."""
+        found = self.facts.resources.get(resource)
+        rules = self._grounds.of(found).rules if found else None
+        actions = rules.discovering[found.type] if rules and found else ()
+        return any(self._allowed(Question(caller, action, resource), now) for action in actions)
+
+    def _allowed(self, question: Question, now: float) -> bool:
+        caller, id = question.caller, question.resource
+        ground = self._grounds.near.get(id)
+        plan = ground.bare.get(question.action) if ground else None
+        if plan is None or caller.token is not None or caller.run is not None:
+            return self._decided(question, now)
+        held = self._people.near.get(caller.principal)
+        if held is None or not held.since <= now < held.until:
+            held = self._holdings(caller.principal, now)
+        return met(plan, id, held.at) or (question.action in self._compiled.bridged and self._decided(question, now))
+
+    def _decided(self, question: Question, now: float) -> bool:
+        caller, resource = question.caller, self.facts.resources.get(question.resource)
+        if not self._compiled.foreseen:
+            return decide(self.models, self.facts, question, now).allowed
+        if resource is None or not_standing(self.facts, caller, now):
+            return False
+        self._grounds.of(resource).bare_plan(question.action)
+        if not self._within(question, resource):
+            return False
+        held = self._holdings(caller.principal, now)
+        return self._answering.allows(held, question, resource, now) and self._listed(question, resource, now)
+
+    def _within(self, question: Question, resource: Resource) -> bool:
+        """Say whether it is declared to a run, and within the actions of a token."""
+        caller, action = question.caller, question.action
+        token = self.facts.tokens[caller.token] if caller.token else None
+        if token and token.actions is not None and action not in token.actions:
+            return False
+        return caller.run is None or declared(self.facts, caller.run, action, resource)
+
+    def _listed(self, question: Question, resource: Resource, now: float) -> bool:
+        """Say whether whoever holds everything on what a token lists, and nothing else, may do it too."""
+        caller = question.caller
+        token = self.facts.tokens[caller.token] if caller.token else None
+        if token is None or token.only is None:
+            return True
+        held, rules = (
+            everything(self.facts, self._grounds, caller.principal, token.only),
+            self._grounds.of(resource).rules,
+        )
+        allowed = self._answering.allows(held, question, resource, now)
+        return allowed and rules is not None and self._answering.holds(held, rules, resource, rules.any_role)
+
+    def _holdings(self, principal: PrincipalId, now: float) -> Holdings:
+        held = self._people.get(principal)
+        if held is None or not held.since <= now < held.until:
+            held = self._people.put(principal, holdings(self.facts, self._compiled, self._grounds, principal, now))
+        return held

@@ -1,0 +1,96 @@
+"""Where a resource stands: from which places roles come to it, and what somebody must hold there for an action."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from headgate.decision.compile import SELF, Rules, Wanted
+from headgate.facts.ids import ResourceId
+
+Marks = tuple[tuple[ResourceId, int], ...]
+"""Bits at places."""
+
+
+class Plan:
+    """What it takes to hold one of the wanted roles on a resource; any of this is enough.
+
+    A bit of `own` on the resource; a bit at a place in `above`; to be named by a relation in `named`; or, for one of
+    `least`, to meet all plans there, on the resources that they are for. No plan is `bare` in which a relation counts.
+    """
+
+    __slots__ = ("above", "bare", "least", "named", "own")
+
+    def __init__(
+        self, own: int, above: Marks, named: tuple[str, ...], least: tuple[tuple[tuple[ResourceId, "Plan"], ...], ...]
+    ) -> None:
+        self.own = own
+        self.above = above
+        self.named = named
+        self.least = least
+        self.bare = not named and all(plan.bare for plans in least for _, plan in plans)
+
+
+class Anchor(NamedTuple):
+    """A place on which an assignment's subject, if it is of one of the kinds, needs one of the roles."""
+
+    kinds: frozenset[str]
+    roles: frozenset[str]
+    place: ResourceId
+
+
+class Meaning(NamedTuple):
+    """What an assignment stands for: bits where it is made, bits where rules take it, and what it rests on."""
+
+    here: int
+    raised: Marks
+    anchors: tuple[Anchor, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Ground:
+    """What resources in the same position have in common.
+
+    It is `alone` if there is only one. `rules` is their model (None: none knows the type) and `acting` says which of its spread rules act on them. `own` is how
+    a resource is related to itself, `places` how others are to it, each with its type; `nearest` is the nearest place
+    of each type that they lie in, and `touched` what decides where access is derived.
+    """
+
+    type: str
+    alone: bool
+    rules: Rules | None
+    acting: tuple[int, ...]
+    own: frozenset[str]
+    places: Mapping[ResourceId, tuple[str, frozenset[str]]]
+    nearest: Mapping[str, ResourceId]
+    touched: tuple[tuple[ResourceId, "Ground"], ...]
+    meanings: dict[tuple[str, str], Meaning] = field(default_factory=dict[tuple[str, str], Meaning])
+    bare: dict[str, Plan] = field(default_factory=dict[str, Plan])
+    _plans: dict[Wanted, Plan] = field(default_factory=dict[Wanted, Plan])
+
+    def plan(self, rules: Rules, wanted: Wanted) -> Plan:
+        """Return what it takes to hold one of these roles, which are of this ground's model."""
+        found = self._plans.get(wanted)
+        if found is None:
+            found = self._plans[wanted] = self._plan(rules, wanted)
+        return found
+
+    def bare_plan(self, action: str) -> Plan | None:
+        """Return what an action takes, if that is nothing but roles and no relation counts for them."""
+        found = self.bare.get(action)
+        act = self.rules.acts.get(action) if self.rules and not found else None
+        if self.rules is None or act is None or act.wanted is None or act.ways is not None or act.type != self.type:
+            return found
+        plan = self.plan(self.rules, act.wanted)
+        return self.bare.setdefault(action, plan) if plan.bare else None
+
+    def _plan(self, rules: Rules, wanted: Wanted) -> Plan:
+        marks = (
+            (place, rules.mask(wanted, self.acting, related, type)) for place, (type, related) in self.places.items()
+        )
+        each = [rules.wanted((role,)) for role in wanted.least] if self.touched else []
+        return Plan(
+            rules.mask(wanted, self.acting, self.own | {SELF}, self.type),
+            tuple((place, mask) for place, mask in marks if mask),
+            rules.named(wanted, self.type),
+            tuple(tuple((id, ground.plan(rules, one)) for id, ground in self.touched) for one in each),
+        )

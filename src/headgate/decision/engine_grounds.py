@@ -1,0 +1,149 @@
+"""Finding out where resources stand; each position is worked out once."""
+
+from collections.abc import Iterable, Iterator
+
+from headgate.decision.asked import Asked, Models, model_for
+from headgate.decision.compile import ABOVE, ANCESTOR, Compiled, Rules
+from headgate.decision.conditions import Case, holds
+from headgate.decision.counting import meaning
+from headgate.decision.engine_ground import Anchor, Ground, Marks, Meaning
+from headgate.decision.engine_memo import Memo
+from headgate.decision.places import above, touched
+from headgate.decision.records import Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Assignment, Resource, Snapshot
+
+_MOST = 1 << 17
+"""How many grounds are kept, and how many resources are known to be on one; about two kilobytes for each ground."""
+
+_NO_QUESTION = Question(Caller(PrincipalId("")), "", ResourceId(""))
+"""For conditions that look at no question."""
+
+Position = ResourceId | tuple[ResourceId, str]
+"""A resource of its own, or all of a type below a parent that are alike."""
+
+
+class Grounds:
+    """The positions of all resources of a snapshot. They depend on its resources, settings, models and custom roles only."""
+
+    def __init__(
+        self, models: Models, compiled: Compiled, facts: Snapshot, kept: Memo[Position, Ground] | None = None
+    ) -> None:
+        self.near: dict[ResourceId, Ground] = {}
+        self.special = frozenset((*facts.governs, *facts.settings))
+        self._models = models
+        self._compiled = compiled
+        self._facts = facts
+        self._kept = kept or Memo[Position, Ground](_MOST)
+
+    def after(self, facts: Snapshot, gone: Iterable[Position]) -> "Grounds":
+        """Return the positions in another snapshot, in which all but these stayed as they are."""
+        return Grounds(self._models, self._compiled, facts, self._kept.without(gone))
+
+    def of(self, resource: Resource) -> Ground:
+        """Return where the resource stands."""
+        found = self.near.get(resource.id)
+        if found is None:
+            found = self._kept_for(resource) or self._kept.put(*self._built(resource))
+            if len(self.near) >= _MOST:
+                self.near.clear()
+            self.near[resource.id] = found
+        return found
+
+    def meaning(self, given: Assignment, origin: Resource) -> Meaning:
+        """Return what an assignment on this resource stands for, whoever has it."""
+        ground = self.of(origin)
+        key = (given.model, given.role)
+        found = ground.meanings.get(key)
+        if found is None:
+            found = ground.meanings[key] = self._meaning(ground, given, origin)
+        return found
+
+    def everything(self, origin: Resource) -> Marks:
+        """Return the bits of whoever holds every role of every model on this resource, and no other."""
+        ground = self.of(origin)
+        every = ((rules, *self._marks(rules, ground, origin, rules.bit)) for rules in self._compiled.rules.values())
+        return tuple(mark for _, here, raised in every for mark in ((origin.id, here), *raised))
+
+    def _kept_for(self, resource: Resource) -> Ground | None:
+        shared = None if resource.id in self.special else self._kept.get((resource.parent, resource.type))
+        return shared or self._kept.get(resource.id)
+
+    def _built(self, resource: Resource) -> tuple[Position, Ground]:
+        model = model_for(self._models, self._facts, resource.type, resource.id)
+        rules = self._compiled.rules[model.name] if model else None
+        alone = resource.id in self.special or resource.id == resource.parent
+        alone = alone or (rules is not None and not rules.shared(resource.type))
+        position = resource.id if alone else (resource.parent, resource.type)
+        return position, self._ground(resource, rules, alone)
+
+    def _ground(self, resource: Resource, rules: Rules | None, alone: bool) -> Ground:  # noqa: FBT001  as it was found out
+        facts = self._facts
+        nearest: dict[str, ResourceId] = {}
+        for each in facts.ancestors(resource.id):
+            nearest.setdefault(each.type, each.id)
+        if rules is None:
+            return Ground(resource.type, alone, None, (), frozenset(), {}, nearest, ())
+        acting = tuple(self._acting(rules, resource))
+        related = self._related(rules, acting, resource)
+        own = frozenset(related.pop(resource.id, set[str]()))
+        there = ((facts.resources.get(id), ways) for id, ways in related.items())
+        places = {place.id: (place.type, frozenset(ways)) for place, ways in there if place}
+        return Ground(resource.type, alone, rules, acting, own, places, nearest, tuple(self._touched(rules, resource)))
+
+    def _acting(self, rules: Rules, resource: Resource) -> Iterator[int]:
+        case = Case(self._facts, _NO_QUESTION, rules.model, resource, 0.0)
+        for index, rule in enumerate(rules.model.spread):
+            if (rule.to is None or resource.type in rule.to) and holds(rule.when, case):
+                yield index
+
+    def _related(self, rules: Rules, acting: tuple[int, ...], resource: Resource) -> dict[ResourceId, set[str]]:
+        facts, model = self._facts, rules.model
+        related: dict[ResourceId, set[str]] = {}
+        ancestors = [each.id for each in facts.ancestors(resource.id)]
+        for id in (*ancestors, *above(facts, model, resource.id)):
+            related.setdefault(id, set()).add(ABOVE)
+        for id in ancestors:
+            related[id].add(ANCESTOR)
+        for relation in {model.spread[index].along for index in acting} - {None}:
+            starts = {edge.target for edge in resource.edges(relation or "")}
+            for id in starts.union(*(above(facts, model, id) for id in starts)):
+                related.setdefault(id, set()).add(relation or "")
+        return related
+
+    def _touched(self, rules: Rules, resource: Resource) -> Iterator[tuple[ResourceId, Ground]]:
+        """Yield what decides; nothing at all if some of it is gone, is derived itself, or another model governs it."""
+        rule = rules.model.derived.get(resource.type)
+        found = [(id, self._facts.resources.get(id)) for id in touched(resource, rule)] if rule else []
+        grounds = [
+            (id, self.of(there)) for id, there in found if there is not None and there.type not in rules.model.derived
+        ]
+        if len(grounds) == len(found) and all(ground.rules is rules for _, ground in grounds):
+            yield from grounds
+
+    def _meaning(self, ground: Ground, given: Assignment, origin: Resource) -> Meaning:
+        rules = self._compiled.rules.get(given.model)
+        if rules is None:
+            return Meaning(0, (), ())
+        asked = Asked(self._models, self._facts, _NO_QUESTION, 0.0)
+        here, raised = self._marks(rules, ground, origin, meaning(asked, rules.model, given, origin))
+        standing = [
+            rule for rule in rules.model.standing if given.role not in rule.exempt and rule.on in ground.nearest
+        ]
+        return Meaning(
+            here, raised, tuple(Anchor(each.kinds, each.roles, ground.nearest[each.on]) for each in standing)
+        )
+
+    def _marks(self, rules: Rules, ground: Ground, origin: Resource, roles: Iterable[str]) -> tuple[int, Marks]:
+        known = [role for role in roles if role in rules.bit]
+        here = sum(rules.bit[role] for role in known)
+        raised: list[tuple[ResourceId, int]] = []
+        for index, rule, up in rules.rising:
+            bits = sum(rules.raised[index, role] for role in known if role in rule.roles)
+            if bits and origin.type in rule.origin:
+                if origin.type == up:
+                    here |= bits
+                elif up in ground.nearest:
+                    raised.append((ground.nearest[up], bits))
+        return here, tuple(raised)

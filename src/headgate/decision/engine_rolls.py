@@ -1,0 +1,147 @@
+"""Who holds what at a place: the same assignments as in the holdings, read from the place's side."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from immutables import Map
+
+from headgate.decision.compile import Compiled
+from headgate.decision.engine_ground import Anchor, Meaning
+from headgate.decision.engine_grounds import Grounds
+from headgate.decision.engine_holdings import Span
+from headgate.decision.engine_memo import Memo
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import Keys, Snapshot
+
+_MOST = 1 << 13
+"""How many rolls are kept; one takes about sixty bytes for each principal on it."""
+
+People = frozenset[PrincipalId]
+
+_NOBODY: People = frozenset()
+_NO_SUBJECTS = Map[SubjectId, Keys]()
+
+
+class Row(NamedTuple):
+    """Everybody who has the same role at a place under a model, counting or not, and what that stands for."""
+
+    model: str
+    role: str
+    meaning: Meaning
+    people: People
+
+
+class Roll:
+    """All rows of a place, within a span."""
+
+    __slots__ = ("_having", "rows", "span")
+
+    def __init__(self, rows: tuple[Row, ...], span: Span) -> None:
+        self.rows = rows
+        self.span = span
+        self._having: dict[tuple[str, frozenset[str]], People] = {}
+
+    def having(self, model: str, roles: frozenset[str]) -> People:
+        """Return who has one of these roles of the model there."""
+        found = self._having.get((model, roles))
+        if found is None:
+            having = (row.people for row in self.rows if row.model == model and row.role in roles)
+            found = self._having[model, roles] = _NOBODY.union(*having)
+        return found
+
+
+class Rolls:
+    """The rolls of a snapshot's places."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        facts: Snapshot,
+        grounds: Grounds,
+        kept: Memo[ResourceId, Roll] | None = None,
+        lifted: Memo[ResourceId, Roll] | None = None,
+    ) -> None:
+        self._compiled = compiled
+        self._facts = facts
+        self._grounds = grounds
+        self._kept = kept or Memo[ResourceId, Roll](_MOST)
+        self._lifted = lifted or Memo[ResourceId, Roll](_MOST)
+
+    def after(
+        self, facts: Snapshot, grounds: Grounds, gone: Iterable[ResourceId], lifted: Iterable[ResourceId]
+    ) -> "Rolls":
+        """Return the rolls of another snapshot, in which all but these stayed as they are."""
+        return Rolls(self._compiled, facts, grounds, self._kept.without(gone), self._lifted.without(lifted))
+
+    def marked(self, place: ResourceId, mask: int, now: float) -> Iterator[People]:
+        """Yield everybody who has one of these bits at the place."""
+        yield from self._counting(self._roll(place, now).rows, mask, now)
+        if mask & self._compiled.raised:
+            yield from self._counting(self._lift(place, now).rows, mask, now)
+
+    def _counting(self, rows: tuple[Row, ...], mask: int, now: float) -> Iterator[People]:
+        for model, _, meaning, people in rows:
+            if meaning.here & mask:
+                for anchor in meaning.anchors:
+                    people -= self._lacking(model, anchor, people, now)  # noqa: PLW2901  fewer at each anchor
+                yield people
+
+    def _lacking(self, model: str, anchor: Anchor, people: People, now: float) -> People:
+        principals = self._facts.principals
+        without = people - self._roll(anchor.place, now).having(model, anchor.roles)
+        return frozenset(each for each in without if principals[each].kind in anchor.kinds)
+
+    def _roll(self, place: ResourceId, now: float) -> Roll:
+        found = self._kept.get(place)
+        if found is None or not found.span.since <= now < found.span.until:
+            found = self._kept.put(place, self._called(place, now))
+        return found
+
+    def _called(self, place: ResourceId, now: float) -> Roll:
+        """Call everybody with an assignment at the place."""
+        facts, span, origin = self._facts, Span(now), self._facts.resources[place]
+        rows: dict[tuple[str, str], tuple[Meaning, set[PrincipalId]]] = {}
+        for subject, keys in facts.subjects.get(place, _NO_SUBJECTS).items():
+            for given in (facts.assignments[subject][key] for key in keys):
+                if span.covers(given):
+                    new = (self._grounds.meaning(given, origin), set[PrincipalId]())
+                    people = rows.setdefault((given.model, given.role), new)[1]
+                    people.update(self._people(subject, span), self._team(subject, given.model, span))
+        return Roll(tuple(Row(*key, each, frozenset(people)) for key, (each, people) in rows.items()), span)
+
+    def _people(self, subject: SubjectId, span: Span) -> Iterator[PrincipalId]:
+        """Yield the principals that the subject is, or that are in it."""
+        facts, principal = self._facts, PrincipalId(subject)
+        group = facts.groups.get(GroupId(subject))
+        for each in group.members if group else (principal,):
+            found = facts.principals.get(each)
+            if found and span.exists(found):
+                yield each
+
+    def _team(self, subject: SubjectId, model: str, span: Span) -> Iterator[PrincipalId]:
+        """Yield who has any role in the subject, if it is a team whose people have what it is assigned."""
+        facts, rules, team = self._facts, self._compiled.rules.get(model), ResourceId(subject)
+        if rules and team in facts.resources and facts.resources[team].type in rules.model.members:
+            for each, keys in facts.subjects.get(team, _NO_SUBJECTS).items():
+                for given in (facts.assignments[each][key] for key in keys):
+                    if given.model == model and span.covers(given):
+                        yield from (one for one in self._people(each, span) if one != subject)
+
+    def _lift(self, place: ResourceId, now: float) -> Roll:
+        """Return who has an assignment below that a rule takes here, and acts here."""
+        found = self._lifted.get(place)
+        if found is None or not found.span.since <= now < found.span.until:
+            found = self._lifted.put(place, self._raised(place, now))
+        return found
+
+    def _raised(self, place: ResourceId, now: float) -> Roll:
+        span, rows = Span(now), list[Row]()
+        for id in self._facts.below(place):
+            if id in self._facts.subjects:
+                roll = self._roll(id, now)
+                span.narrow(roll.span)
+                for model, role, (_, raised, anchors), people in roll.rows:
+                    rows.extend(
+                        Row(model, role, Meaning(bits, (), anchors), people) for there, bits in raised if there == place
+                    )
+        return Roll(tuple(rows), span)

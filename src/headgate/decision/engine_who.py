@@ -1,0 +1,64 @@
+"""Who may: by sets of people at places instead of a check for each, as far as roles decide."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from headgate.decision.engine_answer import Answering, named
+from headgate.decision.engine_ground import Plan
+from headgate.decision.engine_holdings import Span
+from headgate.decision.engine_rolls import People, Rolls
+from headgate.decision.records import Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId
+from headgate.facts.snapshot import Resource
+
+_NOBODY: People = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """What a search for people rests on; `allowed` decides where roles alone do not."""
+
+    answering: Answering
+    rolls: Rolls
+    now: float
+    allowed: Callable[[Question, float], bool]
+
+    def who(self, action: str, resource: Resource) -> People:
+        """Return every principal that the action is allowed to."""
+        bridged = action in self.answering.compiled.bridged
+        acting = frozenset(self._acting(action, resource))
+        return acting | self._bridged(action, resource) if bridged else acting
+
+    def _acting(self, action: str, resource: Resource) -> Iterable[PrincipalId]:
+        ground, facts = self.answering.grounds.of(resource), self.answering.facts
+        act = ground.rules.acts.get(action) if ground.rules else None
+        if ground.rules is None or act is None or act.type != resource.type:
+            return _NOBODY
+        people = self._meeting(ground.plan(ground.rules, act.wanted), resource) if act.wanted else facts.principals
+        if act.ways is None:
+            return people
+        return (each for each in people if self.allowed(Question(Caller(each), action, resource.id), self.now))
+
+    def _bridged(self, action: str, resource: Resource) -> People:
+        found = _NOBODY
+        for port, rules, role in self.answering.bridges(action, resource):
+            plan = self.answering.grounds.of(port).plan(rules, rules.wanted((role,)))
+            found |= self._meeting(plan, port)
+        return found
+
+    def _meeting(self, plan: Plan, resource: Resource) -> People:
+        """Return everybody who meets a plan for the resource."""
+        marks = ((resource.id, plan.own), *plan.above)
+        found = _NOBODY.union(*(each for place, mask in marks for each in self.rolls.marked(place, mask, self.now)))
+        if plan.named:
+            found |= self._existing(each for relation in plan.named for each in named(resource, relation) if each)
+        there = self.answering.facts.resources
+        for plans in plan.least:
+            if plans:
+                found |= frozenset[PrincipalId].intersection(*(self._meeting(each, there[id]) for id, each in plans))
+        return found
+
+    def _existing(self, people: Iterable[str]) -> People:
+        known = ((PrincipalId(each), self.answering.facts.principals.get(PrincipalId(each))) for each in people)
+        return frozenset(each for each, found in known if found and Span(self.now).exists(found))

@@ -1,0 +1,86 @@
+"""The engine against the reference, over generated models, histories and questions."""
+
+from collections.abc import Mapping
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headgate.decision.engine import Engine
+from headgate.decision.records import Question
+from headgate.decision.reference import decide, discoverable
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Change
+from headgate.facts.fold import fold
+from headgate.facts.ids import PrincipalId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.model import Model
+from tests.fakes.generated_histories import ACTIONS, BEGUN, NOW, SENSIBLE, callers, histories, questions
+from tests.fakes.generated_models import model_sets
+
+Models = Mapping[str, Model]
+
+WHO = tuple(PrincipalId(id) for id in ("u1", "s1", "m1"))
+MATRIX = tuple(Question(Caller(who), action, id) for who in WHO for action, id in SENSIBLE)
+
+many = settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def _after(history: list[list[Change]]) -> Snapshot:
+    return fold(BEGUN, [change for batch in history for change in batch], 1)
+
+
+@many
+@given(model_sets(), histories(), st.lists(questions(), min_size=1, max_size=8), st.sampled_from(NOW))
+def test_it_decides_as_the_reference_does(
+    models: Models, history: list[list[Change]], asked: list[Question], now: float
+) -> None:
+    facts = _after(history)
+    engine = Engine(models, facts)
+
+    for question in (*asked, *MATRIX, *MATRIX):
+        assert engine.check(question, now).allowed == decide(models, facts, question, now).allowed, question
+    assert engine.check_many(asked, now) == tuple(engine.check(each, now) for each in asked)
+
+
+@many
+@given(model_sets(), histories(), callers(), st.sampled_from(NOW))
+def test_which_resources_are_those_that_the_reference_allows(
+    models: Models, history: list[list[Change]], caller: Caller, now: float
+) -> None:
+    facts = _after(history)
+    engine = Engine(models, facts)
+
+    for action in ACTIONS:
+        found = engine.which(caller, action, now)
+        allowed = {id for id in facts.resources if decide(models, facts, Question(caller, action, id), now).allowed}
+        assert set(found) == allowed, action
+        assert len(found) == len(allowed), action
+
+
+@many
+@given(model_sets(), histories(), st.sampled_from(NOW))
+def test_who_can_are_those_whom_the_reference_allows(models: Models, history: list[list[Change]], now: float) -> None:
+    facts = _after(history)
+    engine = Engine(models, facts)
+
+    for action, id in SENSIBLE:
+        allowed = {
+            who for who in facts.principals if decide(models, facts, Question(Caller(who), action, id), now).allowed
+        }
+        assert engine.who(action, id, now) == allowed, (action, id)
+
+
+@many
+@given(model_sets(), histories(), callers(), st.sampled_from(NOW))
+def test_what_is_discoverable_is_what_the_reference_says(
+    models: Models, history: list[list[Change]], caller: Caller, now: float
+) -> None:
+    facts = _after(history)
+    engine = Engine(models, facts)
+
+    for id in BEGUN.resources:
+        assert engine.discoverable(caller, id, now) == discoverable(models, facts, caller, id, now), id
