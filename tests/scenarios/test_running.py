@@ -45,6 +45,13 @@ class TestAnUnknownWord:
             {},
             "no `database` lies",
         ),
+        "key of a step": (
+            [{"leave": {"user": "m", "of": "workspace", "why": "x"}}],
+            "m see L",
+            {},
+            "`leave` has no `why`",
+        ),
+        "scope": ([{"create_token": {"id": "k", "by": "m", "scope": "galaxy"}}], "m see L", {}, "no scope `galaxy`"),
         "time": ([{"clock": "tomorrow"}], "m see L", {}, "`tomorrow` is no time"),
         "setting's value": ([{"set": {"on": "workspace", "plan": "gold"}}], "m see L", {}, "`plan` is one of"),
     }

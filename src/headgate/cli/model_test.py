@@ -35,7 +35,7 @@ def run_folders(
     only: Annotated[str | None, typer.Option(metavar="ID", help="run this case alone, and say why")] = None,
 ) -> None:
     """Run the cases of scenario folders; the exit code is 1 unless each is answered as it expects."""
-    results = [(system.name, tuple(_outcomes(system, only))) for system in _systems(folders, _start(engine))]
+    results = [(system, tuple(_outcomes(system, only))) for system in _systems(folders, _start(engine))]
     everything = [outcome for _, outcomes in results for outcome in outcomes]
     if only is not None and not everything:
         fail(f"there is no case `{only}` in these folders")
@@ -43,7 +43,8 @@ def run_folders(
     for outcome in everything:
         if only is not None or not outcome.passed:
             _print(outcome)
-    table(("system", "passed", "failed"), [(name, *_counts(outcomes)) for name, outcomes in results if outcomes])
+    rows = [(system.folder, system.name, *_counts(outcomes)) for system, outcomes in results if outcomes]
+    table(("folder", "system", "passed", "failed"), rows)
     passed, failed = _counts(everything)
     say(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)

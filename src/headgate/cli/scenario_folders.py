@@ -27,6 +27,7 @@ _ROOM = files("headgate.model")
 class System:
     """The cases of one system in a folder, and the world that each begins in."""
 
+    folder: Path
     name: str
     world: World
     cases: tuple[Case, ...]
@@ -49,7 +50,7 @@ def read_folder(folder: Path, start: Start) -> Iterator[System]:
     for path in found:
         name = path.stem
         words = language(_model(folder, name), vocabulary())
-        yield System(name, _world(folder / "worlds" / f"{name}.yaml", words, start), tuple(_cases(path)))
+        yield System(folder, name, _world(folder / "worlds" / f"{name}.yaml", words, start), tuple(_cases(path)))
 
 
 def _world(path: Path, words: Language, start: Start) -> World:

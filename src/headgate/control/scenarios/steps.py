@@ -37,7 +37,18 @@ Commands = Iterator[tuple[Log, Command]]
 
 Step = Callable[[World, Entry], Commands]
 
+_OF_A_PERSON = "user"
+"""The scope of a token that acts as whoever made it."""
+
 _SECRET = "nobody asks for it"  # noqa: S105 (a token is named, not shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of step: what it does, and the words that it may say; none stands for any, which it takes as they are."""
+
+    step: Step
+    keys: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +74,13 @@ def perform(world: World, step: Entry) -> World:
     if kind == "clock":
         return replace(world, now=later(world.now, text(step, kind)))
     body, actor = entry(step[kind]), first(step, "as")
+    unknown = sorted(body.keys() - set(STEPS[kind].keys.split())) if STEPS[kind].keys else []
+    if unknown:
+        raise ScenarioError(f"the step `{kind}` has no `{unknown[0]}`")
     caller = None if actor is None else world.caller(actor)
     if kind == "create" and world.language.type(text(body, "type")) in ROOTS:
         return _founded(world, body, caller)
-    for log, command in STEPS[kind](world, body):
+    for log, command in STEPS[kind].step(world, body):
         world = world.executed(log, command, caller)
     return world
 
@@ -159,6 +173,9 @@ def _create(world: World, body: Entry) -> Commands:
         yield log, CreateGroup(GroupId(id), id, attributes)
     elif type == "service_principal":
         yield log, CreateServicePrincipal(PrincipalId(id), id)
+    elif type == "token":
+        place, principal = ResourceId(parent), PrincipalId(first(body, "of", "by") or parent)
+        yield log, IssueToken(TokenId(id), _SECRET, principal, parent=place)
     else:
         author = first(body, "created_by", "by")
         creator = None if author is None else PrincipalId(author)
@@ -212,6 +229,8 @@ def _create_token(world: World, body: Entry) -> Commands:
         place = ResourceId(text(body, "on"))
         yield world.place(place), CreateServicePrincipal(PrincipalId(id), id, scope=scope, place=place)
         return
+    if scope not in (None, _OF_A_PERSON):
+        raise ScenarioError(f"the model `{world.language.model.name}` has no scope `{scope}`")
     principal = PrincipalId(first(body, "of") or text(body, "by"))
     only = ids_in(world, body["only"]) if "only" in body else None
     replaced = first(body, "replaces")
@@ -259,27 +278,27 @@ def _submit_change(world: World, body: Entry) -> Commands:
     yield world.place(on), SubmitChange(id, on, author=PrincipalId(text(body, "by")))
 
 
-STEPS: Mapping[str, Step] = {
-    "grant": _grant,
-    "revoke": _revoke,
-    "add_member": _membership(member=True),
-    "remove_member": _membership(member=False),
-    "team_role": _only_role("team"),
-    "set_org_role": _only_role("on"),
-    "join": _join,
-    "leave": _leave,
-    "define_role": _define_role,
-    "create": _create,
-    "delete": _delete,
-    "move": _move,
-    "set": _set,
-    "create_token": _create_token,
-    "request_access": _request_access,
-    "add_access": _add_access,
-    "approve_access": _approve_access,
-    "reject_access": _on_access(RejectAccess),
-    "terminate_access": _on_access(TerminateAccess),
-    "delete_access": _on_access(DeleteAccess),
-    "submit_change": _submit_change,
+STEPS: Mapping[str, Kind] = {
+    "grant": Kind(_grant, "to on role privilege access"),
+    "revoke": Kind(_revoke, "from on role privilege access"),
+    "add_member": Kind(_membership(member=True), "group user"),
+    "remove_member": Kind(_membership(member=False), "group user"),
+    "team_role": Kind(_only_role("team"), "user team role"),
+    "set_org_role": Kind(_only_role("on"), "user on role"),
+    "join": Kind(_join, "user of role"),
+    "leave": Kind(_leave, "user of"),
+    "define_role": Kind(_define_role, "name permissions"),
+    "create": Kind(_create),
+    "delete": Kind(_delete, "id"),
+    "move": Kind(_move, "id parent"),
+    "set": Kind(_set),
+    "create_token": Kind(_create_token, "id by of on scope only replaces"),
+    "request_access": Kind(_request_access, "id port consumer purpose by"),
+    "add_access": Kind(_add_access, "id port consumer purpose start end"),
+    "approve_access": Kind(_approve_access, "id start end"),
+    "reject_access": Kind(_on_access(RejectAccess), "id"),
+    "terminate_access": Kind(_on_access(TerminateAccess), "id"),
+    "delete_access": Kind(_on_access(DeleteAccess), "id"),
+    "submit_change": Kind(_submit_change, "id on by"),
 }
 """What each kind of step does, besides `clock`, which lets time pass."""
