@@ -155,23 +155,18 @@ def able(world: World, who: PrincipalId, id: str) -> set[str]:
 
 @few
 @given(
-    st.sets(st.tuples(st.sampled_from(_PRIVILEGES), st.sampled_from(("lake", "one", "two", "table"))), max_size=5),
+    st.sets(st.tuples(st.sampled_from(_PRIVILEGES), st.sampled_from(("lake", "one", "two", "table")))),
     st.lists(_moves, min_size=1, max_size=3),
 )
-def test_promise_11_nobody_gains_by_a_move(privileges: set[tuple[str, str]], moves: list[Command]) -> None:
-    """Whatever somebody holds, what they may do and give on a table does not grow by moving or changing it."""
+def test_promise_11_nobody_gains_by_a_move(more: set[tuple[str, str]], moves: list[Command]) -> None:
+    """Whatever else somebody holds who may move a table: what they may do and give on it does not grow by that."""
     world = onehouse()
-    for privilege, place in sorted(privileges):
-        if place == "lake" or privilege != "CREATE_DATABASE":
-            world.do(role(ANN, privilege, place)) if _fits(privilege, place) else None
+    world.do(*(role(ANN, *each) for each in (("DROP", "table"), ("ALTER", "table"), ("CREATE_TABLE", "two"))))
+    world.do(*(role(ANN, *each) for each in sorted(more) if each != ("CREATE_TABLE", "table")))
     for move in moves:
         before = able(world, ANN, "table")
         outcome(world, move, ANN)
         assert able(world, ANN, "table") <= before
-
-
-def _fits(privilege: str, place: str) -> bool:
-    return privilege != "CREATE_TABLE" or place != "table"
 
 
 @few
@@ -180,9 +175,8 @@ def test_promise_11_nobody_gains_by_making_it_again(privileges: set[str], throug
     """What is deleted and made again under its name, a table or a group, is a new thing that nobody holds anything on."""
     world = onehouse()
     world.do(role(CREW, "member", "project"), ChangeMembership(CREW, BEN, member=True))
-    for privilege in sorted(privileges):
-        if _fits(privilege, "table"):
-            world.do(role(CREW if through_group else BEN, privilege, "table"))
+    for privilege in sorted(privileges - {"CREATE_TABLE"}):
+        world.do(role(CREW if through_group else BEN, privilege, "table"))
 
     world.do(DeleteResource(ResourceId("table")))
     world.do(CreateResource(ResourceId("new"), "table", ResourceId("one"), "table"))
