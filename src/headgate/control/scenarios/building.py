@@ -71,9 +71,20 @@ def begun(world: World, source: Entry, type: str, opening: tuple[Change, ...] = 
     return world.begun(id, type, (*opening, *people))
 
 
-def below(world: World, parent: str, type: str) -> ResourceId:
-    """Return what a resource of the type lies under: the parent, or what the model puts implicitly below that."""
-    return at(parent, world.language.way(world.types[parent], type))
+def below(world: World, parent: str, type: str) -> tuple[ResourceId, Relations]:
+    """Return what a resource of the type lies under, and the relation by which it belongs to the parent that is stated.
+
+    It lies under the parent, or under what the model puts implicitly below that; or, where the model has it belong to
+    the parent by a relation that carries roles down, under the nearest resource above that takes it.
+    """
+    facts, language = world.facts(world.place(parent)), world.language
+    if language.takes(world.types[parent], type) or not language.model.lineage:
+        return at(parent, language.way(world.types[parent], type)), {}
+    above = facts.ancestors(ResourceId(parent)) if ResourceId(parent) in facts.resources else ()
+    place = next((each for each in above if language.takes(each.type, type)), None)
+    if place is None:
+        raise ScenarioError(f"nothing above `{parent}` takes a `{type}`")
+    return at(place.id, language.way(place.type, type)), {language.model.lineage[0]: (Edge(ResourceId(parent)),)}
 
 
 def at(resource: str, way: tuple[str, ...]) -> ResourceId:
@@ -133,23 +144,24 @@ def _placed(world: World, id: str, found: Mapping[str, Entry]) -> World:
     parent, type = first(source, "parent"), world.language.type(text(source, "type"))
     if parent is not None:
         world = _placed(world, parent, found)
-        world = world.written(world.place(parent), tuple(_creation(world, source, type, below(world, parent, type))))
+        place, belonging = below(world, parent, type)
+        world = world.written(world.place(parent), tuple(_creation(world, source, type, place, belonging)))
     return begun(world, source, type) if type in ROOTS else world
 
 
-def _creation(world: World, source: Entry, type: str, parent: ResourceId) -> Iterator[Change]:
+def _creation(world: World, source: Entry, type: str, parent: ResourceId, belonging: Relations) -> Iterator[Change]:
     id = text(source, "id")
     relations, attributes = described(world, source)
     if type == "group":
         yield GroupCreated(GroupId(id), word(source.get("built_in", False)) == "true", attributes)
     elif type == "service_principal":
         yield PrincipalAdded(PrincipalId(id), type, attributes)
-    elif type == "token" and "of" in source:
-        yield TokenIssued(TokenId(id), PrincipalId(text(source, "of")), parent=parent)
+    elif type == "token":  # one of nobody in particular acts as nobody
+        yield TokenIssued(TokenId(id), PrincipalId(first(source, "of") or parent), parent=parent)
     else:
         author = first(source, "created_by", "by")
         creator = None if author is None else PrincipalId(author)
-        yield ResourceCreated(ResourceId(id), type, parent, id, creator, relations, attributes)
+        yield ResourceCreated(ResourceId(id), type, parent, id, creator, {**belonging, **relations}, attributes)
         if type not in ROOTS:
             yield from implied(world.language.model, ResourceId(id), type)
 

@@ -38,6 +38,10 @@ class Language:
             raise ScenarioError(f"in the model `{self.model.name}` no `{type}` lies under a `{parent}`")
         return found
 
+    def takes(self, parent: str, type: str) -> bool:
+        """Say whether a resource of the type can lie under such a parent, or under what is implicitly below it."""
+        return any((way or (parent,))[-1] in self._parents(type) for way in self._below(parent))
+
     def implicit(self, parent: str) -> tuple[str, ...]:
         """Return the types of which there is one resource under each parent of this type."""
         return tuple(each.name for each in self.model.types.values() if each.implicit and parent in each.parents)

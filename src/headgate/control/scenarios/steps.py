@@ -24,7 +24,7 @@ from headgate.control.resources import CreateResource, DeleteResource, MoveResou
 from headgate.control.roles import DefineRole
 from headgate.control.scenarios.building import arrival, begun, below, described, ids_in, role_of
 from headgate.control.scenarios.values import Entry, ScenarioError, entry, first, later, text, word, words
-from headgate.control.scenarios.world import ORGANIZATION, ROOTS, Log, World
+from headgate.control.scenarios.world import ROOTS, Log, World
 from headgate.control.settings import ChangeSetting
 from headgate.control.tokens import IssueToken, RevokeToken
 from headgate.facts.caller import Caller
@@ -36,6 +36,9 @@ Commands = Iterator[tuple[Log, Command]]
 """What a step does, each in a log."""
 
 Step = Callable[[World, Entry], Commands]
+
+_CLOCK, _CREATE = "clock", "create"
+"""The kinds that are more than commands in logs: one lets time pass, the other may begin a log."""
 
 _OF_A_PERSON = "user"
 """The scope of a token that acts as whoever made it."""
@@ -68,33 +71,68 @@ class Arrive:
 def perform(world: World, step: Entry) -> World:
     """Return the world after one step. Raises `ScenarioError` for a step that is unknown, or refused."""
     kinds = [key for key in step if key != "as"]
-    if len(kinds) != 1 or kinds[0] not in (*STEPS, "clock"):
+    if len(kinds) != 1 or kinds[0] not in (*STEPS, _CLOCK, _CREATE):
         raise ScenarioError(f"there is no kind of step `{', '.join(kinds)}`")
     kind = kinds[0]
-    if kind == "clock":
+    if kind == _CLOCK:
         return replace(world, now=later(world.now, text(step, kind)))
     body, actor = entry(step[kind]), first(step, "as")
+    caller = None if actor is None else world.caller(actor)
+    if kind == _CREATE:
+        return _created(world, body, caller)
     unknown = sorted(body.keys() - set(STEPS[kind].keys.split())) if STEPS[kind].keys else []
     if unknown:
         raise ScenarioError(f"the step `{kind}` has no `{unknown[0]}`")
-    caller = None if actor is None else world.caller(actor)
-    if kind == "create" and world.language.type(text(body, "type")) in ROOTS:
-        return _founded(world, body, caller)
-    for log, command in STEPS[kind].step(world, body):
-        world = world.executed(log, command, caller)
+    does = tuple(STEPS[kind].step(world, body))
+    here = {log for log, _ in does} & set(world.homes(caller.principal) if caller else ())
+    for log, command in does:
+        if log in here or not here:  # what is done everywhere an actor does where they are somebody
+            world = world.executed(log, command, caller)
     return world
 
 
-def _founded(world: World, body: Entry, caller: Caller | None) -> World:
-    """Return the world with an organization more, which belongs to who made it."""
-    for log, command in _create(world, body):
-        world = world.executed(log, command, caller)
+def _created(world: World, body: Entry, caller: Caller | None) -> World:
+    """Return the world with what is created; a new organization has a log of its own and belongs to who made it."""
+    type = world.language.type(text(body, "type"))
+    log = world.place(text(body, "parent"))
+    world = world.executed(log, _creation(world, body, type, caller), caller)
+    if type not in ROOTS:
+        return world
     if caller is None:
-        return begun(world, body, ORGANIZATION)
+        return begun(world, body, type)
     id, owner = ResourceId(text(body, "id")), caller.principal
     founding = CreateOrganization(owner, owner, world.language.model.name, None, id, described(world, body)[1])
     plan = founding.plan(View(world.start(world.models, Snapshot()), None, world.now))
-    return begun(world, body, ORGANIZATION, plan.changes)
+    return begun(world, body, type, plan.changes)
+
+
+def _creation(world: World, body: Entry, type: str, caller: Caller | None) -> Command:
+    id, parent = text(body, "id"), text(body, "parent")
+    relations, attributes = described(world, body)
+    if type == "group":
+        return CreateGroup(GroupId(id), id, attributes)
+    if type == "service_principal":
+        return CreateServicePrincipal(PrincipalId(id), id)
+    if type == "token":
+        actor = caller.principal if caller else parent
+        principal = PrincipalId(first(body, "of") or (parent if world.types[parent] == "service_principal" else actor))
+        return IssueToken(TokenId(id), _SECRET, principal, parent=ResourceId(parent))
+    author = first(body, "created_by", "by")
+    place, belonging = below(world, parent, type)
+    return CreateResource(
+        ResourceId(id),
+        type,
+        place,
+        _title(id),
+        {**belonging, **relations},
+        attributes,
+        None if author is None else PrincipalId(author),
+    )
+
+
+def _title(id: str) -> str:
+    """Return an id as a name: ids may have dots, names not."""
+    return id.replace(".", "_")
 
 
 def _grant(world: World, body: Entry) -> Commands:
@@ -165,29 +203,6 @@ def _define_role(world: World, body: Entry) -> Commands:
         yield log, DefineRole(text(body, "name"), words(body.get("permissions")))
 
 
-def _create(world: World, body: Entry) -> Commands:
-    id, parent, type = text(body, "id"), text(body, "parent"), world.language.type(text(body, "type"))
-    relations, attributes = described(world, body)
-    log = world.place(parent)
-    if type == "group":
-        yield log, CreateGroup(GroupId(id), id, attributes)
-    elif type == "service_principal":
-        yield log, CreateServicePrincipal(PrincipalId(id), id)
-    elif type == "token":
-        place, principal = ResourceId(parent), PrincipalId(first(body, "of", "by") or parent)
-        yield log, IssueToken(TokenId(id), _SECRET, principal, parent=place)
-    else:
-        author = first(body, "created_by", "by")
-        creator = None if author is None else PrincipalId(author)
-        place = below(world, parent, type)
-        yield log, CreateResource(ResourceId(id), type, place, _title(id), relations, attributes, creator)
-
-
-def _title(id: str) -> str:
-    """Return an id as a name: ids may have dots, names not."""
-    return id.replace(".", "_")
-
-
 def _delete(world: World, body: Entry) -> Commands:
     id = text(body, "id")
     for log in (world.place(id),) if id in world.places else world.homes(PrincipalId(id)):
@@ -208,7 +223,7 @@ def _deletion(facts: Snapshot, id: str) -> Command:
 
 def _move(world: World, body: Entry) -> Commands:
     id, parent = text(body, "id"), text(body, "parent")
-    yield world.place(id), MoveResource(ResourceId(id), below(world, parent, world.types[id]))
+    yield world.place(id), MoveResource(ResourceId(id), below(world, parent, world.types[id])[0])
 
 
 def _set(world: World, body: Entry) -> Commands:
@@ -288,7 +303,6 @@ STEPS: Mapping[str, Kind] = {
     "join": Kind(_join, "user of role"),
     "leave": Kind(_leave, "user of"),
     "define_role": Kind(_define_role, "name permissions"),
-    "create": Kind(_create),
     "delete": Kind(_delete, "id"),
     "move": Kind(_move, "id parent"),
     "set": Kind(_set),
@@ -301,4 +315,4 @@ STEPS: Mapping[str, Kind] = {
     "delete_access": Kind(_on_access(DeleteAccess), "id"),
     "submit_change": Kind(_submit_change, "id on by"),
 }
-"""What each kind of step does, besides `clock`, which lets time pass."""
+"""What each other kind of step does."""
