@@ -6,12 +6,13 @@ from headgate.facts.snapshot import Resource, Snapshot
 _READ = frozenset(("table.describe", "table.select", "volume.describe", "volume.read"))
 _WRITE = frozenset(("table.describe", "table.select", "table.insert", "table.update", "table.delete_rows"))
 
-_DECLARED = {
+DECLARED = {
     "inputs": _READ,
     "outputs": _WRITE,
     "output_layers": frozenset(("database.describe", "database.create_table")),
     "connections": frozenset(("connection.describe", "connection.use")),
 }
+"""What a pipeline declares by each relation: these actions on what an enabled edge names."""
 
 
 def declared(facts: Snapshot, run: RunId, action: str, resource: Resource) -> bool:
@@ -22,5 +23,5 @@ def declared(facts: Snapshot, run: RunId, action: str, resource: Resource) -> bo
         return False
     return any(
         action in actions and any(edge.target == resource.id for edge in pipeline.edges(relation))
-        for relation, actions in _DECLARED.items()
+        for relation, actions in DECLARED.items()
     )

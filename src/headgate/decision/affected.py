@@ -1,0 +1,189 @@
+"""Whom and what a change can concern: rather too much than too little, so that nothing else has to be asked about."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from headgate.decision.asked import Models
+from headgate.decision.reached import reached
+from headgate.decision.sources import people
+from headgate.facts import changes as c
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.model import Alternative, AssignRule
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Some principals on some resources; None is all of them."""
+
+    principals: frozenset[PrincipalId] | None
+    resources: frozenset[ResourceId] | None
+
+
+EVERYTHING = Scope(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The facts before and after one change."""
+
+    models: Models
+    before: Snapshot
+    after: Snapshot
+
+    @property
+    def sides(self) -> tuple[Snapshot, Snapshot]:
+        """Both of them."""
+        return self.before, self.after
+
+    def reached(self, origins: Iterable[ResourceId], roles: Collection[str] | None = None) -> frozenset[ResourceId]:
+        """Return everything that an assignment on one of these may decide about, on either side."""
+        known = frozenset(origins)
+        return frozenset(chain.from_iterable(reached(self.models, facts, known, roles) for facts in self.sides))
+
+
+def affected(models: Models, before: Snapshot, after: Snapshot, change: c.Change) -> tuple[Scope, ...]:
+    """Return scopes outside of which the change leaves every decision as it was."""
+    return tuple(_SCOPES[type(change)](_Step(models, before, after), change))
+
+
+def _everything(_: _Step, __: c.Change) -> Iterator[Scope]:
+    yield EVERYTHING
+
+
+def _nothing(_: _Step, __: c.Change) -> Iterator[Scope]:
+    yield from ()
+
+
+def _person(step: _Step, change: c.PrincipalAdded | c.PrincipalExpires | c.PrincipalRemoved) -> Iterator[Scope]:
+    yield Scope(frozenset((change.principal,)), None)
+    yield from _place(step, ResourceId(change.principal))
+
+
+def _membership(step: _Step, change: c.MemberAdded | c.MemberRemoved) -> Iterator[Scope]:
+    yield _of_people(step, {change.principal})
+
+
+def _assignment(step: _Step, change: c.RoleAssigned | c.RoleRevoked) -> Iterator[Scope]:
+    yield _of_assignment(step, change.subject, change.role, change.resource)
+
+
+def _resource(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any change about one resource)
+    yield from _place(step, change.resource)
+
+
+def _access(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any change about an access)
+    yield from _place(step, change.access)
+    agreement = step.before.agreements.get(change.access)
+    if agreement is not None:
+        for subject, keys in step.before.subjects.get(agreement.port, {}).items():
+            made_for = (key for key in keys if key[2] == change.access)
+            yield from (_of_assignment(step, subject, role, port) for role, port, _ in made_for)
+
+
+def _of_assignment(step: _Step, subject: SubjectId, role: str, place: ResourceId) -> Scope:
+    who = {each for facts in step.sides for each in people(facts, subject)}
+    if any(_opens_others(step.models, facts, role, place) for facts in step.sides):
+        return _of_people(step, who)
+    meant = (facts.custom_roles.get(role, frozenset[str]()) for facts in step.sides)
+    return Scope(frozenset(who), step.reached((place,), frozenset((role,)).union(*meant)))
+
+
+def _opens_others(models: Models, facts: Snapshot, role: str, place: ResourceId) -> bool:
+    """Say whether other assignments may count by this one: by standing, or as one of a team's people."""
+    resource = facts.resources.get(place)
+    return resource is not None and any(
+        resource.type in model.members
+        or any(resource.type == rule.on and role in rule.roles for rule in model.standing)
+        for model in models.values()
+    )
+
+
+def _of_people(step: _Step, who: Collection[PrincipalId]) -> Scope:
+    """Return these principals on all that anything may decide about that they, their groups or teams were assigned."""
+    places = {place for facts in step.sides for each in who for place in _places(step.models, facts, each)}
+    return Scope(frozenset(who), step.reached(places))
+
+
+def _places(models: Models, facts: Snapshot, principal: PrincipalId) -> Iterator[ResourceId]:
+    own = {place for each in (principal, *facts.groups_of(principal)) for place in _assigned(facts, each)}
+    members = frozenset[str]().union(*(model.members for model in models.values()))
+    teams = {place for place in own if place in facts.resources and facts.resources[place].type in members}
+    yield from own
+    for team in teams:
+        yield from _assigned(facts, team)
+
+
+def _assigned(facts: Snapshot, subject: SubjectId) -> Iterator[ResourceId]:
+    yield from (place for _, place, _ in facts.assignments.get(subject, ()))
+
+
+def _place(step: _Step, id: ResourceId) -> Iterator[Scope]:
+    """Yield the scopes of a resource that comes, goes or changes, with everything below it."""
+    inside = {each for facts in step.sides if id in facts.resources for each in (id, *facts.below(id))}
+    here = step.reached(inside)
+    yield Scope(None, here)
+    for each in inside | here:
+        if any(each in facts.principals for facts in step.sides):
+            yield Scope(frozenset((PrincipalId(each),)), None)
+    for each in inside:
+        if any(each in facts.assignments or GroupId(each) in facts.groups for facts in step.sides):
+            yield _of_people(step, {who for facts in step.sides for who in people(facts, each)})
+    if any(_counted(facts, each) for facts in step.sides for each in inside):
+        yield Scope(None, frozenset(id for facts in step.sides for id in _counting(step.models, facts)))
+
+
+def _counted(facts: Snapshot, id: ResourceId) -> bool:
+    return id in facts.principals or (id in facts.resources and facts.resources[id].type == "organization")
+
+
+def _counting(models: Models, facts: Snapshot) -> Iterator[ResourceId]:
+    """Yield the resources on which a decision rests on how many of something there are."""
+    types = set[str]()
+    for model in models.values():
+        types |= {action.partition(".")[0] for action, needs in model.needs.items() if any(map(_counts, needs))}
+        types |= {type for rule in model.assign if _counts(rule) for type in rule.on}
+    yield from (id for id, resource in facts.resources.items() if resource.type in types)
+
+
+def _counts(rule: Alternative | AssignRule) -> bool:
+    return any(term.name in _COUNTING for term in rule.when)
+
+
+_COUNTING = frozenset(("free_domain", "keys_left"))
+"""The conditions that look at all principals or organizations; every other one looks at what it is asked on."""
+
+_SCOPES: Mapping[type, Callable[[_Step, Any], Iterator[Scope]]] = {
+    c.OrganizationCreated: _everything,
+    c.PrincipalAdded: _person,
+    c.PrincipalExpires: _person,
+    c.PrincipalRemoved: _person,
+    c.GroupCreated: lambda step, change: _place(step, change.group),
+    c.GroupDeleted: lambda step, change: _place(step, change.group),
+    c.MemberAdded: _membership,
+    c.MemberRemoved: _membership,
+    c.TokenIssued: lambda step, change: _place(step, change.token),
+    c.TokenRevoked: lambda step, change: _place(step, change.token),
+    c.ResourceCreated: _resource,
+    c.ResourceRenamed: _resource,
+    c.ResourceDeleted: _resource,
+    c.RelationsSet: _resource,
+    c.AttributesSet: _resource,
+    c.SettingChanged: _everything,
+    c.GovernedBy: _everything,
+    c.CustomRoleDefined: _everything,
+    c.CustomRoleDeleted: _everything,
+    c.AccessRequested: _access,
+    c.AccessApproved: _access,
+    c.AccessEnded: _access,
+    c.AccessDeleted: _access,
+    c.ChangeRequested: lambda step, change: _place(step, change.request),
+    c.ChangeDecided: lambda step, change: _place(step, change.request),
+    c.RunAsSet: _nothing,
+    c.RoleAssigned: _assignment,
+    c.RoleRevoked: _assignment,
+    c.RunStarted: _nothing,
+    c.RunEnded: _nothing,
+}

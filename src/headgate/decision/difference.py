@@ -1,0 +1,13 @@
+"""What differs between two states: two models on the same facts, or two revisions, each with its model and its time."""
+
+from headgate.decision.affected import EVERYTHING
+from headgate.decision.comparing import Moment, effects
+from headgate.decision.consequences import Consequences
+from headgate.decision.pipelines import every_pipeline, pipeline_effects
+
+
+def difference(before: Moment, after: Moment) -> Consequences:
+    """Return every decision that the two answer differently, of whoever and about whatever is there in either."""
+    found = effects(before, after, (EVERYTHING,))
+    pipelines = every_pipeline(before.answers.facts) | every_pipeline(after.answers.facts)
+    return Consequences(found, pipeline_effects(before, after, found, pipelines))

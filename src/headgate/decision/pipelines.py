@@ -1,0 +1,82 @@
+"""Which pipelines break and which open: what one needs is what it declares, on each thing that it touches."""
+
+from collections.abc import Iterable, Iterator
+
+from headgate.decision.comparing import Moment
+from headgate.decision.consequences import Ability, Effect, Flip, PipelineEffect
+from headgate.decision.declared import DECLARED
+from headgate.decision.records import Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Change, RelationsSet, ResourceCreated, RunAsSet
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource, Snapshot
+
+
+def pipeline_effects(
+    before: Moment, after: Moment, effects: Iterable[Effect], pipelines: Iterable[ResourceId]
+) -> tuple[PipelineEffect, ...]:
+    """Return what happens to these pipelines, as far as they are there afterwards and anything does."""
+    on: dict[ResourceId, list[Effect]] = {}
+    for effect in effects:
+        on.setdefault(effect.resource, []).append(effect)
+    there = after.answers.facts.resources
+    found = (_effect(before, after, id, on.get(id, [])) for id in sorted(set(pipelines)) if id in there)
+    return tuple(effect for effect in found if effect.breaks or effect.opens)
+
+
+def touching(before: Moment, after: Moment, effects: Iterable[Effect]) -> set[ResourceId]:
+    """Return the pipelines that somebody loses or gains something on, or on something that they touch."""
+    sides = before.answers.facts, after.answers.facts
+    return {id for facts in sides for effect in effects for id in _touching(facts, effect.resource)}
+
+
+def rewritten(changes: Iterable[Change]) -> set[ResourceId]:
+    """Return what becomes a pipeline by these changes, or another one, or gets another run-as principal."""
+    return {each.resource for each in changes if isinstance(each, RelationsSet | ResourceCreated | RunAsSet)}
+
+
+def every_pipeline(facts: Snapshot) -> set[ResourceId]:
+    """Return all pipelines: whatever declares something."""
+    return {id for id, resource in facts.resources.items() if _declares(resource)}
+
+
+def _declares(resource: Resource) -> bool:
+    return not DECLARED.keys().isdisjoint(resource.relations)
+
+
+def _touching(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
+    near = (each for each in (id, *facts.referrers.get(id, ())) if each in facts.resources)
+    yield from (each for each in near if _declares(facts.resources[each]))
+
+
+def _effect(before: Moment, after: Moment, id: ResourceId, effects: Iterable[Effect]) -> PipelineEffect:
+    run_as = after.answers.facts.run_as.get(id)
+    flips = [flip for effect in effects for flip in effect.flips()]
+    gained = [flip for flip in flips if flip.allowed]
+    if run_as is None:
+        return PipelineEffect(id, None, tuple(flip for flip in flips if not flip.allowed), tuple(gained))
+    lacked, lacks = _lacking(before, id, after), _lacking(after, id, before)
+    lost = tuple(Flip(run_as, *each, allowed=False) for each in lacks if each not in lacked)
+    mended = (Flip(run_as, *each, allowed=True) for each in lacked if each not in lacks)
+    return PipelineEffect(id, run_as, lost, (*mended, *gained))
+
+
+def _lacking(moment: Moment, id: ResourceId, other: Moment) -> dict[tuple[Ability, ResourceId], None]:
+    """Return what the pipeline declares and its run-as principal may not do; `other` knows what is gone on this side."""
+    facts = moment.answers.facts
+    pipeline, run_as = facts.resources.get(id), facts.run_as.get(id)
+    if pipeline is None or run_as is None:
+        return {}
+    targets = ((actions, edge.target) for name, actions in DECLARED.items() for edge in pipeline.edges(name))
+    asked = ((Ability(action), target) for actions, target in targets for action in sorted(actions))
+    return {
+        (ability, target): None
+        for ability, target in asked
+        if _known(moment, ability, target) or _known(other, ability, target)
+        if not moment.allowed(Question(Caller(run_as), ability.action, target))
+    }
+
+
+def _known(moment: Moment, ability: Ability, target: ResourceId) -> bool:
+    resource = moment.answers.facts.resources.get(target)
+    return resource is not None and ability in moment.abilities(resource.type)

@@ -1,0 +1,81 @@
+"""What an assignment on a resource may decide about, under any model: the reference's walks, from the other end."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from headgate.decision.asked import Models
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource, Snapshot
+from headgate.model.model import Model, Spread
+
+
+def reached(
+    models: Models, facts: Snapshot, origins: Iterable[ResourceId], roles: Collection[str] | None = None
+) -> set[ResourceId]:
+    """Return every resource on which a decision may rest on an assignment of the roles (None: any) on an origin."""
+    known = {id for id in origins if id in facts.resources}
+    held = set(known)
+    for model in models.values():
+        held |= _spread(facts, model, known, roles)
+    held |= {id for model in models.values() for id in _derived(facts, model, held)}
+    needing = {id for model in models.values() for id in _needing(facts, model, held)}
+    served = {id for model in models.values() for id in _served(facts, model, held)}
+    return held | needing | served
+
+
+def _spread(
+    facts: Snapshot, model: Model, origins: Collection[ResourceId], roles: Collection[str] | None
+) -> set[ResourceId]:
+    """Return where the model's spread rules take an assignment."""
+    found = set[ResourceId]()
+    for rule in model.spread:
+        if roles is None or not rule.roles.isdisjoint(roles):
+            starts = [facts.resources[id] for id in origins if facts.resources[id].type in rule.origin]
+            found |= _up(facts, rule, starts) if rule.up else _down(facts, model, rule, starts)
+    return found
+
+
+def _up(facts: Snapshot, rule: Spread, starts: Iterable[Resource]) -> set[ResourceId]:
+    lines = ((start, *facts.ancestors(start.id)) for start in starts)
+    tops = {each.id for line in lines if (each := next((one for one in line if one.type == rule.up), None))}
+    return tops | ({id for top in tops for id in facts.below(top)} if rule.within else set[ResourceId]())
+
+
+def _down(facts: Snapshot, model: Model, rule: Spread, starts: Iterable[Resource]) -> set[ResourceId]:
+    found = {start.id for start in starts}
+    waiting = list(found)
+    while waiting:
+        current = waiting.pop()
+        below = {*facts.children.get(current, {}).values(), *_naming(facts, current, model.lineage)} - found
+        found |= below
+        waiting.extend(below)
+    return {id for each in found for id in _naming(facts, each, (rule.along,))} if rule.along else found
+
+
+def _naming(facts: Snapshot, id: ResourceId, relations: Collection[str]) -> Iterator[ResourceId]:
+    """Yield the resources that name this one in one of the relations, by an enabled edge or not."""
+    for referrer in facts.referrers.get(id, ()) if relations else ():
+        named = facts.resources[referrer].relations
+        if any(edge.target == id for relation in relations for edge in named.get(relation, ())):
+            yield referrer
+
+
+def _derived(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
+    for id in held if model.derived else ():
+        yield from (each for each in facts.referrers.get(id, ()) if facts.resources[each].type in model.derived)
+
+
+def _needing(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
+    """Yield the resources on which an action needs a role at one of the places."""
+    places = {each for needs in model.needs.values() for alternative in needs for each in alternative.roles}
+    own = {place.relation for place in places if place.root == "self" and place.relation}
+    parents = {place.relation for place in places if place.root == "parent" and place.relation}
+    under = any(place.root == "parent" and not place.relation for place in places)
+    for id in held if own or parents or under else ():
+        yield from _naming(facts, id, own)
+        for above in (*((id,) if under else ()), *_naming(facts, id, parents)):
+            yield from facts.children.get(above, {}).values()
+
+
+def _served(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
+    for bridge in model.bridges:
+        yield from (edge.target for id in held for edge in facts.resources[id].relations.get(bridge.relation, ()))

@@ -1,0 +1,26 @@
+"""What would follow from changes: which decisions would be others, for whom, and which pipelines would break or open."""
+
+from collections.abc import Sequence
+
+from headgate.decision.affected import Scope, affected
+from headgate.decision.answers import Answers
+from headgate.decision.comparing import Moment, effects
+from headgate.decision.consequences import Consequences
+from headgate.decision.pipelines import pipeline_effects, rewritten, touching
+from headgate.facts.changes import Change
+from headgate.facts.fold import apply
+
+
+def what_if(answers: Answers, changes: Sequence[Change], now: float) -> Consequences:
+    """Return what would differ if these changes were written now (seconds since the epoch).
+
+    Only what they can concern is asked about. Raises `KeyError` for a change about something that is not there.
+    """
+    scopes, facts = list[Scope](), answers.facts
+    for change in changes:
+        before, facts = facts, apply(facts, change)
+        scopes += affected(answers.models, before, facts, change)
+    earlier, later = Moment(answers, now), Moment(answers.advance(changes, facts), now)
+    found = effects(earlier, later, scopes)
+    pipelines = touching(earlier, later, found) | rewritten(changes)
+    return Consequences(found, pipeline_effects(earlier, later, found, pipelines))
