@@ -84,3 +84,36 @@ def test_what_is_discoverable_is_what_the_reference_says(
 
     for id in BEGUN.resources:
         assert engine.discoverable(caller, id, now) == discoverable(models, facts, caller, id, now), id
+
+
+@many
+@given(
+    model_sets(),
+    histories(6),
+    st.lists(questions(), max_size=4),
+    st.lists(st.sampled_from(NOW), min_size=7, max_size=7),
+)
+def test_it_advances_over_changes_to_what_a_fresh_one_says(
+    models: Models, history: list[list[Change]], asked: list[Question], times: list[float]
+) -> None:
+    """Every engine is asked everything before the next one takes over from it, and one before it once more afterwards."""
+    facts, engine = BEGUN, Engine(models, BEGUN)
+    for batch, now in zip(history, times, strict=False):
+        _ask_everything(engine, asked, now)
+        before, was = engine, _ask_everything(engine, asked, now)
+        facts = fold(facts, batch, facts.revision + 1)
+        engine = engine.advance(batch, facts)
+
+        assert _ask_everything(engine, asked, now) == _ask_everything(Engine(models, facts), asked, now)
+        assert _ask_everything(before, asked, now) == was
+
+
+def _ask_everything(engine: Engine, asked: list[Question], now: float) -> dict[object, object]:
+    """Return the answers of an engine to every kind of question."""
+    people = (*engine.facts.principals, PrincipalId("m1"))
+    plain = [Question(Caller(who), action, id) for who in people for action, id in SENSIBLE]
+    return {
+        **{str(each): engine.check(each, now).allowed for each in (*asked, *plain)},
+        **{(who, action): frozenset(engine.which(Caller(who), action, now)) for who in people for action in ACTIONS},
+        **{(action, id): engine.who(action, id, now) for action, id in SENSIBLE},
+    }

@@ -154,6 +154,7 @@ class Compiled:
     """
 
     rules: Mapping[str, Rules]
+    types: frozenset[str]
     foreseen: bool
     attributed: bool
     raised: int
@@ -168,6 +169,7 @@ def compile_models(models: Mapping[str, Model]) -> Compiled:
     rules = {name: Rules(model, bits) for name, model in models.items()}
     return Compiled(
         rules,
+        types=frozenset(type for model in models.values() for type in model.types),
         foreseen=all(each.foreseen for each in rules.values()),
         attributed=any(each.attributed for each in rules.values()),
         raised=_union(bit for each in rules.values() for bit in each.raised.values()),

@@ -6,9 +6,10 @@ what the changes in between cannot have touched.
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from headgate.decision.asked import Models, not_standing
-from headgate.decision.compile import compile_models
+from headgate.decision.compile import Compiled, compile_models
 from headgate.decision.declared import declared
 from headgate.decision.engine_answer import Answering, met
 from headgate.decision.engine_blocks import Contents
@@ -16,11 +17,13 @@ from headgate.decision.engine_grounds import Grounds
 from headgate.decision.engine_holdings import Holdings, everything, holdings
 from headgate.decision.engine_memo import Memo
 from headgate.decision.engine_rolls import Rolls
+from headgate.decision.engine_touched import Touched
 from headgate.decision.engine_which import Searching
 from headgate.decision.engine_who import Calling
 from headgate.decision.records import Decision, Question
 from headgate.decision.reference import ASSIGNING, decide
 from headgate.facts.caller import Caller
+from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 
@@ -28,18 +31,31 @@ _MOST = 1 << 15
 """How many principals' holdings are kept; a hundred assignments take about ten kilobytes."""
 
 
+class Known(NamedTuple):
+    """What an engine works out as it is asked."""
+
+    compiled: Compiled
+    grounds: Grounds
+    people: Memo[PrincipalId, Holdings]
+    contents: Contents
+    rolls: Rolls
+
+
+def _nothing_known(models: Models, facts: Snapshot, compiled: Compiled) -> Known:
+    grounds = Grounds(models, compiled, facts)
+    return Known(compiled, grounds, Memo(_MOST), Contents(facts), Rolls(compiled, facts, grounds))
+
+
 class Engine:
     """Answers questions on one snapshot, under the models in force."""
 
-    def __init__(self, models: Models, facts: Snapshot) -> None:
+    def __init__(self, models: Models, facts: Snapshot, known: Known | None = None) -> None:
+        """`known` is what an earlier engine has worked out that holds for these facts, too; see `advance`."""
+        known = known or _nothing_known(models, facts, compile_models(models))
         self.models = models
         self.facts = facts
-        self._compiled = compile_models(models)
-        self._grounds = Grounds(models, self._compiled, facts)
-        self._people = Memo[PrincipalId, Holdings](_MOST)
+        self._compiled, self._grounds, self._people, self._contents, self._rolls = known
         self._answering = Answering(models, self._compiled, facts, self._grounds)
-        self._contents = Contents(facts)
-        self._rolls = Rolls(self._compiled, facts, self._grounds)
         home = models.get(facts.model)
         self._label = f"{home.name} {home.version}" if home else ""
 
@@ -78,6 +94,20 @@ class Engine:
         rules = self._grounds.of(found).rules if found else None
         actions = rules.discovering[found.type] if rules and found else ()
         return any(self._allowed(Question(caller, action, resource), now) for action in actions)
+
+    def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Engine":
+        """Return the engine for the facts after these changes. It takes over what they do not touch."""
+        touched, compiled = Touched(self._compiled, self.facts, facts, changes), self._compiled
+        if touched.everything:
+            return Engine(self.models, facts, _nothing_known(self.models, facts, compiled))
+        grounds, contents = self._grounds, self._contents
+        if facts.resources is not self.facts.resources:
+            grounds, contents = grounds.after(facts, touched.positions), contents.after(facts, touched.contents)
+        people = Memo[PrincipalId, Holdings](_MOST) if touched.everybody else self._people.without(touched.people)
+        rolls = Rolls(compiled, facts, grounds)
+        if not touched.everywhere:
+            rolls = self._rolls.after(facts, grounds, touched.places, touched.below)
+        return Engine(self.models, facts, Known(compiled, grounds, people, contents, rolls))
 
     def _allowed(self, question: Question, now: float) -> bool:
         caller, id = question.caller, question.resource
