@@ -8,14 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.control.ports import Entry
 from headgate.facts import changes as c
-from headgate.facts.encoding import TAG, FactsError, decode, encode, read_facts, write_facts
+from headgate.facts.encoding import (
+    TAG,
+    FactsError,
+    decode,
+    encode,
+    read_facts,
+    read_history,
+    write_facts,
+    write_history,
+)
 from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot
 from tests.facts.histories import BEGINNING, BEGUN, few, histories
 from tests.facts.samples import SAMPLES
 
 _HEADER = '{"format": "headgate facts", "version": 1, "revision": 3}'
+_MARKED = ['{"entry": 1, "at": 1}', '{"entry": 3, "at": 2.5}']
 _FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -140,5 +151,50 @@ class TestFactsFile:
     def test_is_refused_with_the_line_that_does_not_fit(self, lines: list[str], message: str) -> None:
         with pytest.raises(FactsError) as caught:
             read_facts(lines)
+
+        assert str(caught.value).startswith(message)
+
+
+def _entries(*changes: c.Change) -> list[Entry]:
+    """One entry for each change, a second apart."""
+    numbered = enumerate(changes, start=1)
+    return [Entry(number, float(number), None, "something", (change,)) for number, change in numbered]
+
+
+class TestFactsFileWithEntries:
+    @few
+    @given(histories())
+    def test_gives_the_state_after_each_of_them(self, changes: list[c.Change]) -> None:
+        entries = _entries(*BEGINNING, *changes)
+
+        states = list(read_history(write_history(entries, len(entries))))
+
+        assert [(state.facts.revision, state.at) for state in states] == [(each.revision, each.at) for each in entries]
+        for state in states:
+            assert state.facts == fold(Snapshot(), [*BEGINNING, *changes][: state.facts.revision], state.facts.revision)
+
+    def test_says_which_models_were_in_force(self) -> None:
+        made = c.OrganizationCreated(c.ResourceId("o"), "nekt", "1")
+        entries = _entries(made, c.GovernedBy(made.organization, "nekt", "2"))
+
+        assert [state.sources for state in read_history(write_history(entries, 2))] == [{"nekt": "1"}, {"nekt": "2"}]
+
+    def test_may_hold_entries_without_changes(self) -> None:
+        assert [state.facts.revision for state in read_history([_HEADER, *_MARKED])] == [1, 3]
+
+    @pytest.mark.parametrize(
+        ("lines", "message"),
+        [
+            (_MARKED[:1], "the entries end at revision 1, and the first line says 3"),
+            ([_MARKED[1], _MARKED[1]], "line 3: the revision of an entry is a number above that of the one before, 3"),
+            (['{"entry": true, "at": 1}'], "line 2: the revision of an entry is a number above"),
+            (['{"entry": 3}'], "line 2: an entry says its revision and when it was written"),
+            (['{"entry": 3, "at": "now"}'], "line 2: `at` has another shape"),
+            ([json.dumps(encode(SAMPLES[0])), *_MARKED], "line 3: the revision of an entry is a number above"),
+        ],
+    )
+    def test_is_refused_with_the_line_that_does_not_fit(self, lines: list[str], message: str) -> None:
+        with pytest.raises(FactsError) as caught:
+            list(read_history([_HEADER, *lines]))
 
         assert str(caught.value).startswith(message)

@@ -1,21 +1,25 @@
-"""Changes as JSON, and the facts file: the changes that made an organization, one on each line.
+"""Changes as JSON, and the facts file: the changes that made an organization, one on each line, by entries or not.
 
 A field that a later version adds with a default can be missing in an older text. Everything else that does not fit is
 refused: facts that are half understood decide wrongly.
 """
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any, TypeAlias, cast, get_args
 
 from headgate.facts.changes import Change
-from headgate.facts.fold import apply
+from headgate.facts.history import Entry, State
 from headgate.facts.shapes import Many, Maybe, Pairs, Record, Scalar, Shape, shape_of
 from headgate.facts.snapshot import Snapshot
 
 TAG = "change"
 """Where a change's type stands. Not `type`: a resource's own type is a field of that name."""
+
+ENTRY = "entry"
+"""Where the revision of an entry stands, in the line before its changes."""
 
 FORMAT, VERSION = "headgate facts", 1
 
@@ -49,14 +53,40 @@ def write_facts(changes: Iterable[Change], revision: int) -> Iterator[str]:
     yield from (_line(encode(change)) for change in changes)
 
 
+def write_history(entries: Iterable[Entry], revision: int) -> Iterator[str]:
+    """Yield the lines of the facts file for the entries of a log up to this revision, so that each can be asked about."""
+    yield _line({"format": FORMAT, "version": VERSION, "revision": revision})
+    for entry in entries:
+        yield _line({ENTRY: entry.revision, "at": entry.at})
+        yield from (_line(encode(change)) for change in entry.changes)
+
+
 def read_facts(lines: Iterable[str]) -> Snapshot:
     """Return the snapshot that the lines of a facts file give. Raises `FactsError` with the line for what does not fit."""
+    return deque(read_history(lines), maxlen=1).pop().facts
+
+
+def read_history(lines: Iterable[str]) -> Iterator[State]:
+    """Yield the state after each entry that a facts file tells apart, at least that at its end.
+
+    Raises `FactsError` with the line for what does not fit.
+    """
     numbered = enumerate(lines, start=1)
-    facts = Snapshot(revision=_revision(*next(numbered, (1, ""))))
+    end = _revision(*next(numbered, (1, "")))
+    state, begun = State().begun(end, None), False
     for number, line in numbered:
         if line.strip():
-            facts = _folded(facts, number, line)
-    return facts
+            value = _value(number, line)
+            if isinstance(value, dict) and ENTRY in value:
+                if begun:
+                    yield state
+                state = state.begun(*_entry(number, value, state.facts.revision if begun else 0))
+            else:
+                state = _after(state, number, value)
+            begun = True
+    if state.facts.revision != end:
+        raise FactsError(f"the entries end at revision {state.facts.revision}, and the first line says {end}")
+    yield state
 
 
 def _revision(number: int, line: str) -> int:
@@ -75,10 +105,21 @@ def _revision(number: int, line: str) -> int:
     return revision
 
 
-def _folded(facts: Snapshot, number: int, line: str) -> Snapshot:
-    value = _value(number, line)
+def _entry(number: int, fields: dict[str, Json], before: int) -> tuple[int, float]:
+    if fields.keys() != {ENTRY, "at"}:
+        raise FactsError(f"line {number}: an entry says its revision and when it was written (`at`), and nothing else")
+    revision, at = fields[ENTRY], fields["at"]
+    if type(revision) is not int or revision <= before:
+        raise FactsError(f"line {number}: the revision of an entry is a number above that of the one before, {before}")
     try:
-        return apply(facts, decode(value))
+        return revision, cast("float", _scalar(float, at, "at"))
+    except FactsError as error:
+        raise FactsError(f"line {number}: {error}") from error
+
+
+def _after(state: State, number: int, value: Json) -> State:
+    try:
+        return state.after(decode(value))
     except FactsError as error:
         raise FactsError(f"line {number}: {error}") from error
     except KeyError as error:

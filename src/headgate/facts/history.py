@@ -1,0 +1,58 @@
+"""A log folded step by step: the state of an organization after each entry."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from headgate.facts.changes import Change, GovernedBy, OrganizationCreated
+from headgate.facts.fold import apply, fold
+from headgate.facts.snapshot import Snapshot
+
+
+class Entry(Protocol):
+    """One accepted command: its revision, when it was written (seconds since the epoch), its changes."""
+
+    @property
+    def revision(self) -> int:
+        """The revision that it led to."""
+        ...
+
+    @property
+    def at(self) -> float:
+        """When it was written."""
+        ...
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What it changed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The facts at a revision, when it was written (None: nobody says), and the models by the hashes of their sources."""
+
+    facts: Snapshot = field(default_factory=Snapshot)
+    at: float | None = None
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def begun(self, revision: int, at: float | None) -> "State":
+        """Return the state at the next revision, before its changes."""
+        return replace(self, facts=fold(self.facts, (), revision), at=at)
+
+    def after(self, change: Change) -> "State":
+        """Return the state after a change. Raises `KeyError` for one about something that is not there."""
+        sources = self.sources
+        if isinstance(change, OrganizationCreated | GovernedBy):
+            sources = {**sources, change.model: change.model_hash}
+        return State(apply(self.facts, change), self.at, sources)
+
+
+def history(entries: Iterable[Entry]) -> Iterator[State]:
+    """Yield the state after each entry of a log, oldest first."""
+    state = State()
+    for entry in entries:
+        state = state.begun(entry.revision, entry.at)
+        for change in entry.changes:
+            state = state.after(change)
+        yield state
