@@ -45,6 +45,14 @@ class TestAnUnknownWord:
             {},
             "no `database` lies",
         ),
+        "actor": ([], "palace see L", {}, "nobody of the id `palace`"),
+        "maker of a token": (
+            [{"create_token": {"id": "k", "by": "palace"}}],
+            "m see L",
+            {},
+            "nobody of the id `palace`",
+        ),
+        "what is deleted": ([{"delete": {"id": "palace"}}], "m see L", {}, "nothing of the id `palace`"),
         "key of a step": (
             [{"leave": {"user": "m", "of": "workspace", "why": "x"}}],
             "m see L",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headgate.control.scenarios.building import ROLE_WORDS, at, ids_in
 from headgate.control.scenarios.language import CREATING
-from headgate.control.scenarios.values import Entry, Value, entry, first, items, text, words
+from headgate.control.scenarios.values import Entry, ScenarioError, Value, entry, first, items, text, words
 from headgate.control.scenarios.world import World
 from headgate.decision.records import Question
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
@@ -44,7 +44,10 @@ def questions(world: World, ask: Entry) -> tuple[Asked, ...]:
     log = world.place(resource)
     meant = world.language.meant(name, first(given, "type") if name in CREATING else None, world.types[resource])
     parameters = _parameters(world, ResourceId(resource), name, given)
-    caller = world.caller(text(ask, "actor"))
+    actor = text(ask, "actor")
+    if actor not in world.ids:
+        raise ScenarioError(f"nobody of the id `{actor}` was declared")
+    caller = world.caller(actor)
     joining = any(action.endswith(f".{_JOINING}") for action, _ in meant)
     asked: list[Asked] = []
     for action, way in meant:
@@ -64,7 +67,7 @@ def _parameters(world: World, resource: ResourceId, name: str, given: Entry) -> 
         elif key == "stream":
             on |= _stream(world.facts(world.place(resource)), resource, words(value))
         elif key not in (*ROLE_WORDS, *_SUBJECT_WORDS, "new_role"):
-            ids = ids_in(world, value)
+            ids = ids_in(world, key, value)
             if ids is None:
                 said[key] = words(value)
             else:

@@ -32,6 +32,9 @@ ROLE_WORDS = ("role", "privilege", "access")
 
 _TREE = ("groups", "principals", "resources")
 _STRUCTURE = ("id", "type", "parent", "members", "built_in", "created_by", "by")
+_WORDS = ("type", "name", "kind", "domain", "purpose", "email")
+"""What is never meant as an id, even if something is called so."""
+
 _PERSON = ("id", "email", "org_role", "org_roles")
 
 
@@ -57,7 +60,7 @@ def build(document: Entry, language: Language, start: Start) -> World:
     return world
 
 
-def begun(world: World, source: Entry, type: str, opening: tuple[Change, ...] = ()) -> World:
+def founded(world: World, source: Entry, type: str, opening: tuple[Change, ...] = ()) -> World:
     """Return the world with a deployment or organization more: with what its log opens with, and who belongs there."""
     id, model = ResourceId(text(source, "id")), world.language.model
     attributes = described(world, source)[1]
@@ -100,7 +103,7 @@ def described(world: World, source: Entry) -> tuple[Relations, Attributes]:
         if key == "streams":
             relations["outputs"] = tuple(_stream(entry(each)) for each in items(value))
         elif key not in _STRUCTURE and value is not None:
-            ids = ids_in(world, value)
+            ids = ids_in(world, key, value)
             if ids is None:
                 attributes[key] = words(value)
             else:
@@ -108,10 +111,10 @@ def described(world: World, source: Entry) -> tuple[Relations, Attributes]:
     return relations, attributes
 
 
-def ids_in(world: World, value: Value) -> tuple[ResourceId, ...] | None:
-    """Return the ids that a value consists of; None if anything in it is no id of the world."""
+def ids_in(world: World, key: str, value: Value) -> tuple[ResourceId, ...] | None:
+    """Return the ids that the value of a key consists of; None if anything in it is no id of the world."""
     found = items(value)
-    known = all(isinstance(each, str) and each in world.ids for each in found)
+    known = key not in _WORDS and all(isinstance(each, str) and each in world.ids for each in found)
     return tuple(ResourceId(word(each)) for each in found) if known else None
 
 
@@ -146,7 +149,7 @@ def _placed(world: World, id: str, found: Mapping[str, Entry]) -> World:
         world = _placed(world, parent, found)
         place, belonging = below(world, parent, type)
         world = world.written(world.place(parent), tuple(_creation(world, source, type, place, belonging)))
-    return begun(world, source, type) if type in ROOTS else world
+    return founded(world, source, type) if type in ROOTS else world
 
 
 def _creation(world: World, source: Entry, type: str, parent: ResourceId, belonging: Relations) -> Iterator[Change]:

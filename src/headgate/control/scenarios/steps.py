@@ -22,7 +22,7 @@ from headgate.control.principals import (
 )
 from headgate.control.resources import CreateResource, DeleteResource, MoveResource, SetAttributes
 from headgate.control.roles import DefineRole
-from headgate.control.scenarios.building import arrival, begun, below, described, ids_in, role_of
+from headgate.control.scenarios.building import arrival, below, described, founded, ids_in, role_of
 from headgate.control.scenarios.values import Entry, ScenarioError, entry, first, later, text, word, words
 from headgate.control.scenarios.world import ROOTS, Log, World
 from headgate.control.settings import ChangeSetting
@@ -78,6 +78,9 @@ def perform(world: World, step: Entry) -> World:
         return replace(world, now=later(world.now, text(step, kind)))
     body, actor = entry(step[kind]), first(step, "as")
     caller = None if actor is None else world.caller(actor)
+    made = first(body, "id")
+    if made is not None:
+        world = replace(world, ids=world.ids | {made})
     if kind == _CREATE:
         return _created(world, body, caller)
     unknown = sorted(body.keys() - set(STEPS[kind].keys.split())) if STEPS[kind].keys else []
@@ -99,11 +102,11 @@ def _created(world: World, body: Entry, caller: Caller | None) -> World:
     if type not in ROOTS:
         return world
     if caller is None:
-        return begun(world, body, type)
+        return founded(world, body, type)
     id, owner = ResourceId(text(body, "id")), caller.principal
     founding = CreateOrganization(owner, owner, world.language.model.name, None, id, described(world, body)[1])
     plan = founding.plan(View(world.start(world.models, Snapshot()), None, world.now))
-    return begun(world, body, type, plan.changes)
+    return founded(world, body, type, plan.changes)
 
 
 def _creation(world: World, body: Entry, type: str, caller: Caller | None) -> Command:
@@ -147,10 +150,13 @@ def _assign(world: World, subject: str, role: str, place: str) -> Commands:
 
 def _arrive(world: World, log: Log, subject: str) -> Commands:
     """Bring in a user of the world who is not in the log."""
-    if PrincipalId(subject) not in world.facts(log).principals:
-        for user in world.users:
-            if user["id"] == subject:
-                yield log, Arrive(arrival(user))
+    added = _user(world, subject)
+    if added is not None and added.principal not in world.facts(log).principals:
+        yield log, Arrive(added)
+
+
+def _user(world: World, id: str) -> PrincipalAdded | None:
+    return next((arrival(user) for user in world.users if user["id"] == id), None)
 
 
 def _revoke(world: World, body: Entry) -> Commands:
@@ -185,13 +191,15 @@ def _only_role(at: str) -> Step:
 
 def _join(world: World, body: Entry) -> Commands:
     user, root, role = PrincipalId(text(body, "user")), text(body, "of"), first(body, "role")
-    log = world.place(root)
+    log, known = world.place(root), _user(world, user)
+    if known is None:
+        raise ScenarioError(f"there is no user `{user}`")
     if role is None:
-        yield log, SignUp(user, user)
+        yield log, SignUp(user, user, known.attributes)
     elif user in world.facts(log).principals:
         yield log, AssignRole(user, role, log)
     else:
-        yield log, AddPrincipal(user, user, role)
+        yield log, AddPrincipal(user, user, role, attributes=known.attributes)
 
 
 def _leave(world: World, body: Entry) -> Commands:
@@ -205,7 +213,7 @@ def _define_role(world: World, body: Entry) -> Commands:
 
 def _delete(world: World, body: Entry) -> Commands:
     id = text(body, "id")
-    for log in (world.place(id),) if id in world.places else world.homes(PrincipalId(id)):
+    for log in world.homes(PrincipalId(id)) or (world.place(id),):
         yield log, _deletion(world.facts(log), id)
 
 
@@ -247,7 +255,9 @@ def _create_token(world: World, body: Entry) -> Commands:
     if scope not in (None, _OF_A_PERSON):
         raise ScenarioError(f"the model `{world.language.model.name}` has no scope `{scope}`")
     principal = PrincipalId(first(body, "of") or text(body, "by"))
-    only = ids_in(world, body["only"]) if "only" in body else None
+    if principal not in world.ids:
+        raise ScenarioError(f"nobody of the id `{principal}` was declared")
+    only = ids_in(world, "only", body["only"]) if "only" in body else None
     replaced = first(body, "replaces")
     for log in world.homes(principal):
         there = None if only is None else tuple(each for each in only if world.place(each) == log)

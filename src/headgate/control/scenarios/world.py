@@ -100,11 +100,11 @@ class World:
         return self.written(log, plan.changes)
 
     def knowing(self, log: Log, changes: Sequence[c.Change]) -> "World":
-        """Return the world in which the ids that these changes make are known."""
+        """Return the world in which the ids that these changes make are known, as far as they were not."""
         world = self
         for change in changes:
             made = _made(change)
-            if made is not None:
+            if made is not None and made[0] not in world.places:
                 world = world.declared(*made, log)
             if isinstance(change, c.TokenIssued):
                 world = replace(world, tokens={**world.tokens, change.token: change.principal})
