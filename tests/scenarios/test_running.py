@@ -210,3 +210,8 @@ def test_a_folder_that_cannot_be_read_says_what_is_missing(tmp_path: Path) -> No
     (tmp_path / "cases" / "nekt.jsonl").write_text("{}\n")
     with pytest.raises(ScenarioError, match=r"nekt\.jsonl:1: `expect` is missing|nekt\.jsonl:1: `system` is missing"):
         list(read_folder(tmp_path, Reference))
+
+    case = '{"id": "A", "system": "nekt", "given": [], "ask": {}, "expect": "deny", "note": "\\u2028", "source": ""}\n'
+    (tmp_path / "cases" / "nekt.jsonl").write_text(f"\n{case}\n{case}")
+    with pytest.raises(ScenarioError, match=r"nekt\.jsonl:4: the id `A` is used twice"):
+        list(read_folder(tmp_path, Reference))

@@ -70,11 +70,17 @@ def _model(folder: Path, name: str) -> Model:
 
 
 def _cases(path: Path) -> Iterator[Case]:
-    for number, line in enumerate(_read(path).splitlines(), 1):
-        try:
-            yield read_case(entry(json.loads(line)), path.stem)
-        except (ScenarioError, json.JSONDecodeError) as error:
-            raise ScenarioError(f"{path}:{number}: {error}") from None
+    seen: set[str] = set()
+    for number, line in enumerate(_read(path).split("\n"), 1):
+        if line.strip():
+            try:
+                case = read_case(entry(json.loads(line)), path.stem)
+            except (ScenarioError, json.JSONDecodeError) as error:
+                raise ScenarioError(f"{path}:{number}: {error}") from None
+            if case.id in seen:
+                raise ScenarioError(f"{path}:{number}: the id `{case.id}` is used twice")
+            seen.add(case.id)
+            yield case
 
 
 def _read(path: Path) -> str:
