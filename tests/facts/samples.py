@@ -1,14 +1,14 @@
 """One change of every type, in an order in which they can happen."""
 
 from headgate.facts import changes as c
-from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, TokenId
+from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunId, TokenId
 
 ROOT, PROJECT, LAKE, RAW = ResourceId("o"), ResourceId("p"), ResourceId("l"), ResourceId("d1")
 TABLE, PORT, TEAM, PIPELINE = ResourceId("t1"), ResourceId("op1"), ResourceId("team1"), ResourceId("q1")
 ACCESS, OLD_ACCESS, REQUEST = ResourceId("a1"), ResourceId("a2"), ResourceId("c1")
 ANNA, BEN, ROBOT = PrincipalId("u1"), PrincipalId("u2"), PrincipalId("s1")
 ALL, CREW = GroupId("All"), GroupId("g1")
-TOKEN, RUN = TokenId("k1"), RunId("n1")
+TOKEN, RUN, ASKED = TokenId("k1"), RunId("n1"), RequestId("r1")
 RELATIONS = {"outputs": (c.Edge(TABLE), c.Edge(RAW, enabled=False, name="s")), "inputs": ()}
 
 SAMPLES: tuple[c.Change, ...] = (
@@ -52,6 +52,9 @@ SAMPLES: tuple[c.Change, ...] = (
     c.AccessEnded(OLD_ACCESS, "rejected"),
     c.ChangeRequested(REQUEST, PORT, BEN),
     c.ChangeDecided(REQUEST, "approved"),
+    c.RequestFiled(ASKED, BEN, "table.select", TABLE),
+    c.RequestFiled(RequestId("r2"), BEN, "table.select", None),
+    c.RequestDecided(RequestId("r2"), "rejected"),
     c.RunStarted(RUN, PIPELINE, ANNA),
     c.RunStarted(RunId("n2"), PIPELINE, ANNA),
     c.RunEnded(RunId("n2"), "failed"),

@@ -195,7 +195,10 @@ class View:
     def free_id(self, id: str) -> None:
         """Raise `TakenError` if anything has this id, or is tied to it: what was meant for that is not for a newcomer."""
         facts = self.facts
-        kinds = (facts.resources, facts.principals, facts.groups, facts.tokens, facts.runs, facts.referrers)
+        kinds = (
+            *(facts.resources, facts.principals, facts.groups, facts.tokens, facts.runs, facts.requests),
+            facts.referrers,
+        )
         if any(id in kind for kind in kinds):
             raise TakenError(f"the id `{id}` is taken; use a new one")
 

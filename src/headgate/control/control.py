@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 from headgate.control.command import Command, MissingError, Plan, UnknownCallerError, View, decided
 from headgate.control.ports import Draft, RevisionConflictError, Store
+from headgate.control.requests import open_requests
 from headgate.decision.answers import Answers, Reference
 from headgate.decision.asked import Models, not_standing
 from headgate.decision.explain import explain
 from headgate.decision.records import Decision, Explanation, Question
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import RequestId, ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 
@@ -74,6 +75,10 @@ class Control:
     def preview(self, command: Command, caller: Caller | None) -> Plan:
         """Decide a command and write nothing."""
         return decided(command, self._view(caller))
+
+    def waiting(self, caller: Caller) -> tuple[RequestId, ...]:
+        """Return the requests that the caller could approve, at least in part."""
+        return tuple(open_requests(self._view(caller)))
 
     def ask(self, question: Question) -> Decision:
         """Answer a question on the newest facts."""

@@ -181,6 +181,8 @@ _SCOPES: Mapping[type, Callable[[_Step, Any], Iterator[Scope]]] = {
     c.AccessDeleted: _access,
     c.ChangeRequested: lambda step, change: _place(step, change.request),
     c.ChangeDecided: lambda step, change: _place(step, change.request),
+    c.RequestFiled: _nothing,
+    c.RequestDecided: _nothing,
     c.RunAsSet: _nothing,
     c.RoleAssigned: _assignment,
     c.RoleRevoked: _assignment,

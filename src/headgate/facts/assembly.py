@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from immutables import Map
 
-from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
+from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunId, SubjectId, TokenId
 from headgate.facts.snapshot import (
     NO_NAMES,
     NOTHING_HELD,
@@ -25,6 +25,7 @@ from headgate.facts.snapshot import (
     Keys,
     Names,
     Principal,
+    Request,
     Resource,
     Run,
     Snapshot,
@@ -52,6 +53,7 @@ class Facts:
     custom_roles: Map[str, frozenset[str]]
     agreements: Map[ResourceId, Agreement]
     change_requests: Map[ResourceId, ChangeRequest]
+    requests: Map[RequestId, Request]
     tokens: Map[TokenId, Token]
     run_as: Map[ResourceId, PrincipalId]
     runs: Map[RunId, Run]

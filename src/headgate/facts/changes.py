@@ -7,7 +7,7 @@ decided on the snapshot before it (`headgate.control`).
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
+from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunId, SubjectId, TokenId
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +254,24 @@ class ChangeDecided:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestFiled:
+    """Somebody asks to be allowed an action on a resource; None for a name under which there is nothing."""
+
+    request: RequestId
+    author: PrincipalId
+    action: str
+    resource: ResourceId | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDecided:
+    """The request was `approved`, by assignments that have it as their reason, or `rejected`."""
+
+    request: RequestId
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunAsSet:
     """The pipeline's runs use the rights of this principal."""
 
@@ -332,6 +350,8 @@ Change = (
     | AccessDeleted
     | ChangeRequested
     | ChangeDecided
+    | RequestFiled
+    | RequestDecided
     | RunAsSet
     | RoleAssigned
     | RoleRevoked

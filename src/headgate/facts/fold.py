@@ -17,6 +17,7 @@ from headgate.facts.snapshot import (
     ChangeRequest,
     Group,
     Principal,
+    Request,
     Resource,
     Run,
     Snapshot,
@@ -210,6 +211,16 @@ def _change_decided(s: Snapshot, change: c.ChangeDecided) -> Snapshot:
     return s._replace(change_requests=s.change_requests.set(change.request, request))
 
 
+def _request_filed(s: Snapshot, change: c.RequestFiled) -> Snapshot:
+    request = Request(change.author, change.action, change.resource, "requested")
+    return s._replace(requests=s.requests.set(change.request, request))
+
+
+def _request_decided(s: Snapshot, change: c.RequestDecided) -> Snapshot:
+    request = replace(s.requests[change.request], state=change.state)
+    return s._replace(requests=s.requests.set(change.request, request))
+
+
 def _run_as_set(s: Snapshot, change: c.RunAsSet) -> Snapshot:
     return runs_as(s, change.resource, change.principal)
 
@@ -266,6 +277,8 @@ _STEPS: Mapping[type, Callable[[Snapshot, Any], Snapshot]] = {
     c.AccessDeleted: _access_deleted,
     c.ChangeRequested: _change_requested,
     c.ChangeDecided: _change_decided,
+    c.RequestFiled: _request_filed,
+    c.RequestDecided: _request_decided,
     c.RunAsSet: _run_as_set,
     c.RoleAssigned: _role_assigned,
     c.RoleRevoked: _role_revoked,

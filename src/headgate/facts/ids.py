@@ -7,6 +7,7 @@ GroupId = NewType("GroupId", str)
 ResourceId = NewType("ResourceId", str)
 TokenId = NewType("TokenId", str)
 RunId = NewType("RunId", str)
+RequestId = NewType("RequestId", str)
 
 SubjectId = PrincipalId | GroupId | ResourceId
 """Whoever an assignment can name: a principal, a group, or a team or domain, which is a resource."""

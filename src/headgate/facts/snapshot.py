@@ -10,7 +10,7 @@ from typing import NamedTuple
 from immutables import Map
 
 from headgate.facts.changes import Attributes, Edge, Relations
-from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
+from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunId, SubjectId, TokenId
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,16 @@ class ChangeRequest:
     state: str
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Somebody asks to be allowed an action on a resource. `state` is requested, approved or rejected."""
+
+    author: PrincipalId
+    action: str
+    resource: ResourceId | None
+    state: str
+
+
 Key = tuple[str, ResourceId, str]
 """What tells one subject's assignments apart: role, resource and reason."""
 
@@ -150,6 +160,7 @@ class Snapshot(NamedTuple):
     custom_roles: Map[str, frozenset[str]] = Map()
     agreements: Map[ResourceId, Agreement] = Map()
     change_requests: Map[ResourceId, ChangeRequest] = Map()
+    requests: Map[RequestId, Request] = Map()
     tokens: Map[TokenId, Token] = Map()
     acting: Map[PrincipalId, frozenset[TokenId | ResourceId]] = Map()
     run_as: Map[ResourceId, PrincipalId] = Map()
