@@ -9,7 +9,7 @@ from immutables import Map
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.engine import Engine
 from headgate.decision.records import Question as Asked
-from headgate.facts.assembly import Facts, assembled
+from headgate.facts.assembly import assembled, facts_of
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, Edge, RoleAssigned, RoleRevoked
 from headgate.facts.checkpoint import dump, load
@@ -94,28 +94,19 @@ def snapshot_of(organization: Organization) -> Snapshot:
     """Return the organization's facts."""
     everybody = frozenset(PrincipalId(user) for user in organization.users)
     members = {GroupId(group): frozenset(map(PrincipalId, there)) for group, there in organization.groups.items()}
-    nothing = Map()
-    facts = Facts(
+    bare = Snapshot(
         revision=1,
         organization=_ROOT,
         model=_NEKT.name,
         model_hash=_NEKT.hash,
-        governs=nothing,
         resources=Map((each.id, each) for each in _resources(organization)),
-        settings=nothing,
         principals=Map((user, Principal("user")) for user in everybody),
         groups=Map(
             {GroupId(_ALL): Group(everybody, built_in=True)}
             | {group: Group(there, built_in=False) for group, there in members.items()}
         ),
-        custom_roles=nothing,
-        agreements=nothing,
-        change_requests=nothing,
-        tokens=nothing,
-        run_as=nothing,
-        runs=nothing,
     )
-    return assembled(facts, sorted(_assignments(organization), key=lambda each: (each.resource, each.role)))
+    return assembled(facts_of(bare), sorted(_assignments(organization), key=lambda each: (each.resource, each.role)))
 
 
 def _resources(organization: Organization) -> Iterator[Resource]:
