@@ -34,17 +34,18 @@ class Asking:
 
     def __init__(self, engine: Engine, sample: Sample) -> None:
         self._engine = engine
+        self._memory_before = _memory(engine.process)
         self._sample = sample
         self._cases = {name: iter(cases) if name == _NEWCOMER else cycle(cases) for name, cases in sample.items()}
 
-    def load(self) -> Loaded:
-        """Load the organization."""
-        gc.collect()
-        before, began = _memory(self._engine.process), monotonic()
-        self._engine.load()
+    def load(self, prepared: Any) -> Loaded:
+        """Load what the engine prepared."""
+        began = monotonic()
+        self._engine.load(prepared)
         seconds = monotonic() - began
+        del prepared
         gc.collect()
-        return Loaded(seconds, _memory(self._engine.process) - before)
+        return Loaded(seconds, _memory(self._engine.process) - self._memory_before)
 
     def compare(self, measured: str, seconds: float) -> int:
         """Ask cases that were worked out until the time is over, one at least; return how many.

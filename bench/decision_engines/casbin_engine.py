@@ -29,33 +29,37 @@ m = {matcher}
 """
 
 
+_Rules = tuple[list[list[Any]], list[list[str]], list[list[str]]]
+
+
 class CasbinEngine(ChangingEngine):
     """A policy (subject, place, level) for each grant; `g` holds the groups, `g2` the tree."""
 
     name: ClassVar[str] = "casbin"
     _matcher: ClassVar[str] = "g(r.sub, p.sub) && g2(r.obj, p.obj) && r.level <= p.level"
 
-    def __init__(self, organization: Organization) -> None:
-        """Write the organization as casbin's rules."""
-        self._organization = organization
-        self._policies = [rule for grant in organization.grants for rule in self._rules(grant)]
-        self._members = [[user, group] for group, members in organization.groups.items() for user in members]
-        self._tree = [[table, layer] for table, layer in organization.layer_of.items()]
-        self._layers = frozenset(organization.layers)
+    @classmethod
+    def prepare(cls, organization: Organization) -> _Rules:
+        """Return casbin's rules: `p`, `g` and `g2`."""
+        policies = [rule for grant in organization.grants for rule in cls._rules(grant)]
+        members = [[user, group] for group, members in organization.groups.items() for user in members]
+        return policies, members, [[table, layer] for table, layer in organization.layer_of.items()]
 
-    def load(self) -> None:
+    def load(self, prepared: _Rules) -> None:
         """Add the rules in three batches; one by one, casbin compares each with all before it."""
         disabled_logging()
+        policies, members, tree = prepared
         self._enforcer = self._empty()
-        self._enforcer.add_policies(self._policies)
-        self._enforcer.add_named_grouping_policies("g", self._members)
-        self._enforcer.add_named_grouping_policies("g2", self._tree)
+        self._enforcer.add_policies(policies)
+        self._enforcer.add_named_grouping_policies("g", members)
+        self._enforcer.add_named_grouping_policies("g2", tree)
         self._lying: Any = self._enforcer.get_named_role_manager("g2")
 
     def _empty(self) -> casbin.Enforcer:
         return casbin.Enforcer(casbin.Enforcer.new_model(text=_DEFINITIONS.format(matcher=self._matcher)))
 
-    def _rules(self, grant: Grant) -> list[list[Any]]:
+    @classmethod
+    def _rules(cls, grant: Grant) -> list[list[Any]]:
         return [[grant.subject, grant.place, LEVELS.index(grant.level)]]
 
     def table(self, question: Question) -> Check:
@@ -66,7 +70,7 @@ class CasbinEngine(ChangingEngine):
     def pipeline(self, question: Question) -> Check:
         """Enforce for each table until one is refused; casbin has no word for "all of"."""
         user, level = question.user, LEVELS.index(question.level)
-        tables = self._organization.touched(question.resource)
+        tables = self.organization.touched(question.resource)
         return lambda: all(self._enforce(user, table, level) for table in tables)
 
     def _enforce(self, user: str, table: str, level: int) -> bool:
@@ -81,7 +85,7 @@ class CasbinEngine(ChangingEngine):
         }
 
     def _tables(self, place: str) -> list[str]:
-        return self._lying.get_users(place) if place in self._layers else [place]
+        return self._lying.get_users(place) if place in self.organization.layers else [place]
 
     def readers(self, table: str) -> List:
         """Take the implicit users of the table and of its layer."""
@@ -124,7 +128,8 @@ class FastCasbinEngine(CasbinEngine):
         model.add_def("g", "g2", "_, _")  # a FastModel reads only the first definition of a section
         return casbin.FastEnforcer(model, cache_key_order=[1, 2])
 
-    def _rules(self, grant: Grant) -> list[list[Any]]:
+    @classmethod
+    def _rules(cls, grant: Grant) -> list[list[Any]]:
         return [[grant.subject, grant.place, level] for level in range(LEVELS.index(grant.level) + 1)]
 
     def _enforce(self, user: str, table: str, level: int) -> bool:

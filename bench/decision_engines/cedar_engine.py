@@ -24,15 +24,15 @@ class CedarEngine(Engine):
 
     name: ClassVar[str] = "cedarpy"
 
-    def __init__(self, organization: Organization) -> None:
-        """Write the organization as Cedar's JSON."""
-        self._organization = organization
-        self._json = json.dumps(_entities(organization))
+    @classmethod
+    def prepare(cls, organization: Organization) -> str:
+        """Return Cedar's JSON."""
+        return json.dumps(_entities(organization))
 
-    def load(self) -> None:
+    def load(self, prepared: str) -> None:
         """Parse the policies and the entities."""
         self._policies = cedarpy.PolicySet.from_str("".join(_POLICY.format(level=level) for level in LEVELS))
-        self._entities = cedarpy.Entities.from_json_str(self._json)
+        self._entities = cedarpy.Entities.from_json_str(prepared)
 
     def table(self, question: Question) -> Check:
         """Authorize one request."""
@@ -41,19 +41,19 @@ class CedarEngine(Engine):
 
     def pipeline(self, question: Question) -> Check:
         """Authorize all tables in one batch; Cedar has no "for all"."""
-        tables = self._organization.touched(question.resource)
+        tables = self.organization.touched(question.resource)
         requests = [_request(question.user, question.level, table) for table in tables]
         return lambda: all(each.allowed for each in self._batch(requests))
 
     def readable(self, user: str) -> List:
         """Authorize every table that there is, in one batch."""
-        tables = list(self._organization.layer_of)
+        tables = list(self.organization.layer_of)
         requests = [_request(user, LEVELS[0], table) for table in tables]
         return lambda: [table for table, each in zip(tables, self._batch(requests), strict=True) if each.allowed]
 
     def readers(self, table: str) -> List:
         """Authorize everybody, in one batch."""
-        users = self._organization.users
+        users = self.organization.users
         requests = [_request(user, LEVELS[0], table) for user in users]
         return lambda: [user for user, each in zip(users, self._batch(requests), strict=True) if each.allowed]
 

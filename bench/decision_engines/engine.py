@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .oracle import Question
 from .organization import Grant, Organization
@@ -13,11 +13,7 @@ List = Callable[[], Collection[str]]
 
 
 class Engine(ABC):
-    """One engine with one organization.
-
-    Making it puts the organization into the form that the engine reads. A question's method puts the question into the
-    form that the engine is asked in, and returns the call that asks it: only that is timed.
-    """
+    """One engine, made for one organization. A question's method returns the call that asks it: only that is timed."""
 
     name: ClassVar[str]
 
@@ -26,12 +22,18 @@ class Engine(ABC):
         """Return what has to be installed first, or None."""
         return None
 
+    @classmethod
     @abstractmethod
-    def __init__(self, organization: Organization) -> None: ...
+    def prepare(cls, organization: Organization) -> Any:
+        """Return the organization in the form that the engine reads."""
+
+    def __init__(self, organization: Organization) -> None:
+        """Start what has to run. What the engine cannot hold itself is looked up in `organization`."""
+        self.organization = organization
 
     @abstractmethod
-    def load(self) -> None:
-        """Read the organization; every question can be asked from then on."""
+    def load(self, prepared: Any) -> None:
+        """Read what was prepared; every question can be asked from then on."""
 
     @abstractmethod
     def table(self, question: Question) -> Check:

@@ -41,13 +41,14 @@ class HeadgateEngine(ChangingEngine):
 
     name: ClassVar[str] = "headgate"
 
-    def __init__(self, organization: Organization) -> None:
-        """Write the organization as a checkpoint."""
-        self._checkpoint = dump(snapshot_of(organization))
+    @classmethod
+    def prepare(cls, organization: Organization) -> bytes:
+        """Return a checkpoint."""
+        return dump(snapshot_of(organization))
 
-    def load(self) -> None:
+    def load(self, prepared: bytes) -> None:
         """Read the checkpoint; the engine compiles as it is asked."""
-        self._engine = Engine({_NEKT.name: _NEKT}, load(self._checkpoint))
+        self._engine = Engine({_NEKT.name: _NEKT}, load(prepared))
 
     def table(self, question: Question) -> Check:
         """Check once."""

@@ -69,17 +69,22 @@ class OpaEngine(ChangingEngine):
         """Return how to get the server."""
         return not_on_path("opa", "github.com/open-policy-agent/opa")
 
+    @classmethod
+    def prepare(cls, organization: Organization) -> bytes:
+        """Return the request that puts the document."""
+        return request("PUT", "/v1/data/org", _document(organization))
+
     def __init__(self, organization: Organization) -> None:
-        """Write the organization as a document and start an empty server."""
-        self._document = request("PUT", "/v1/data/org", _document(organization))
+        """Start an empty server."""
+        super().__init__(organization)
         port = free_port()
         command = ("opa", "run", "--server", "--addr", f"127.0.0.1:{port}", "--log-level", "error")
         self._server = Server((*command, "--disable-telemetry"), port, "/health")
 
-    def load(self) -> None:
+    def load(self, prepared: bytes) -> None:
         """Send the policy and the document."""
         self._server.send(request("PUT", "/v1/policies/headgate", _POLICY))
-        self._server.send(self._document)
+        self._server.send(prepared)
 
     def table(self, question: Question) -> Check:
         """Evaluate one rule."""

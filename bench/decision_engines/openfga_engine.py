@@ -30,12 +30,14 @@ class OpenFgaEngine(ChangingEngine):
         """Return how to get the server."""
         return not_on_path("openfga", "github.com/openfga/openfga/cmd/openfga")
 
+    @classmethod
+    def prepare(cls, organization: Organization) -> list[dict[str, str]]:
+        """Return the tuples."""
+        return list(_tuples(organization))
+
     def __init__(self, organization: Organization) -> None:
-        """Write the organization as tuples and start an empty server."""
-        self._organization = organization
-        self._groups = frozenset(organization.groups)
-        self._layers = frozenset(organization.layers)
-        self._tuples = list(self._all_tuples())
+        """Start an empty server."""
+        super().__init__(organization)
         self._folder = tempfile.TemporaryDirectory()
         store = ("--datastore-engine", "sqlite", "--datastore-uri", f"file:{self._folder.name}/openfga.db")
         subprocess.run(("openfga", "migrate", *store), check=True, capture_output=True)  # noqa: S607 - see `missing`
@@ -53,13 +55,13 @@ class OpenFgaEngine(ChangingEngine):
             "/healthz",
         )
 
-    def load(self) -> None:
+    def load(self, prepared: list[dict[str, str]]) -> None:
         """Make a store, write the model and then the tuples."""
         store = self._server.send(request("POST", "/stores", {"name": "organization"}))["id"]
         self._store = f"/stores/{store}"
         self._post("authorization-models", {"schema_version": "1.1", "type_definitions": _types()})
-        for start in range(0, len(self._tuples), _TUPLES_PER_WRITE):
-            self._post("write", {"writes": {"tuple_keys": self._tuples[start : start + _TUPLES_PER_WRITE]}})
+        for start in range(0, len(prepared), _TUPLES_PER_WRITE):
+            self._post("write", {"writes": {"tuple_keys": prepared[start : start + _TUPLES_PER_WRITE]}})
 
     def table(self, question: Question) -> Check:
         """Check once."""
@@ -72,7 +74,7 @@ class OpenFgaEngine(ChangingEngine):
 
         A relation of OpenFGA's is "any of", never "all of".
         """
-        tables = self._organization.touched(question.resource)
+        tables = self.organization.touched(question.resource)
         checks = [self.table(Question(question.user, question.level, table)) for table in tables]
         return lambda: all(check() for check in checks)
 
@@ -90,7 +92,7 @@ class OpenFgaEngine(ChangingEngine):
 
     def revoke(self, grant: Grant) -> Check:
         """Delete the tuples of the grant."""
-        delete = self._request("write", {"deletes": {"tuple_keys": self._granted(grant)}})
+        delete = self._request("write", {"deletes": {"tuple_keys": _granted(self.organization, grant)}})
         check = self.table(Question(grant.subject, LEVELS[0], grant.place))
 
         def call() -> bool:
@@ -101,28 +103,13 @@ class OpenFgaEngine(ChangingEngine):
 
     def restore(self, grant: Grant) -> None:
         """Write them again."""
-        self._post("write", {"writes": {"tuple_keys": self._granted(grant)}})
+        self._post("write", {"writes": {"tuple_keys": _granted(self.organization, grant)}})
 
     def _request(self, path: str, body: Any) -> bytes:
         return request("POST", f"{self._store}/{path}", body)
 
     def _post(self, path: str, body: Any) -> Any:
         return self._server.send(self._request(path, body))
-
-    def _all_tuples(self) -> Iterator[dict[str, str]]:
-        for group, members in self._organization.groups.items():
-            for user in members:
-                yield {"user": f"user:{user}", "relation": "member", "object": f"group:{group}"}
-        for table, layer in self._organization.layer_of.items():
-            yield {"user": f"layer:{layer}", "relation": "layer", "object": f"table:{table}"}
-        for grant in self._organization.grants:
-            yield from self._granted(grant)
-
-    def _granted(self, grant: Grant) -> list[dict[str, str]]:
-        user = f"group:{grant.subject}#member" if grant.subject in self._groups else f"user:{grant.subject}"
-        place = f"{'layer' if grant.place in self._layers else 'table'}:{grant.place}"
-        included = LEVELS[: LEVELS.index(grant.level) + 1]
-        return [{"user": user, "relation": level, "object": place} for level in included]
 
     @property
     def process(self) -> int:
@@ -158,3 +145,20 @@ def _type(name: str, relations: dict[str, Any], given: dict[str, Any]) -> dict[s
 
 def _from_layer(level: str) -> dict[str, Any]:
     return {"tupleToUserset": {"tupleset": {"relation": "layer"}, "computedUserset": {"relation": level}}}
+
+
+def _tuples(organization: Organization) -> Iterator[dict[str, str]]:
+    for group, members in organization.groups.items():
+        for user in members:
+            yield {"user": f"user:{user}", "relation": "member", "object": f"group:{group}"}
+    for table, layer in organization.layer_of.items():
+        yield {"user": f"layer:{layer}", "relation": "layer", "object": f"table:{table}"}
+    for grant in organization.grants:
+        yield from _granted(organization, grant)
+
+
+def _granted(organization: Organization, grant: Grant) -> list[dict[str, str]]:
+    user = f"group:{grant.subject}#member" if grant.subject in organization.groups else f"user:{grant.subject}"
+    place = f"{'table' if grant.place in organization.layer_of else 'layer'}:{grant.place}"
+    included = LEVELS[: LEVELS.index(grant.level) + 1]
+    return [{"user": user, "relation": level, "object": place} for level in included]

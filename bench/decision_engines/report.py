@@ -46,7 +46,7 @@ def table(variant: str, sizes: Sizes, engines: Mapping[str, Figures]) -> str:
     """Return the table of one variant: half of the calls were as fast as p50, 95 in 100 as p95."""
     lines = [
         f"{variant}: {_counts(sizes)}",
-        _line("", "", [*engines, "target"]),
+        _line("", "", [*engines, "  target"]),
         _line("load", "", [_time(int(each.loaded.seconds * 1e9)) for each in engines.values()]),
         _line("memory", "", [f"{each.loaded.memory / 1e6:,.0f} MB" for each in engines.values()]),
     ]
@@ -94,4 +94,4 @@ def _ratio(half: int | None, ours: int | None) -> str:
 def _verdict(ours: int | None, target: int | None) -> str:
     if target is None:
         return ""
-    return f"{_time(target)} {'-' if ours is None else 'met' if ours <= target else 'missed'}"
+    return f"  {_time(target)}{'' if ours is None else ' met' if ours <= target else ' MISSED'}"

@@ -1,6 +1,7 @@
 """An engine in a process of its own: its memory is its own, and no other engine's garbage slows it."""
 
 import multiprocessing
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -17,6 +18,7 @@ class Worker:
         """Start it and wait until the engine is made. It shares this process's memory, so nothing is sent to it."""
         context = multiprocessing.get_context("fork")
         self.name = kind.name
+        self._prepare = partial(kind.prepare, organization)
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, kind, organization, sample))
         self._process.start()
@@ -24,8 +26,8 @@ class Worker:
         self._answer()
 
     def load(self) -> Loaded:
-        """Do `Asking.load` there."""
-        return self._do("load")
+        """Do `Asking.load` there. It is prepared here, for what that leaves behind would look like the engine's memory."""
+        return self._do("load", self._prepare())
 
     def compare(self, measured: str, seconds: float) -> int:
         """Do `Asking.compare` there."""

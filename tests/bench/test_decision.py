@@ -118,11 +118,12 @@ class FakeEngine(Engine):
 
     name: ClassVar[str] = "fake"
 
-    def __init__(self, organization: Organization) -> None:
-        self.organization = organization
-        self.oracle = Oracle(organization)
+    @classmethod
+    def prepare(cls, organization: Organization) -> Oracle:
+        return Oracle(organization)
 
-    def load(self) -> None: ...
+    def load(self, prepared: Oracle) -> None:
+        self.oracle = prepared
 
     def table(self, question: Question) -> Check:
         return lambda: self.oracle.allows(question)
@@ -151,18 +152,24 @@ class ForgetfulEngine(FakeEngine):
         return lambda: list(super(ForgetfulEngine, self).readable(user)())[:-1]
 
 
+def loaded(engine: FakeEngine) -> Asking:
+    asking = Asking(engine, sample(engine.organization, CHECKS))
+    asking.load(engine.prepare(engine.organization))
+    return asking
+
+
 class TestAsking:
     made = generate(SMALL)
 
     def test_takes_the_time_of_what_an_engine_can_be_asked_and_of_nothing_else(self) -> None:
-        asking = Asking(FakeEngine(self.made), sample(self.made, CHECKS))
+        asking = loaded(FakeEngine(self.made))
 
         taken = {measured: asking.measure(measured, 0.01) for measured in MEASURED}
 
         assert {measured for measured, times in taken.items() if times} == MEASURED.keys() - {"revoke"}
 
     def test_asks_about_a_newcomer_once(self) -> None:
-        asking = Asking(FakeEngine(self.made), sample(self.made, CHECKS))
+        asking = loaded(FakeEngine(self.made))
 
         asked = [len(asking.measure("newcomer", 1)) for _ in range(2)]
 
@@ -170,7 +177,7 @@ class TestAsking:
 
     @pytest.mark.parametrize("measured", ["table", "readable"])
     def test_names_the_engine_that_is_wrong_and_what_about(self, measured: str) -> None:
-        asking = Asking(ForgetfulEngine(self.made), sample(self.made, CHECKS))
+        asking = loaded(ForgetfulEngine(self.made))
 
         with pytest.raises(WrongAnswerError, match=r"^forgetful: .*(is False, not True|lacks \['table-\d+'\])"):
             asking.compare(measured, 1)
