@@ -6,8 +6,9 @@ from collections.abc import Callable
 from headgate.control.command import Command, MissingError, Plan, UnknownCallerError, View, decided
 from headgate.control.ports import Draft, RevisionConflictError, Store
 from headgate.control.requests import open_requests
-from headgate.decision.answers import Answers, Reference
+from headgate.decision.answers import Answers
 from headgate.decision.asked import Models, not_standing
+from headgate.decision.engine import Engine
 from headgate.decision.explain import explain
 from headgate.decision.records import Decision, Explanation, Question
 from headgate.facts.caller import Caller
@@ -23,7 +24,7 @@ Start = Callable[[Models, Snapshot], Answers]
 class Control:
     """Commands and questions of one organization, over its store. Safe to use from several threads."""
 
-    def __init__(self, store: Store, models: Models, clock: Callable[[], float], engine: Start = Reference) -> None:
+    def __init__(self, store: Store, models: Models, clock: Callable[[], float], engine: Start = Engine) -> None:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from headgate.decision.compile import Compiled
-from headgate.decision.engine_grounds import Position
+from headgate.decision.engine_ground import Position
 from headgate.facts import changes as c
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import Held, Snapshot
+from headgate.facts.snapshot import NOTHING_HELD, Snapshot
 
 _MANY = 1_000
 """Who or what is tied to more than this is not followed: then everybody or every place counts as touched."""
@@ -17,24 +17,27 @@ _COMING = (c.ResourceCreated, c.GroupCreated, c.TokenIssued, c.AccessRequested, 
 _GOING = (c.ResourceDeleted, c.PrincipalRemoved, c.GroupDeleted, c.TokenRevoked, c.AccessDeleted)
 """By these something, which they name first, goes with all that belongs to it."""
 
-_LOOKED_AT = (c.AccessApproved, c.ChangeDecided, c.RunAsSet, c.RunStarted, c.RunEnded)
-"""What these change is looked at when a question is asked."""
-
-_NOTHING = Held()
+_LOOKED_AT = (c.AccessApproved, c.ChangeDecided, c.RunAsSet, c.RunStarted, c.RunEnded, c.RequestFiled, c.RequestDecided)
+"""What these change is looked at when a question is asked, if ever."""
 
 
 class Touched:
     """What changes touch on the way from one snapshot to another; what they do not touch is as it was.
 
     `people` are principals that may hold something else, `places` those where others may hold something, `below` places
-    below which they may; `contents` are places that may hold other resources, `positions` those that may be other ones.
+    below which they may, `subjects` those that may have been assigned something else, `groups` those
+    behind which others may stand. In `shelves` other resources may
+    lie, and below the places in `contents`; `positions` may be other ones.
     With `everybody`, `everywhere` or `everything` there is no telling.
     """
 
     def __init__(self, compiled: Compiled, before: Snapshot, after: Snapshot, changes: Iterable[c.Change]) -> None:
         self.people: set[PrincipalId] = set()
+        self.subjects: set[SubjectId] = set()
+        self.groups: set[SubjectId] = set()
         self.places: set[ResourceId] = set()
         self.below: set[ResourceId] = set()
+        self.shelves: set[ResourceId] = set()
         self.contents: set[ResourceId] = set()
         self.positions: set[Position] = set()
         self.everybody = self.everywhere = self.everything = False
@@ -50,15 +53,15 @@ class Touched:
                 self._assignment(change.subject, change.resource)
             case c.MemberAdded() | c.MemberRemoved():
                 self.people.add(change.principal)
-                self._places_of(change.group)
+                self._group(change.group)
             case c.PrincipalAdded(id) | c.PrincipalExpires(id):
                 self._principal(id)
                 self._resource(ResourceId(id))
             case c.AccessEnded(id):
                 self._agreement(id)
             case c.ResourceRenamed(id, parent):
-                there = self._before.resources.get(id)
-                self.everything = self.everything or there is None or there.parent != parent
+                if id not in self._before.resources or self._before.resources[id].parent != parent:
+                    self._gone(id)
             case c.AttributesSet():
                 self.everything = self.everything or self._compiled.attributed
             case _:
@@ -74,6 +77,7 @@ class Touched:
             self.everything = True
 
     def _assignment(self, subject: SubjectId, place: ResourceId) -> None:
+        self.subjects.add(subject)
         self._people_of(subject)
         self._place(place)
         if self._is_team(place):
@@ -81,18 +85,22 @@ class Touched:
 
     def _principal(self, principal: PrincipalId) -> None:
         self.people.add(principal)
-        self._places_of(principal)
+        self._group(principal)
         for facts in self._both:
             for group in facts.groups_of(principal):
-                self._places_of(group)
+                self._group(group)
+
+    def _group(self, subject: PrincipalId | GroupId) -> None:
+        """Touch who stands behind the subject, and where that counts."""
+        self.groups.add(subject)
+        self._places_of(subject)
 
     def _agreement(self, access: ResourceId) -> None:
         for facts in self._both:
             if access in facts.agreements:
                 port = facts.agreements[access].port
                 self._place(port)
-                for subject in facts.subjects.get(port, ()):
-                    self._people_of(subject)
+                self._subjects_at(facts, port)
 
     def _gone(self, id: str) -> None:
         for each in _with_belongings(self._before, id):
@@ -101,8 +109,14 @@ class Touched:
             self._agreement(place)
             self._place(place)
             self._resource(place)
-            for subject in (PrincipalId(each), *self._before.subjects.get(place, ())):
-                self._people_of(subject)
+            self.subjects.add(PrincipalId(each))
+            self._people_of(PrincipalId(each))
+            self._subjects_at(self._before, place)
+
+    def _subjects_at(self, facts: Snapshot, place: ResourceId) -> None:
+        for subject in facts.subjects.get(place, ()):
+            self.subjects.add(subject)
+            self._people_of(subject)
 
     def _people_of(self, subject: SubjectId) -> None:
         """Touch the principals that the subject is, that are in it, or that have what it is assigned."""
@@ -118,12 +132,12 @@ class Touched:
     def _places_of(self, subject: SubjectId) -> None:
         """Touch the places where the subject is assigned anything; for a team, those where that is."""
         for facts in self._both:
-            given = facts.assignments.get(subject, _NOTHING)
+            given = facts.assignments.get(subject, NOTHING_HELD)
             self.everywhere = self.everywhere or len(given) > _MANY
             for _, place, _ in () if self.everywhere else given:
                 self._place(place)
                 if self._is_team(place):
-                    for _, served, _ in facts.assignments.get(place, _NOTHING):
+                    for _, served, _ in facts.assignments.get(place, NOTHING_HELD):
                         self._place(served)
 
     def _place(self, place: ResourceId) -> None:
@@ -132,8 +146,12 @@ class Touched:
             self.below.update(self._line(place))
 
     def _resource(self, id: ResourceId) -> None:
-        """Touch a resource that comes, goes, or has other relations: it, what names it, and what it lies in."""
-        self.contents.update((id, *self._line(id)))
+        """Touch a resource that comes, goes, or stands otherwise: it, what names it, and what it lies in."""
+        for facts in self._both:
+            line = [each.id for each in facts.ancestors(id)] if id in facts.resources else []
+            # In what it lies in there may be something now, or nothing any more; so that may be an inner one or not.
+            self.shelves.update((id, *line[:2]))
+            self.contents.update((id, *line))
         self.positions.update((id, type) for type in self._compiled.types)
         self.positions.update((id, *self._naming(id)))
         self.everything = self.everything or self._leads_down(id)
