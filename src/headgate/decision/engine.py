@@ -14,8 +14,7 @@ from headgate.decision.declared import declared
 from headgate.decision.engine_answer import Answering, met
 from headgate.decision.engine_blocks import Contents
 from headgate.decision.engine_grounds import Grounds
-from headgate.decision.engine_holdings import Holdings, everything, holdings
-from headgate.decision.engine_memo import Memo
+from headgate.decision.engine_holdings import Holders
 from headgate.decision.engine_rolls import Rolls
 from headgate.decision.engine_touched import Touched
 from headgate.decision.engine_which import Searching
@@ -27,23 +26,20 @@ from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 
-_MOST = 1 << 15
-"""How many principals' holdings are kept; a hundred assignments take about ten kilobytes."""
-
 
 class Known(NamedTuple):
     """What an engine works out as it is asked."""
 
     compiled: Compiled
     grounds: Grounds
-    people: Memo[PrincipalId, Holdings]
+    holders: Holders
     contents: Contents
     rolls: Rolls
 
 
 def _nothing_known(models: Models, facts: Snapshot, compiled: Compiled) -> Known:
     grounds = Grounds(models, compiled, facts)
-    return Known(compiled, grounds, Memo(_MOST), Contents(facts), Rolls(compiled, facts, grounds))
+    return Known(compiled, grounds, Holders(compiled, facts, grounds), Contents(facts), Rolls(compiled, facts, grounds))
 
 
 class Engine:
@@ -54,7 +50,7 @@ class Engine:
         known = known or _nothing_known(models, facts, compile_models(models))
         self.models = models
         self.facts = facts
-        self._compiled, self._grounds, self._people, self._contents, self._rolls = known
+        self._compiled, self._grounds, self._holders, self._contents, self._rolls = known
         self._answering = Answering(models, self._compiled, facts, self._grounds)
         home = models.get(facts.model)
         self._label = f"{home.name} {home.version}" if home else ""
@@ -72,7 +68,7 @@ class Engine:
         asked = partial(Question, caller, action)
         candidates: Iterable[ResourceId] = self.facts.resources
         if self._compiled.foreseen and action not in ASSIGNING:
-            held = self._holdings(caller.principal, now)
+            held = self._holders.of(caller.principal, now)
             candidates = Searching(self._answering, self._contents, held, now).which(action) if held.exists else ()
             if caller.token is None and caller.run is None:
                 return tuple(candidates)
@@ -102,12 +98,9 @@ class Engine:
             return Engine(self.models, facts, _nothing_known(self.models, facts, compiled))
         grounds, contents = self._grounds, self._contents
         if facts.resources is not self.facts.resources:
-            grounds, contents = grounds.after(facts, touched.positions), contents.after(facts, touched.contents)
-        people = Memo[PrincipalId, Holdings](_MOST) if touched.everybody else self._people.without(touched.people)
-        rolls = Rolls(compiled, facts, grounds)
-        if not touched.everywhere:
-            rolls = self._rolls.after(facts, grounds, touched.places, touched.below)
-        return Engine(self.models, facts, Known(compiled, grounds, people, contents, rolls))
+            grounds, contents = grounds.after(facts, touched), contents.after(facts, touched)
+        holders, rolls = self._holders.after(facts, grounds, touched), self._rolls.after(facts, grounds, touched)
+        return Engine(self.models, facts, Known(compiled, grounds, holders, contents, rolls))
 
     def _allowed(self, question: Question, now: float) -> bool:
         caller, id = question.caller, question.resource
@@ -115,9 +108,9 @@ class Engine:
         plan = ground.bare.get(question.action) if ground else None
         if plan is None or caller.token is not None or caller.run is not None:
             return self._decided(question, now)
-        held = self._people.near.get(caller.principal)
+        held = self._holders.near.get(caller.principal)
         if held is None or not held.since <= now < held.until:
-            held = self._holdings(caller.principal, now)
+            held = self._holders.of(caller.principal, now)
         return met(plan, id, held.at) or (question.action in self._compiled.bridged and self._decided(question, now))
 
     def _decided(self, question: Question, now: float) -> bool:
@@ -129,7 +122,7 @@ class Engine:
         self._grounds.of(resource).bare_plan(question.action)
         if not self._within(question, resource):
             return False
-        held = self._holdings(caller.principal, now)
+        held = self._holders.of(caller.principal, now)
         return self._answering.allows(held, question, resource, now) and self._listed(question, resource, now)
 
     def _within(self, question: Question, resource: Resource) -> bool:
@@ -146,15 +139,7 @@ class Engine:
         token = self.facts.tokens[caller.token] if caller.token else None
         if token is None or token.only is None:
             return True
-        held, rules = (
-            everything(self.facts, self._grounds, caller.principal, token.only),
-            self._grounds.of(resource).rules,
-        )
+        held = self._holders.with_everything(caller.principal, token.only)
+        rules = self._grounds.of(resource).rules
         allowed = self._answering.allows(held, question, resource, now)
         return allowed and rules is not None and self._answering.holds(held, rules, resource, rules.any_role)
-
-    def _holdings(self, principal: PrincipalId, now: float) -> Holdings:
-        held = self._people.get(principal)
-        if held is None or not held.since <= now < held.until:
-            held = self._people.put(principal, holdings(self.facts, self._compiled, self._grounds, principal, now))
-        return held

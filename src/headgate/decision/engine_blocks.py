@@ -1,16 +1,15 @@
 """What resources there are, by type: in blocks of those of a type that have the same parent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from headgate.decision.engine_memo import Memo
+from headgate.decision.engine_touched import Touched
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Names, Snapshot
+from headgate.facts.snapshot import NO_NAMES, Snapshot
 
 _MOST = 1 << 20
-"""How many places' blocks are kept. A place without anything below has none."""
-
-_NO_NAMES = Names()
+"""Of how many places it is kept what lies there."""
 
 
 class Block(NamedTuple):
@@ -20,39 +19,58 @@ class Block(NamedTuple):
     ids: tuple[ResourceId, ...]
 
 
+class Shelf(NamedTuple):
+    """What lies directly in a place: a block for each type; and those of it in which something lies in turn."""
+
+    blocks: Mapping[str, Block]
+    inner: tuple[ResourceId, ...]
+
+
 Blocks = Mapping[str, tuple[Block, ...]]
-"""Blocks by type."""
+"""Everything below a place, by type."""
 
 
 class Contents:
     """What lies where in a snapshot."""
 
-    def __init__(self, facts: Snapshot, kept: Memo[ResourceId, Blocks] | None = None) -> None:
+    def __init__(
+        self,
+        facts: Snapshot,
+        shelves: Memo[ResourceId, Shelf] | None = None,
+        below: Memo[ResourceId, Blocks] | None = None,
+    ) -> None:
         self._facts = facts
-        self._kept = kept or Memo[ResourceId, Blocks](_MOST)
+        self._shelves = shelves or Memo[ResourceId, Shelf](_MOST)
+        self._below = below or Memo[ResourceId, Blocks](_MOST)
 
-    def after(self, facts: Snapshot, gone: Iterable[ResourceId]) -> "Contents":
-        """Return the contents of another snapshot, in which those of all but these places stayed as they are."""
-        return Contents(facts, self._kept.without(gone))
+    def after(self, facts: Snapshot, touched: Touched) -> "Contents":
+        """Return what lies where in the snapshot after these changes."""
+        return Contents(facts, self._shelves.without(touched.shelves), self._below.without(touched.contents))
 
-    def of_type(self, type: str) -> tuple[Block, ...]:
-        """Return all resources of the type."""
+    def of_type(self, type: str) -> Iterator[Block]:
+        """Yield all resources of the type."""
         root = self._facts.organization
-        if root is None:
-            return ()
-        itself = (Block(root, (root,)),) if self._facts.resources[root].type == type else ()
-        return (*itself, *self._below(root).get(type, ()))
+        if root is not None:
+            if self._facts.resources[root].type == type:
+                yield Block(root, (root,))
+            yield from self._found_below(root).get(type, ())
 
-    def _below(self, place: ResourceId) -> Blocks:
-        return self._kept.get(place) or self._kept.put(place, self._gathered(place))
+    def _found_below(self, place: ResourceId) -> Blocks:
+        found = self._below.get(place)
+        return self._below.put(place, self._gathered(place)) if found is None else found
 
     def _gathered(self, place: ResourceId) -> Blocks:
-        facts, ids, blocks = self._facts, dict[str, list[ResourceId]](), dict[str, list[Block]]()
-        for child in facts.children.get(place, _NO_NAMES).values():
+        shelf = self._shelves.get(place) or self._shelves.put(place, self._shelf(place))
+        found = {type: [block] for type, block in shelf.blocks.items()}
+        for child in shelf.inner:
+            for type, blocks in self._found_below(child).items():
+                found.setdefault(type, []).extend(blocks)
+        return {type: tuple(blocks) for type, blocks in found.items()}
+
+    def _shelf(self, place: ResourceId) -> Shelf:
+        facts, ids, inner = self._facts, dict[str, list[ResourceId]](), list[ResourceId]()
+        for child in facts.children.get(place, NO_NAMES).values():
             ids.setdefault(facts.resources[child].type, []).append(child)
             if facts.children.get(child):
-                for type, found in self._below(child).items():
-                    blocks.setdefault(type, []).extend(found)
-        for type, found in ids.items():
-            blocks.setdefault(type, []).append(Block(place, tuple(found)))
-        return {type: tuple(found) for type, found in blocks.items()}
+                inner.append(child)
+        return Shelf({type: Block(place, tuple(found)) for type, found in ids.items()}, tuple(inner))

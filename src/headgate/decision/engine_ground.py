@@ -7,6 +7,9 @@ from typing import NamedTuple
 from headgate.decision.compile import SELF, Rules, Wanted
 from headgate.facts.ids import ResourceId
 
+Position = ResourceId | tuple[ResourceId, str]
+"""That of one resource, or of all of a type below a parent."""
+
 Marks = tuple[tuple[ResourceId, int], ...]
 """Bits at places."""
 

@@ -6,8 +6,9 @@ from headgate.decision.asked import Asked, Models, model_for
 from headgate.decision.compile import ABOVE, ANCESTOR, Compiled, Rules
 from headgate.decision.conditions import Case, holds
 from headgate.decision.counting import meaning
-from headgate.decision.engine_ground import Anchor, Ground, Marks, Meaning
+from headgate.decision.engine_ground import Anchor, Ground, Marks, Meaning, Position
 from headgate.decision.engine_memo import Memo
+from headgate.decision.engine_touched import Touched
 from headgate.decision.places import above, touched
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
@@ -19,9 +20,6 @@ _MOST = 1 << 17
 
 _NO_QUESTION = Question(Caller(PrincipalId("")), "", ResourceId(""))
 """For conditions that look at no question."""
-
-Position = ResourceId | tuple[ResourceId, str]
-"""A resource of its own, or all of a type below a parent that are alike."""
 
 
 class Grounds:
@@ -37,9 +35,9 @@ class Grounds:
         self._facts = facts
         self._kept = kept or Memo[Position, Ground](_MOST)
 
-    def after(self, facts: Snapshot, gone: Iterable[Position]) -> "Grounds":
-        """Return the positions in another snapshot, in which all but these stayed as they are."""
-        return Grounds(self._models, self._compiled, facts, self._kept.without(gone))
+    def after(self, facts: Snapshot, touched: Touched) -> "Grounds":
+        """Return the positions in the snapshot after these changes."""
+        return Grounds(self._models, self._compiled, facts, self._kept.without(touched.positions))
 
     def of(self, resource: Resource) -> Ground:
         """Return where the resource stands."""

@@ -1,125 +1,149 @@
-"""What a principal holds, as masks at places: every assignment that counts for it, its groups' and teams' too."""
+"""What a principal holds, as masks at places: of every assignment that counts for it, its groups' and teams' too."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import inf
+from typing import NamedTuple
 
 from headgate.decision.asked import not_standing
 from headgate.decision.compile import Compiled
 from headgate.decision.engine_ground import Anchor
 from headgate.decision.engine_grounds import Grounds
+from headgate.decision.engine_memo import Memo
+from headgate.decision.engine_span import Span
+from headgate.decision.engine_touched import Touched
 from headgate.decision.places import kind_of
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.facts.snapshot import Assignment, Held, Principal, Snapshot
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import NOTHING_HELD, Snapshot
 
-Place = tuple[str, ResourceId, str]
-"""A model, a place, and a role that is assigned there under the model."""
+_MOST = 1 << 15
+"""How many subjects' grants and how many principals' holdings are kept; a hundred assignments take about ten kilobytes."""
 
-_NOTHING = Held()
+Masks = dict[ResourceId, int]
+"""Bits by place."""
+
+Condition = tuple[str, tuple[Anchor, ...]]
+"""A model, and what an assignment under it rests on."""
 
 
-class Span:
-    """The time around a moment in which nothing that was noticed begins or ends: since <= now < until."""
+class Grants(NamedTuple):
+    """What one subject itself was assigned, for whoever stands behind it.
 
-    __slots__ = ("now", "since", "until")
+    `masks` are the bits, by what they rest on. `roles` are models, places and roles there, counting or not; `teams`
+    models and teams, whose assignments under the model the subject has as well.
+    """
 
-    def __init__(self, now: float) -> None:
-        self.now = now
-        self.since = -inf
-        self.until = inf
-
-    def covers(self, given: Assignment) -> bool:
-        """Say whether the assignment is within its dates, and notice these."""
-        if given.starts is None and given.ends is None:
-            return True
-        self._notice(given.starts)
-        self._notice(given.ends)
-        return given.holds_at(self.now)
-
-    def exists(self, principal: Principal) -> bool:
-        """Say whether the principal has not expired, and notice when it does."""
-        self._notice(principal.ends)
-        return principal.ends is None or self.now < principal.ends
-
-    def narrow(self, other: "Span") -> None:
-        """Narrow it to what is in the other one too, which is around the same moment."""
-        self.since, self.until = max(self.since, other.since), min(self.until, other.until)
-
-    def _notice(self, date: float | None) -> None:
-        if date is not None and date <= self.now:
-            self.since = max(self.since, date)
-        elif date is not None:
-            self.until = min(self.until, date)
+    masks: dict[Condition, Masks]
+    roles: frozenset[tuple[str, ResourceId, str]]
+    teams: frozenset[tuple[str, ResourceId]]
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What a principal holds while since <= now < until; `exists` is whether it is anybody then."""
+    """What a principal holds within a span; `exists` is whether it is anybody then."""
 
     principal: PrincipalId
     exists: bool
-    at: dict[ResourceId, int]
-    since: float = -inf
-    until: float = inf
+    at: Masks
+    since: float
+    until: float
 
 
-def holdings(facts: Snapshot, compiled: Compiled, grounds: Grounds, principal: PrincipalId, now: float) -> Holdings:
-    """Return what the principal holds at a time."""
-    span, record = Span(now), facts.principals.get(principal)
-    if record:
-        span.exists(record)
-    exists = not_standing(facts, Caller(principal), now) is None
-    at = _masks(facts, grounds, principal, list(_assigned(facts, compiled, principal, span))) if exists else {}
-    return Holdings(principal, exists, at, span.since, span.until)
+class Holders:
+    """The holdings of all principals of a snapshot. Those in `near` are at hand."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        facts: Snapshot,
+        grounds: Grounds,
+        grants: Memo[SubjectId, Grants] | None = None,
+        kept: Memo[PrincipalId, Holdings] | None = None,
+    ) -> None:
+        self._compiled = compiled
+        self._facts = facts
+        self._grounds = grounds
+        self._grants = grants or Memo[SubjectId, Grants](_MOST)
+        self._kept = kept or Memo[PrincipalId, Holdings](_MOST)
+        self.near = self._kept.near
+
+    def after(self, facts: Snapshot, grounds: Grounds, touched: Touched) -> "Holders":
+        """Return the holdings in the snapshot after these changes."""
+        kept = None if touched.everybody else self._kept.without(touched.people)
+        return Holders(self._compiled, facts, grounds, self._grants.without(touched.subjects), kept)
+
+    def of(self, principal: PrincipalId, now: float) -> Holdings:
+        """Return what the principal holds at a time."""
+        found = self._kept.get(principal)
+        if found is None or not found.since <= now < found.until:
+            found = self._kept.put(principal, self._holdings(principal, now))
+        return found
+
+    def with_everything(self, principal: PrincipalId, places: Iterable[ResourceId]) -> Holdings:
+        """Return what it would be to have every role of every model on these places, and nothing else."""
+        at: Masks = {}
+        for id in places:
+            if id in self._facts.resources:
+                _add(at, self._grounds.everything(self._facts.resources[id]))
+        always = Span(0.0)
+        return Holdings(principal, exists=True, at=at, since=always.since, until=always.until)
+
+    def _holdings(self, principal: PrincipalId, now: float) -> Holdings:
+        span, record, at = Span(now), self._facts.principals.get(principal), Masks()
+        if record:
+            span.exists(record)
+        exists = not_standing(self._facts, Caller(principal), now) is None
+        parts = list(self._parts(principal, span)) if exists else []
+        kind, met = kind_of(self._facts, principal), dict[Condition, bool]()
+        for only, grants in parts:
+            for condition, masks in grants.masks.items():
+                if only is None or condition[0] == only:
+                    if condition not in met:
+                        met[condition] = all(_stands(condition[0], each, kind, parts) for each in condition[1])
+                    if met[condition]:
+                        _add(at, masks.items())
+        return Holdings(principal, exists, at, span.since, span.until)
+
+    def _parts(self, principal: PrincipalId, span: Span) -> Iterator[tuple[str | None, Grants]]:
+        """Yield the grants of all that the principal stands behind; for a team only what counts under one model."""
+        own = [self._granted(each, span) for each in (principal, *self._facts.groups_of(principal))]
+        yield from ((None, each) for each in own)
+        for model, team in frozenset[tuple[str, ResourceId]]().union(*(each.teams for each in own)):
+            if team != principal:
+                yield model, self._granted(team, span)
+
+    def _granted(self, subject: SubjectId, span: Span) -> Grants:
+        found = self._grants.get(subject)
+        if found is None or not found.span.includes(span.now):
+            found = self._grants.put(subject, self._read(subject, Span(span.now)))
+        span.narrow(found.span)
+        return found
+
+    def _read(self, subject: SubjectId, span: Span) -> Grants:
+        facts, compiled, masks = self._facts, self._compiled, dict[Condition, Masks]()
+        roles, teams = set[tuple[str, ResourceId, str]](), set[tuple[str, ResourceId]]()
+        for given in facts.assignments.get(subject, NOTHING_HELD).values():
+            rules, place = compiled.rules.get(given.model), given.resource
+            if rules and span.covers(given):
+                origin = facts.resources[place]
+                here, raised, anchors = self._grounds.meaning(given, origin)
+                _add(masks.setdefault((given.model, anchors), {}), ((place, here), *raised))
+                roles.add((given.model, place, given.role))
+                if origin.type in rules.model.members:
+                    teams.add((given.model, place))
+        return Grants(masks, frozenset(roles), frozenset(teams), span)
 
 
-def everything(facts: Snapshot, grounds: Grounds, principal: PrincipalId, places: Iterable[ResourceId]) -> Holdings:
-    """Return the holdings of somebody who has every role of every model on these places, and nothing else."""
-    at: dict[ResourceId, int] = {}
-    for id in places:
-        if id in facts.resources:
-            for place, bits in grounds.everything(facts.resources[id]):
-                at[place] = at.get(place, 0) | bits
-    return Holdings(principal, exists=True, at=at)
+def _add(at: Masks, marks: Iterable[tuple[ResourceId, int]]) -> None:
+    for place, bits in marks:
+        at[place] = at.get(place, 0) | bits
 
 
-def _assigned(facts: Snapshot, compiled: Compiled, principal: PrincipalId, span: Span) -> Iterator[Assignment]:
-    teams: dict[tuple[str, ResourceId], None] = {}
-    for subject in (principal, *facts.groups_of(principal)):
-        for given in filter(span.covers, facts.assignments.get(subject, _NOTHING).values()):
-            if compiled.teams and given.resource != principal and _in_team(facts, compiled, given):
-                teams[given.model, given.resource] = None
-            yield given
-    for model, team in teams:
-        for given in filter(span.covers, facts.assignments.get(team, _NOTHING).values()):
-            if given.model == model:
-                yield given
-
-
-def _in_team(facts: Snapshot, compiled: Compiled, given: Assignment) -> bool:
-    """Say whether the assignment makes its subject one of a team, and so a subject of what the team is assigned."""
-    rules = compiled.rules.get(given.model)
-    return rules is not None and facts.resources[given.resource].type in rules.model.members
-
-
-def _masks(
-    facts: Snapshot, grounds: Grounds, principal: PrincipalId, assigned: list[Assignment]
-) -> dict[ResourceId, int]:
-    kind, resources = kind_of(facts, principal), facts.resources
-    roles = {(given.model, given.resource, given.role) for given in assigned}
-    at: dict[ResourceId, int] = {}
-    for given in assigned:
-        origin = resources[given.resource]
-        here, raised, anchors = grounds.meaning(given, origin)
-        if anchors and not all(_stands(anchor, kind, given.model, roles) for anchor in anchors):
-            continue
-        if here:
-            at[origin.id] = at.get(origin.id, 0) | here
-        for place, bits in raised:
-            at[place] = at.get(place, 0) | bits
-    return at
-
-
-def _stands(anchor: Anchor, kind: str, model: str, roles: set[Place]) -> bool:
-    return kind not in anchor.kinds or any((model, anchor.place, role) in roles for role in anchor.roles)
+def _stands(model: str, anchor: Anchor, kind: str, parts: list[tuple[str | None, Grants]]) -> bool:
+    return kind not in anchor.kinds or any(
+        (model, anchor.place, role) in grants.roles
+        for only, grants in parts
+        if only is None or only == model
+        for role in anchor.roles
+    )

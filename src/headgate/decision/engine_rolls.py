@@ -1,17 +1,16 @@
 """Who holds what at a place: the same assignments as in the holdings, read from the place's side."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
-
-from immutables import Map
 
 from headgate.decision.compile import Compiled
 from headgate.decision.engine_ground import Anchor, Meaning
 from headgate.decision.engine_grounds import Grounds
-from headgate.decision.engine_holdings import Span
 from headgate.decision.engine_memo import Memo
+from headgate.decision.engine_span import Span
+from headgate.decision.engine_touched import Touched
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import Keys, Snapshot
+from headgate.facts.snapshot import NO_SUBJECTS, Snapshot
 
 _MOST = 1 << 13
 """How many rolls are kept; one takes about sixty bytes for each principal on it."""
@@ -19,7 +18,6 @@ _MOST = 1 << 13
 People = frozenset[PrincipalId]
 
 _NOBODY: People = frozenset()
-_NO_SUBJECTS = Map[SubjectId, Keys]()
 
 
 class Row(NamedTuple):
@@ -50,6 +48,13 @@ class Roll:
         return found
 
 
+class Crowd(NamedTuple):
+    """The principals behind a subject, within a span."""
+
+    people: People
+    span: Span
+
+
 class Rolls:
     """The rolls of a snapshot's places."""
 
@@ -58,20 +63,20 @@ class Rolls:
         compiled: Compiled,
         facts: Snapshot,
         grounds: Grounds,
-        kept: Memo[ResourceId, Roll] | None = None,
-        lifted: Memo[ResourceId, Roll] | None = None,
+        kept: tuple[Memo[ResourceId, Roll], Memo[ResourceId, Roll], Memo[SubjectId, Crowd]] | None = None,
     ) -> None:
         self._compiled = compiled
         self._facts = facts
         self._grounds = grounds
-        self._kept = kept or Memo[ResourceId, Roll](_MOST)
-        self._lifted = lifted or Memo[ResourceId, Roll](_MOST)
+        self._kept, self._lifted, self._crowds = kept or (Memo(_MOST), Memo(_MOST), Memo(_MOST))
 
-    def after(
-        self, facts: Snapshot, grounds: Grounds, gone: Iterable[ResourceId], lifted: Iterable[ResourceId]
-    ) -> "Rolls":
-        """Return the rolls of another snapshot, in which all but these stayed as they are."""
-        return Rolls(self._compiled, facts, grounds, self._kept.without(gone), self._lifted.without(lifted))
+    def after(self, facts: Snapshot, grounds: Grounds, touched: Touched) -> "Rolls":
+        """Return the rolls in the snapshot after these changes."""
+        crowds = self._crowds.without(touched.groups)
+        if touched.everywhere:
+            return Rolls(self._compiled, facts, grounds, (Memo(_MOST), Memo(_MOST), crowds))
+        kept, lifted = self._kept.without(touched.places), self._lifted.without(touched.below)
+        return Rolls(self._compiled, facts, grounds, (kept, lifted, crowds))
 
     def marked(self, place: ResourceId, mask: int, now: float) -> Iterator[People]:
         """Yield everybody who has one of these bits at the place."""
@@ -93,7 +98,7 @@ class Rolls:
 
     def _roll(self, place: ResourceId, now: float) -> Roll:
         found = self._kept.get(place)
-        if found is None or not found.span.since <= now < found.span.until:
+        if found is None or not found.span.includes(now):
             found = self._kept.put(place, self._called(place, now))
         return found
 
@@ -101,47 +106,57 @@ class Rolls:
         """Call everybody with an assignment at the place."""
         facts, span, origin = self._facts, Span(now), self._facts.resources[place]
         rows: dict[tuple[str, str], tuple[Meaning, set[PrincipalId]]] = {}
-        for subject, keys in facts.subjects.get(place, _NO_SUBJECTS).items():
+        for subject, keys in facts.subjects.get(place, NO_SUBJECTS).items():
             for given in (facts.assignments[subject][key] for key in keys):
                 if span.covers(given):
                     new = (self._grounds.meaning(given, origin), set[PrincipalId]())
                     people = rows.setdefault((given.model, given.role), new)[1]
-                    people.update(self._people(subject, span), self._team(subject, given.model, span))
+                    people.update(self._crowd(subject, span))
+                    people.update(*self._team(subject, given.model, span))
         return Roll(tuple(Row(*key, each, frozenset(people)) for key, (each, people) in rows.items()), span)
 
-    def _people(self, subject: SubjectId, span: Span) -> Iterator[PrincipalId]:
-        """Yield the principals that the subject is, or that are in it."""
-        facts, principal = self._facts, PrincipalId(subject)
-        group = facts.groups.get(GroupId(subject))
-        for each in group.members if group else (principal,):
-            found = facts.principals.get(each)
-            if found and span.exists(found):
-                yield each
+    def _crowd(self, subject: SubjectId, span: Span) -> People:
+        """Return the principals that the subject is, or that are in it."""
+        found = self._crowds.get(subject)
+        if found is None or not found.span.includes(span.now):
+            found = self._crowds.put(subject, self._counted(subject, Span(span.now)))
+        span.narrow(found.span)
+        return found.people
 
-    def _team(self, subject: SubjectId, model: str, span: Span) -> Iterator[PrincipalId]:
+    def _counted(self, subject: SubjectId, span: Span) -> Crowd:
+        group = self._facts.groups.get(GroupId(subject))
+        people = group.members if group else (PrincipalId(subject),)
+        members = ((each, self._facts.principals.get(each)) for each in people)
+        return Crowd(frozenset(each for each, found in members if found and span.exists(found)), span)
+
+    def _team(self, subject: SubjectId, model: str, span: Span) -> Iterator[People]:
         """Yield who has any role in the subject, if it is a team whose people have what it is assigned."""
         facts, rules, team = self._facts, self._compiled.rules.get(model), ResourceId(subject)
         if rules and team in facts.resources and facts.resources[team].type in rules.model.members:
-            for each, keys in facts.subjects.get(team, _NO_SUBJECTS).items():
+            for each, keys in facts.subjects.get(team, NO_SUBJECTS).items():
                 for given in (facts.assignments[each][key] for key in keys):
                     if given.model == model and span.covers(given):
-                        yield from (one for one in self._people(each, span) if one != subject)
+                        yield self._crowd(each, span) - {PrincipalId(subject)}
 
     def _lift(self, place: ResourceId, now: float) -> Roll:
         """Return who has an assignment below that a rule takes here, and acts here."""
         found = self._lifted.get(place)
-        if found is None or not found.span.since <= now < found.span.until:
+        if found is None or not found.span.includes(now):
             found = self._lifted.put(place, self._raised(place, now))
         return found
 
     def _raised(self, place: ResourceId, now: float) -> Roll:
-        span, rows = Span(now), list[Row]()
+        span, rows = Span(now), dict[tuple[str, int, tuple[Anchor, ...]], set[PrincipalId]]()
         for id in self._facts.below(place):
             if id in self._facts.subjects:
                 roll = self._roll(id, now)
                 span.narrow(roll.span)
-                for model, role, (_, raised, anchors), people in roll.rows:
-                    rows.extend(
-                        Row(model, role, Meaning(bits, (), anchors), people) for there, bits in raised if there == place
-                    )
-        return Roll(tuple(rows), span)
+                for row in roll.rows:
+                    for there, bits in row.meaning.raised:
+                        if there == place:
+                            rows.setdefault((row.model, bits, row.meaning.anchors), set()).update(row.people)
+        lifted = (
+            Row(model, "", Meaning(bits, (), anchors), frozenset(people))
+            for (model, bits, anchors), people in rows.items()
+        )
+        return Roll(tuple(lifted), span)

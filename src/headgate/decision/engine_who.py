@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from headgate.decision.engine_answer import Answering, named
 from headgate.decision.engine_ground import Plan
-from headgate.decision.engine_holdings import Span
 from headgate.decision.engine_rolls import People, Rolls
+from headgate.decision.engine_span import Span
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
