@@ -1,12 +1,14 @@
-"""Nobody gains by a rename, a move or another attribute: what is changed about a thing opens it no further to its changer."""
+"""Nobody gains by a rename, a move or another attribute, and nobody lends what is not theirs to give."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from headgate.control.command import InvalidError, View
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource
+from headgate.model.model import Model, Role
 
 
 def nothing_gained(view: View, resource: ResourceId, *changes: Change) -> None:
@@ -30,3 +32,25 @@ def _questions(view: View, caller: Caller, id: ResourceId) -> Iterator[Question]
     for role in model.roles.values():
         if type in role.on:
             yield Question(caller, "assignment.add", id, role=role.name, subject=caller.principal)
+
+
+def may_lend(view: View, model: Model, named: Mapping[str, tuple[ResourceId, ...]]) -> None:
+    """Require, on what a bridge of the model would open, the right to give what it opens: of each action, some role.
+
+    Or whoever makes an output port would have everything read that they may see.
+    """
+    for bridge in model.bridges:
+        for place in (view.resource(target) for target in named.get(bridge.relation, ())):
+            there = view.model_for(place.type, place.id)
+            for action in sorted(each for each in bridge.actions if each.partition(".")[0] == place.type):
+                _may_give(view, place, [there.roles[role] for role in there.giving(action)])
+
+
+def _may_give(view: View, place: Resource, roles: Sequence[Role]) -> None:
+    if view.caller is None:
+        return
+    here = [role.name for role in roles if place.type in role.on]
+    asked = [Question(view.caller, "assignment.add", place.id, role=role, subject=view.actor) for role in here]
+    if not asked:
+        raise InvalidError(f"no role on `{place.id}` gives what this would open")
+    view.require(next((each for each in asked if view.engine.check(each, view.now).allowed), asked[0]))

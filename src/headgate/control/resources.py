@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headgate.control.command import InvalidError, Plan, View
-from headgate.control.gaining import nothing_gained
+from headgate.control.gaining import may_lend, nothing_gained
 from headgate.control.ports import DocumentPut
 from headgate.facts.changes import (
     Attributes,
@@ -65,6 +65,7 @@ class CreateResource:
         for relation in sorted(on.keys() - _asked_about(model)):
             for target in on[relation]:
                 view.resource(target)
+        may_lend(view, model, on)
         _may_lie(model, self.type, parent)
         view.free_id(self.resource)
         view.free_name(parent.id, self.title)
