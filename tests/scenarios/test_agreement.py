@@ -24,7 +24,7 @@ from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from tests.scenarios.folders import FOLDERS
 
-SAMPLE = 16
+SAMPLE = 10
 """So many cases of each file are asked about in the usual run."""
 
 EVERY = (
