@@ -222,6 +222,18 @@ REFUSALS: Mapping[str, Row] = {
         _save({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}),
         RefusedError,
     ),
+    "an editor of its tables lets no query write a new one": (
+        (assigned(MEMBER, "editor", FLIGHTS), assigned(MEMBER, "editor", PLANES)),
+        MEMBER,
+        _save({**DELAYS_RELATIONS, "outputs": edges(RAW)}, "query", DELAYS),
+        RefusedError,
+    ),
+    "an editor of its tables lets no query read another": (
+        (EDITOR, assigned(MEMBER, "viewer", SALARIES)),
+        MEMBER,
+        _save({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}, "query", DELAYS),
+        RefusedError,
+    ),
     "a query names no hidden table": (
         (EDITOR,),
         MEMBER,
@@ -337,6 +349,11 @@ ALLOWED: Mapping[str, tuple[tuple[Change, ...], Caller | PrincipalId | None, Com
         _save(LOAD_RELATIONS, "source"),
     ),
     "an editor changes a query": ((EDITOR,), MEMBER, _save(DELAYS_RELATIONS, "query", DELAYS)),
+    "an editor of every table that a query writes and reads changes it": (
+        (assigned(MEMBER, "editor", FLIGHTS), assigned(MEMBER, "editor", PLANES)),
+        MEMBER,
+        _save(DELAYS_RELATIONS, "query", DELAYS),
+    ),
     "an editor runs a source without being lent its connection": ((EDITOR,), MEMBER, StartRun(RUN, LOAD)),
     "an owner deletes a pipeline whose table is gone": ((ResourceDeleted(FLIGHTS),), OWNER, DeletePipeline(DELAYS)),
     "the deployment ends a run": ((ADMINS_RUN,), None, EndRun(RUN, "failed", {})),

@@ -3,7 +3,8 @@
 import pytest
 
 from headgate.control.names import located
-from tests.fakes.world import FILES, FLIGHTS, LAKE, PLACE, RAW, allows, assigned, snapshot
+from headgate.decision.answers import Reference
+from tests.fakes.world import FILES, FLIGHTS, LAKE, MODELS, PLACE, RAW, allows, assigned, snapshot
 from tests.fakes.world import MEMBER as VIEWER
 
 
@@ -17,9 +18,9 @@ from tests.fakes.world import MEMBER as VIEWER
     ],
 )
 def test_a_name_that_exists_is_its_resource(names: tuple[str, ...], id: str) -> None:
-    facts = snapshot()
+    answers = Reference(MODELS, snapshot())
 
-    assert located(facts, names) == (facts, id)
+    assert located(answers, names) == (answers, id)
 
 
 @pytest.mark.parametrize(
@@ -32,19 +33,19 @@ def test_a_name_that_exists_is_its_resource(names: tuple[str, ...], id: str) -> 
     ],
 )
 def test_a_missing_name_is_asked_about_as_what_would_lie_there(names: tuple[str, ...], kind: str) -> None:
-    place = located(snapshot(), names)
+    place = located(Reference(MODELS, snapshot()), names)
 
     assert place is not None
-    assert place[0].resources[place[1]].type == kind
+    assert place[0].facts.resources[place[1]].type == kind
 
 
 def test_a_volume_is_no_table_of_its_name() -> None:
-    facts = snapshot(assigned(VIEWER, "viewer", FILES))
-    place = located(facts, ("lake", "raw", "files"))
+    answers = Reference(MODELS, snapshot(assigned(VIEWER, "viewer", FILES)))
+    place = located(answers, ("lake", "raw", "files"))
 
     assert place is not None
     assert place[1] != FILES
-    assert not allows(place[0], VIEWER, "table.select", place[1])
+    assert not allows(place[0].facts, VIEWER, "table.select", place[1])
 
 
 @pytest.mark.parametrize(
@@ -52,4 +53,4 @@ def test_a_volume_is_no_table_of_its_name() -> None:
     [(), ("missing",), ("missing", "raw"), ("load", "raw"), ("place", "raw", "t"), ("lake", "raw", "t", "files")],
 )
 def test_below_what_is_no_lake_there_is_nothing_to_ask(names: tuple[str, ...]) -> None:
-    assert located(snapshot(), names) is None
+    assert located(Reference(MODELS, snapshot()), names) is None

@@ -45,6 +45,11 @@ class Control:
         """The newest snapshot."""
         return self._engine.facts
 
+    @property
+    def answers(self) -> Answers:
+        """What answers every question on the newest snapshot."""
+        return self._engine
+
     def as_of(self, revision: int) -> Snapshot:
         """Return the facts of a past revision, by what was written up to it. Raises `MissingError` for a later one."""
         newest = self.snapshot

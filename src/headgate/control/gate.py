@@ -8,7 +8,6 @@ from headgate.control.names import located
 from headgate.control.wording import Wording
 from headgate.decision.explain import explain
 from headgate.decision.records import Explanation, Question
-from headgate.decision.reference import decide, discoverable
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -34,22 +33,23 @@ class Gate:
 
     def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
         """Answer one action on one name."""
-        facts, models, now = self._control.snapshot, self._control.models, self._control.now
-        place = located(facts, names)
+        answers, now = self._control.answers, self._control.now
+        place, facts = located(answers, names), answers.facts
         if place is None:
             return self.missing(names)
         asked, id = place
         question = Question(caller, action, id)
         resource = id if id in facts.resources else None
-        if decide(models, asked, question, now).allowed:
+        if asked.check(question, now).allowed:
             return Verdict(allowed=True, discoverable=True, revision=facts.revision, resource=resource)
-        return self._refused(asked, names, question, explain(models, asked, question, now), resource)
+        explained = explain(asked.models, asked.facts, question, now, asked)
+        return self._refused(asked.facts, names, question, explained, resource)
 
     def discover(self, caller: Caller, names: Sequence[str]) -> Verdict:
         """Answer whether the caller may know a name; a missing one is known to who would see it there."""
-        facts, models, now = self._control.snapshot, self._control.models, self._control.now
-        place = located(facts, names)
-        if place is None or not discoverable(models, place[0], caller, place[1], now):
+        answers = self._control.answers
+        place, facts = located(answers, names), answers.facts
+        if place is None or not place[0].discoverable(caller, place[1], self._control.now):
             return self.missing(names)
         resource = place[1] if place[1] in facts.resources else None
         return Verdict(allowed=True, discoverable=True, revision=facts.revision, resource=resource)
@@ -70,12 +70,11 @@ class Gate:
 
     def visible(self, caller: Caller, names: Sequence[str]) -> Sequence[str]:
         """Return the names below a resource that the caller may discover, sorted."""
-        facts, models, now = self._control.snapshot, self._control.models, self._control.now
-        above = facts.find(names)
+        above = self._control.snapshot.find(names)
         if above is None:
             return ()
-        children = facts.children[above.id].items()
-        return sorted(name for name, id in children if discoverable(models, facts, caller, id, now))
+        children = self._control.snapshot.children[above.id].items()
+        return sorted(name for name, id in children if self._control.sees(caller, id))
 
     def _refused(
         self,

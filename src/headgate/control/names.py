@@ -6,22 +6,23 @@ refusal for a hidden name and for a missing one are the same.
 
 from collections.abc import Sequence
 
+from headgate.decision.answers import Answers
 from headgate.facts.changes import ResourceCreated
-from headgate.facts.fold import apply
+from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Snapshot
 
 LONGEST = 255
 
 _TYPES = ("lake", "database", "table")
 
 
-def located(facts: Snapshot, names: Sequence[str]) -> tuple[Snapshot, ResourceId] | None:
-    """Return the resource of a full name (lake first) and the facts to ask on.
+def located(answers: Answers, names: Sequence[str]) -> tuple[Answers, ResourceId] | None:
+    """Return the resource of a full name (lake first) and what answers about it.
 
-    Where there is none, the facts have one added for the question. None if there is not even such a lake, or if the
-    name has more parts than a table's.
+    Where there is none, it answers as if there were. None if there is not even such a lake, or if the name has more
+    parts than a table's.
     """
+    facts = answers.facts
     if not 1 <= len(names) <= len(_TYPES):
         return None
     first = facts.find(names[:1])
@@ -32,11 +33,12 @@ def located(facts: Snapshot, names: Sequence[str]) -> tuple[Snapshot, ResourceId
         there = facts.find(names[:depth])
         if there is None or there.type != _TYPES[depth - 1]:  # a volume is no table of that name
             id = ResourceId(f"?{'.'.join(names[:depth])}")
-            facts = apply(facts, ResourceCreated(id, _TYPES[depth - 1], parent, names[depth - 1]))
-            parent = id
+            added = (ResourceCreated(id, _TYPES[depth - 1], parent, names[depth - 1]),)
+            facts = fold(facts, added, facts.revision)
+            answers, parent = answers.advance(added, facts), id
         else:
             parent = there.id
-    return facts, parent
+    return answers, parent
 
 
 def usable(name: str) -> bool:

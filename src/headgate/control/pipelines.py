@@ -40,7 +40,7 @@ class SavePipeline:
     name: str = "pipeline.save"
 
     def plan(self, view: View) -> Plan:
-        """Making needs what the model requires on every database and input; changing needs `edit` besides."""
+        """Making needs what the model says; changing needs `edit` on the pipeline as it is and as it would be."""
         if self.kind not in KINDS:
             raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(KINDS)}")
         if view.caller is None:
@@ -58,12 +58,12 @@ class SavePipeline:
 
     def _replaced(self, view: View) -> tuple[Change, ...]:
         found = view.target(self.pipeline, self.kind)
-        view.require_action(f"{self.kind}.edit", found.id)
-        on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
-        view.require_action(f"project.create_{self.kind}", found.parent, on=on)
+        change = RelationsSet(found.id, self.relations)
+        for each in (view, view.after(change)):
+            each.require_action(f"{self.kind}.edit", found.id)
         # A run reads the definition when its turn comes, with the rights of whoever had saved it when it was started.
         _not_running(view, self.pipeline, self.title)
-        return (RelationsSet(self.pipeline, self.relations),)
+        return (change,)
 
     def _know_targets(self, view: View) -> None:
         for relation, edges in self.relations.items():

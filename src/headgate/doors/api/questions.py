@@ -26,14 +26,15 @@ class Asked(BaseModel):
 @router.post("/questions")
 def ask(body: Asked, services: Uses, caller: By) -> dict[str, Any]:
     """Answer with the reasons. About somebody else: for who manages users, who then sees every fix."""
-    facts, control = services.control.snapshot, services.control
+    control = services.control
     place = resource(services, caller, body.resource)
     about = _about(services, caller, body.person)
     question = Question(about, body.action, place)
     explained = control.explain(question)
     fixes = explained.fixes
     if about.principal != caller.principal and not explained.decision.allowed:
-        fixes = smallest_fixes(control.models, facts, question, control.now)
+        answers = control.answers
+        fixes = smallest_fixes(answers.models, answers.facts, question, control.now, answers)
     return _answer(services, body, explained, fixes)
 
 
