@@ -9,14 +9,14 @@ from typing import Any
 from headgate.cli.scenario_folders import System, read_folder
 from headgate.control.scenarios.asks import questions
 from headgate.control.scenarios.steps import perform
-from headgate.decision.answers import Reference
+from headgate.decision.engine import Engine
 from tests.scenarios.folders import CONFORMANCE
 
 Step = Mapping[str, Any]
 Cell = tuple[str, str, bool, Mapping[str, Any]]
 """An action on a resource, whether it is allowed, and its parameters."""
 
-SYSTEMS: Mapping[str, System] = {each.name: each for each in read_folder(CONFORMANCE, Reference)}
+SYSTEMS: Mapping[str, System] = {each.name: each for each in read_folder(CONFORMANCE, Engine)}
 
 
 def wrong(system: str, actor: str, rows: Iterator[tuple[Sequence[Step], Sequence[Cell]]]) -> list[str]:
