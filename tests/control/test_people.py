@@ -14,6 +14,7 @@ from headgate.control.principals import (
     RemovePrincipal,
     SignUp,
 )
+from headgate.control.resources import CreateResource
 from headgate.control.settings import ChangeSetting
 from headgate.control.tokens import IssueToken
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId
@@ -101,6 +102,14 @@ class TestGroups:
             world.refuse(command, InvalidError, "somebody always stays", by=FOUNDER)
         world.do(joining(CREW, ANN), by=FOUNDER)
         assert world.do(leaving(CREW, FOUNDER), by=FOUNDER)
+
+
+def test_nothing_is_made_under_the_name_of_something_else() -> None:
+    world = onehouse()
+    world.do(CreateResource(ResourceId("p2"), "project", ROOT, "club"))
+
+    world.refuse(CreateGroup(CLUB, "the club"), TakenError, by=FOUNDER)
+    assert world.facts.children[ROOT]["club"] == "p2"
 
 
 class TestAdding:

@@ -195,11 +195,10 @@ class View:
     def free_id(self, id: str) -> None:
         """Raise `TakenError` if anything has this id, or is tied to it: what was meant for that is not for a newcomer."""
         facts = self.facts
-        kinds = (
-            *(facts.resources, facts.principals, facts.groups, facts.tokens, facts.runs, facts.requests),
-            facts.referrers,
-        )
-        if any(id in kind for kind in kinds):
+        kinds = (facts.resources, facts.principals, facts.groups, facts.tokens, facts.runs, facts.requests)
+        # Groups and the like lie below the organization under their id, which is nobody's name there either.
+        named = facts.children.get(facts.organization, ()) if facts.organization else ()
+        if any(id in kind for kind in (*kinds, facts.referrers, named)):
             raise TakenError(f"the id `{id}` is taken; use a new one")
 
     def free_name(self, parent: ResourceId, name: str) -> None:
