@@ -1,0 +1,51 @@
+"""`headgate model docs`: the page of a model, or of the vocabulary."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headgate.cli.output import fail
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("docs")(write)
+
+
+def write(
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="a shipped model, a model file, or `actions`")],
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="write it there instead of printing it")
+    ] = None,
+) -> None:
+    """Draw a model's page in Markdown: types, switches, roles, matrix, and every rule in a sentence."""
+    from headgate.model.diagnostics import ModelError
+
+    try:
+        page = page_of(name)
+    except (ModelError, OSError) as error:
+        fail(str(error))
+        sys.exit(1)
+    if to is None:
+        print(page, end="")
+    else:
+        to.write_text(page, encoding="utf-8")
+
+
+def page_of(name: str) -> str:
+    """Return the page of a shipped model, a model file, or the vocabulary. Raises `ModelError` and `OSError`."""
+    from importlib.resources import files
+
+    from headgate.decision.conditions import CONDITIONS
+    from headgate.model.docs import model_page, vocabulary_page
+    from headgate.model.load import load_model
+    from headgate.model.vocabulary import MODELS, load_actions
+
+    package = files("headgate.model")
+    actions = load_actions((package / "actions.yaml").read_text(encoding="utf-8"))
+    if name == "actions":
+        return vocabulary_page(actions)
+    source = package / "models" / f"{name}.yaml" if name in MODELS else Path(name)
+    return model_page(load_model(source.read_text(encoding="utf-8"), actions, str(name), CONDITIONS))

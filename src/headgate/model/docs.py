@@ -1,0 +1,184 @@
+"""The page of a model: its matrix and its rules, drawn from the file. And the page of the vocabulary."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from headgate.model.model import Model, Role
+from headgate.model.sentences import alternative, assigning, listed, roles, spread, standing, while_, words
+from headgate.model.vocabulary import MODELS, Vocabulary
+
+
+def model_page(model: Model) -> str:
+    """Return the model as a page in Markdown."""
+    parts = (_head, _types, _switches, _roles, _matrix, _spread, _derived, _needs, _assign, _rest)
+    return "\n".join(line for part in parts for line in part(model)).rstrip() + "\n"
+
+
+def vocabulary_page(actions: Vocabulary) -> str:
+    """Return the vocabulary as a page in Markdown: each action, and what it is called elsewhere."""
+    head = (
+        "# Actions",
+        "",
+        "The one vocabulary, written by `headgate model docs actions`. `-`: the model has no name for it.",
+        "",
+    )
+    columns = ("action", *MODELS, "Spark")
+    rows = (
+        (f"`{each.name}`", *(listed(each.names.get(model, ("-",))) for model in MODELS), listed(each.spark or ("-",)))
+        for each in actions.values()
+    )
+    return "\n".join((*head, *_table(columns, rows))) + "\n"
+
+
+def _table(columns: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield ""
+
+
+def _head(model: Model) -> Iterator[str]:
+    yield f"# The model `{model.name}`"
+    yield ""
+    yield f"Version {model.version}. Written by `headgate model docs {model.name}` from the model file; do not edit it here."
+    yield ""
+
+
+def _types(model: Model) -> Iterator[str]:
+    yield from ("## Types", "")
+    rows = [
+        (
+            each.word,
+            f"`{each.name}`",
+            listed([model.word(parent) for parent in each.parents]) if each.parents else "-",
+            "made by itself" if each.implicit else "",
+        )
+        for each in model.types.values()
+    ]
+    yield from _table(("here", "in the tree", "lies under", ""), rows)
+
+
+def _switches(model: Model) -> Iterator[str]:
+    yield from ("## Switches", "")
+    if not model.settings:
+        yield from ("None.", "")
+        return
+    rows = [
+        (f"`{each.name}`", model.word(each.on), listed([f"`{value}`" for value in each.values]), f"`{each.default}`")
+        for each in model.settings.values()
+    ]
+    yield from _table(("switch", "set on", "values", "until it is set"), rows)
+
+
+def _roles(model: Model) -> Iterator[str]:
+    yield from ("## Roles", "")
+    rows = [
+        (
+            f"`{each.name}`",
+            words(model, each.on) if each.on else "not assigned",
+            listed(sorted(each.to)) if each.on else "-",
+            roles(each.closure - {each.name}, model) if len(each.closure) > 1 else "-",
+            while_(each.when).removeprefix(", while ") or "-",
+        )
+        for each in model.roles.values()
+    ]
+    yield from _table(("role", "assigned on", "to", "includes", "counts while"), rows)
+    if model.custom_roles:
+        custom = model.custom_roles
+        yield f"Organizations may define roles of their own, of {roles(custom.of, model)}, on {words(model, custom.on)}{while_(custom.when)}."
+        yield ""
+
+
+def _matrix(model: Model) -> Iterator[str]:
+    """Draw one table for each set of types with the same verbs and the same cells."""
+    yield from (
+        "## Matrix",
+        "",
+        "What a role gives where it is held; included roles count. What an action needs besides stands below.",
+        "",
+    )
+    for types, verbs in _alike(model):
+        columns = _columns(model, types[0])
+        if columns:
+            yield from (f"### {words(model, types)}", "")
+            rows = [(f"`{verb}`", *_ticks(columns, f"{types[0]}.{verb}")) for verb in verbs]
+            yield from _table(("", *(f"`{each.name}`" for each in columns)), rows)
+
+
+def _alike(model: Model) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    groups: dict[object, list[str]] = {}
+    verbs: dict[str, tuple[str, ...]] = {}
+    for type in model.types:
+        given = [action for action in model.actions_on(type) if model.giving(action)]
+        verbs[type] = tuple(action.partition(".")[2] for action in given)
+        cells = tuple((verb, model.giving(f"{type}.{verb}")) for verb in verbs[type])
+        groups.setdefault(cells, []).append(type)
+    yield from ((tuple(types), verbs[types[0]]) for types in groups.values())
+
+
+def _columns(model: Model, type: str) -> list[Role]:
+    """Return the roles that give anything on a type, weakest first."""
+    giving = [each for each in model.roles.values() if any(a.partition(".")[0] == type for a in each.actions)]
+    return sorted(giving, key=lambda each: (sum(a.partition(".")[0] == type for a in each.actions), len(each.closure)))
+
+
+def _ticks(columns: Collection[Role], action: str) -> Iterator[str]:
+    return ("yes" if action in each.actions else "" for each in columns)
+
+
+def _spread(model: Model) -> Iterator[str]:
+    yield from ("## How roles spread", "", "An assignment acts where it is made, and:", "")
+    yield from (f"- {spread(rule, model)}" for rule in model.spread)
+    yield from (
+        f"- who stands in `{rule.relation}` of {words(model, rule.to)} holds `{rule.role}` on it"
+        for rule in model.named_in
+    )
+    if model.lineage:
+        yield f"- below includes what the relation {listed([f'`{each}`' for each in model.lineage])} ties to it"
+    yield from ("- nothing else.", "")
+
+
+def _derived(model: Model) -> Iterator[str]:
+    yield from ("## Derived access", "")
+    if not model.derived:
+        yield from ("None.", "")
+        return
+    for rule in dict.fromkeys(model.derived.values()):
+        types = [type for type, each in model.derived.items() if each == rule]
+        over, empty = listed([f"`{r}`" for r in rule.weakest_over]), listed([f"`{r}`" for r in rule.when_empty])
+        yield f"- {words(model, types)}: the roles held on everything that {over} name and that is enabled, the weakest decides; for none, on {empty}; for none of these either, nothing"
+    yield ""
+
+
+def _needs(model: Model) -> Iterator[str]:
+    yield from (
+        "## What actions need besides",
+        "",
+        "Any one of the lines of an action; where a role gives it, that role too.",
+        "",
+    )
+    rows = [(f"`{action}`", " **or** ".join(alternative(way) for way in ways)) for action, ways in model.needs.items()]
+    yield from _table(("action", "needs"), rows)
+
+
+def _assign(model: Model) -> Iterator[str]:
+    yield from ("## Who may assign what", "")
+    rows = [assigning(rule, model) for rule in model.assign]
+    yield from _table(("who holds", "roles", "on", "to", "may", "while"), rows)
+
+
+def _rest(model: Model) -> Iterator[str]:
+    yield from ("## Whose assignments count", "")
+    yield from (f"- {standing(rule, model)}" for rule in model.standing)
+    if not model.standing:
+        yield "- everybody's"
+    yield from ("", "## What comes by itself", "")
+    yield from (f"- who makes {words(model, each.types)} becomes its `{each.role}`" for each in model.creators)
+    if model.newcomer:
+        yield f"- who signs up alone becomes `{model.newcomer}` of the organization"
+    for scope, given in model.scopes.items():
+        yield f"- a service principal of scope `{scope}` has {listed([f'`{role}` on its {model.word(type)}' for type, role in given.items()])}"
+    for bridge in model.bridges:
+        yield f"- `{bridge.role}` gives {listed([f'`{a}`' for a in sorted(bridge.actions)])} on what `{bridge.relation}` names, whatever model governs that"
+    if not (model.creators or model.newcomer or model.scopes or model.bridges):
+        yield "- nothing"
+    yield ""

@@ -1,0 +1,96 @@
+"""A model's rules in sentences, in the model's own words."""
+
+from collections.abc import Collection, Iterator
+
+from headgate.model.model import Alternative, AssignRule, Model, RoleAt, Spread, Standing, Term, When
+
+
+def words(model: Model, types: Collection[str]) -> str:
+    """Return the model's own words for types, in the order of the model."""
+    return listed([model.word(each) for each in model.types if each in types])
+
+
+def listed(names: Collection[str]) -> str:
+    """Return names with commas between; `nothing` for none."""
+    return ", ".join(names) or "nothing"
+
+
+def roles(names: Collection[str], model: Model) -> str:
+    """Return roles as code, in the order of the model."""
+    return listed([f"`{each}`" for each in model.roles if each in names])
+
+
+def condition(term: Term) -> str:
+    """Return one condition of a `when` as a model writes it."""
+    if term.root == "named":
+        return f"{'not ' if term.negated else ''}`{term.name}`"
+    several = len(term.values) > 1
+    verb = ("not in" if several else "is not") if term.negated else ("in" if several else "is")
+    return f"`{term.root}.{term.name}` {verb} {' or '.join(f'`{value}`' for value in term.values)}"
+
+
+def while_(when: When) -> str:
+    """Return the end of a sentence that says when a rule holds; empty for always."""
+    return f", while {' and '.join(condition(term) for term in when)}" if when else ""
+
+
+def spread(rule: Spread, model: Model) -> str:
+    """Return how an assigned role also acts elsewhere."""
+    start = f"{roles(rule.roles, model)} on {words(model, rule.origin)}"
+    gives = f"`{rule.role}`" if rule.role else "the same role"
+    if rule.up:
+        beyond = f" and on everything in it{_only(rule, model)}" if rule.within else ", and spreads no further"
+        return f"{start}: {gives} on its {model.word(rule.up)}{beyond}{while_(rule.when)}"
+    if rule.along:
+        there = f"whose `{rule.along}` lies there or below"
+        return f"{start}: {gives} on {words(model, rule.to or model.types)} {there}{while_(rule.when)}"
+    below = f"on each {words(model, rule.to)} below" if rule.to is not None else "on everything below"
+    return f"{start}: {gives} {below}{while_(rule.when)}"
+
+
+def _only(rule: Spread, model: Model) -> str:
+    return "" if rule.to is None else f" that is {words(model, rule.to)}"
+
+
+def alternative(way: Alternative) -> str:
+    """Return one way to satisfy what an action needs."""
+    parts = [*(_needed(each) for each in way.roles), *(condition(term) for term in way.when)]
+    return " and ".join(parts)
+
+
+def _needed(needed: RoleAt) -> str:
+    where = f"{needed.root}.{needed.relation}" if needed.relation else needed.root
+    return f"`{needed.role}` on {'each ' if needed.optional else ''}`{where}`"
+
+
+def standing(rule: Standing, model: Model) -> str:
+    """Return whose assignments count at all."""
+    exempt = f"; {roles(rule.exempt, model)} count without" if rule.exempt else ""
+    kinds = listed(sorted(rule.kinds))
+    return f"Below {words(model, {rule.on})}, for {kinds}: one of {roles(rule.roles, model)} on it{exempt}"
+
+
+def assigning(rule: AssignRule, model: Model) -> tuple[str, ...]:
+    """Return who may assign what, where, to whom, and what doing, as cells of a table."""
+    return (
+        " ".join(_assigner(rule, model)),
+        listed([roles(rule.roles, model), *(["custom roles"] if rule.custom else [])]),
+        words(model, rule.on),
+        listed(sorted(rule.to & _kinds(rule, model))),
+        listed([verb for verb in ("add", "change", "remove") if verb in rule.verbs]),
+        while_(rule.when).removeprefix(", while ") or "-",
+    )
+
+
+def _kinds(rule: AssignRule, model: Model) -> frozenset[str]:
+    custom = model.custom_roles.to if rule.custom and model.custom_roles else frozenset[str]()
+    return custom.union(*(model.roles[role].to for role in rule.roles))
+
+
+def _assigner(rule: AssignRule, model: Model) -> Iterator[str]:
+    if rule.holder:
+        yield f"{roles(rule.holder, model)} there"
+    if rule.on_subject:
+        yield f"{'and ' if rule.holder else ''}{roles(rule.on_subject, model)} on the subject"
+    for needed in rule.needs:
+        yield f"and {_needed(needed)}"
