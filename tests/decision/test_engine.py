@@ -23,7 +23,7 @@ WHO = tuple(PrincipalId(id) for id in ("u1", "s1", "m1"))
 MATRIX = tuple(Question(Caller(who), action, id) for who in WHO for action, id in SENSIBLE)
 
 many = settings(
-    max_examples=100,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -13,6 +13,7 @@ from headgate.decision.compile import Compiled, compile_models
 from headgate.decision.declared import declared
 from headgate.decision.engine_answer import Answering, met
 from headgate.decision.engine_blocks import Contents
+from headgate.decision.engine_grants import Granting
 from headgate.decision.engine_grounds import Grounds
 from headgate.decision.engine_holdings import Holders
 from headgate.decision.engine_rolls import Rolls
@@ -39,7 +40,13 @@ class Known(NamedTuple):
 
 def _nothing_known(models: Models, facts: Snapshot, compiled: Compiled) -> Known:
     grounds = Grounds(models, compiled, facts)
-    return Known(compiled, grounds, Holders(compiled, facts, grounds), Contents(facts), Rolls(compiled, facts, grounds))
+    return Known(
+        compiled,
+        grounds,
+        Holders(facts, grounds, Granting(compiled, facts, grounds)),
+        Contents(facts),
+        Rolls(compiled, facts, grounds),
+    )
 
 
 class Engine:

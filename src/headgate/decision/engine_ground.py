@@ -41,12 +41,22 @@ class Anchor(NamedTuple):
     place: ResourceId
 
 
+class Condition:
+    """What assignments under a model rest on: all of these anchors. There is one object for each, so it is told by that."""
+
+    __slots__ = ("anchors", "model")
+
+    def __init__(self, model: str, anchors: tuple[Anchor, ...]) -> None:
+        self.model = model
+        self.anchors = anchors
+
+
 class Meaning(NamedTuple):
     """What an assignment stands for: bits where it is made, bits where rules take it, and what it rests on."""
 
     here: int
     raised: Marks
-    anchors: tuple[Anchor, ...]
+    condition: Condition
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ from headgate.decision.asked import Asked, Models, model_for
 from headgate.decision.compile import ABOVE, ANCESTOR, Compiled, Rules
 from headgate.decision.conditions import Case, holds
 from headgate.decision.counting import meaning
-from headgate.decision.engine_ground import Anchor, Ground, Marks, Meaning, Position
+from headgate.decision.engine_ground import Anchor, Condition, Ground, Marks, Meaning, Position
 from headgate.decision.engine_memo import Memo
 from headgate.decision.engine_touched import Touched
 from headgate.decision.places import above, touched
@@ -21,23 +21,30 @@ _MOST = 1 << 17
 _NO_QUESTION = Question(Caller(PrincipalId("")), "", ResourceId(""))
 """For conditions that look at no question."""
 
+Conditions = dict[tuple[str, tuple[Anchor, ...]], Condition]
+"""The one object for each."""
+
 
 class Grounds:
     """The positions of all resources of a snapshot. They depend on its resources, settings, models and custom roles only."""
 
     def __init__(
-        self, models: Models, compiled: Compiled, facts: Snapshot, kept: Memo[Position, Ground] | None = None
+        self,
+        models: Models,
+        compiled: Compiled,
+        facts: Snapshot,
+        kept: tuple[Memo[Position, Ground], Conditions] | None = None,
     ) -> None:
         self.near: dict[ResourceId, Ground] = {}
         self.special = frozenset((*facts.governs, *facts.settings))
         self._models = models
         self._compiled = compiled
         self._facts = facts
-        self._kept = kept or Memo[Position, Ground](_MOST)
+        self._kept, self._conditions = kept or (Memo(_MOST), {})
 
     def after(self, facts: Snapshot, touched: Touched) -> "Grounds":
         """Return the positions in the snapshot after these changes."""
-        return Grounds(self._models, self._compiled, facts, self._kept.without(touched.positions))
+        return Grounds(self._models, self._compiled, facts, (self._kept.without(touched.positions), self._conditions))
 
     def of(self, resource: Resource) -> Ground:
         """Return where the resource stands."""
@@ -50,7 +57,7 @@ class Grounds:
         return found
 
     def meaning(self, given: Assignment, origin: Resource) -> Meaning:
-        """Return what an assignment on this resource stands for, whoever has it."""
+        """Return what an assignment on this resource, under a model that is in force, stands for."""
         ground = self.of(origin)
         key = (given.model, given.role)
         found = ground.meanings.get(key)
@@ -121,17 +128,15 @@ class Grounds:
             yield from grounds
 
     def _meaning(self, ground: Ground, given: Assignment, origin: Resource) -> Meaning:
-        rules = self._compiled.rules.get(given.model)
-        if rules is None:
-            return Meaning(0, (), ())
+        rules = self._compiled.rules[given.model]
         asked = Asked(self._models, self._facts, _NO_QUESTION, 0.0)
         here, raised = self._marks(rules, ground, origin, meaning(asked, rules.model, given, origin))
         standing = [
             rule for rule in rules.model.standing if given.role not in rule.exempt and rule.on in ground.nearest
         ]
-        return Meaning(
-            here, raised, tuple(Anchor(each.kinds, each.roles, ground.nearest[each.on]) for each in standing)
-        )
+        anchors = tuple(Anchor(each.kinds, each.roles, ground.nearest[each.on]) for each in standing)
+        key = (given.model, anchors)
+        return Meaning(here, raised, self._conditions.setdefault(key, Condition(*key)))
 
     def _marks(self, rules: Rules, ground: Ground, origin: Resource, roles: Iterable[str]) -> tuple[int, Marks]:
         known = [role for role in roles if role in rules.bit]

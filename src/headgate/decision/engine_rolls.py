@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from headgate.decision.compile import Compiled
-from headgate.decision.engine_ground import Anchor, Meaning
+from headgate.decision.engine_ground import Anchor, Condition, Meaning
 from headgate.decision.engine_grounds import Grounds
 from headgate.decision.engine_memo import Memo
 from headgate.decision.engine_span import Span
@@ -87,7 +87,7 @@ class Rolls:
     def _counting(self, rows: tuple[Row, ...], mask: int, now: float) -> Iterator[People]:
         for model, _, meaning, people in rows:
             if meaning.here & mask:
-                for anchor in meaning.anchors:
+                for anchor in meaning.condition.anchors:
                     people -= self._lacking(model, anchor, people, now)  # noqa: PLW2901  fewer at each anchor
                 yield people
 
@@ -108,7 +108,7 @@ class Rolls:
         rows: dict[tuple[str, str], tuple[Meaning, set[PrincipalId]]] = {}
         for subject, keys in facts.subjects.get(place, NO_SUBJECTS).items():
             for given in (facts.assignments[subject][key] for key in keys):
-                if span.covers(given):
+                if given.model in self._compiled.rules and span.covers(given):
                     new = (self._grounds.meaning(given, origin), set[PrincipalId]())
                     people = rows.setdefault((given.model, given.role), new)[1]
                     people.update(self._crowd(subject, span))
@@ -146,7 +146,7 @@ class Rolls:
         return found
 
     def _raised(self, place: ResourceId, now: float) -> Roll:
-        span, rows = Span(now), dict[tuple[str, int, tuple[Anchor, ...]], set[PrincipalId]]()
+        span, rows = Span(now), dict[tuple[Condition, int], set[PrincipalId]]()
         for id in self._facts.below(place):
             if id in self._facts.subjects:
                 roll = self._roll(id, now)
@@ -154,9 +154,9 @@ class Rolls:
                 for row in roll.rows:
                     for there, bits in row.meaning.raised:
                         if there == place:
-                            rows.setdefault((row.model, bits, row.meaning.anchors), set()).update(row.people)
+                            rows.setdefault((row.meaning.condition, bits), set()).update(row.people)
         lifted = (
-            Row(model, "", Meaning(bits, (), anchors), frozenset(people))
-            for (model, bits, anchors), people in rows.items()
+            Row(condition.model, "", Meaning(bits, (), condition), frozenset(people))
+            for (condition, bits), people in rows.items()
         )
         return Roll(tuple(lifted), span)

@@ -44,6 +44,7 @@ class Touched:
         self._compiled = compiled
         self._before = before
         self._both = (before, after)
+        self._trees = self._both if before.resources is not after.resources else (after,)
         for change in changes:
             self._note(change)
 
@@ -174,11 +175,11 @@ class Touched:
         )
 
     def _is_team(self, id: ResourceId) -> bool:
-        found = [facts.resources.get(id) for facts in self._both]
+        found = [facts.resources.get(id) for facts in self._trees] if self._compiled.teams else []
         return any(each is not None and each.type in self._compiled.teams for each in found)
 
     def _line(self, id: ResourceId) -> Iterator[ResourceId]:
-        for facts in self._both:
+        for facts in self._trees:
             if id in facts.resources:
                 yield from (each.id for each in facts.ancestors(id))
 

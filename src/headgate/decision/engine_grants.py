@@ -1,0 +1,89 @@
+"""What each subject itself was assigned, as masks at places: the material of what principals hold."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from headgate.decision.compile import Compiled
+from headgate.decision.engine_ground import Condition
+from headgate.decision.engine_grounds import Grounds
+from headgate.decision.engine_memo import Memo
+from headgate.decision.engine_span import Span
+from headgate.decision.engine_touched import Touched
+from headgate.facts.ids import ResourceId, SubjectId
+from headgate.facts.snapshot import NOTHING_HELD, Snapshot
+
+_MOST = 1 << 15
+"""Of how many subjects it is kept; a hundred assignments take about ten kilobytes."""
+
+Masks = dict[ResourceId, int]
+"""Bits by place."""
+
+
+class Grants(NamedTuple):
+    """What one subject itself was assigned, within a span.
+
+    `masks` are the bits, by what they rest on. `roles` are models, places and roles there, counting or not. `teams`
+    are models and teams: what these are assigned under the model is the subject's as well.
+    """
+
+    masks: Mapping[Condition, Masks]
+    roles: frozenset[tuple[str, ResourceId, str]]
+    teams: frozenset[tuple[str, ResourceId]]
+    span: Span
+
+    def under(self, model: str) -> "Grants":
+        """Return what was assigned under one model."""
+        masks = {condition: marks for condition, marks in self.masks.items() if condition.model == model}
+        return Grants(masks, frozenset(each for each in self.roles if each[0] == model), self.teams, self.span)
+
+
+class Granting:
+    """The grants of all subjects of a snapshot."""
+
+    def __init__(
+        self, compiled: Compiled, facts: Snapshot, grounds: Grounds, kept: Memo[SubjectId, Grants] | None = None
+    ) -> None:
+        self._compiled = compiled
+        self._facts = facts
+        self._grounds = grounds
+        self._kept = kept or Memo[SubjectId, Grants](_MOST)
+
+    def after(self, facts: Snapshot, grounds: Grounds, touched: Touched) -> "Granting":
+        """Return the grants in the snapshot after these changes."""
+        return Granting(self._compiled, facts, grounds, self._kept.without(touched.subjects))
+
+    def of(self, subject: SubjectId, span: Span) -> Grants:
+        """Return what the subject was assigned, and narrow the span to when that holds."""
+        found = self._kept.get(subject)
+        if found is None or not found.span.includes(span.now):
+            found = self._kept.put(subject, self._read(subject, Span(span.now)))
+        span.narrow(found.span)
+        return found
+
+    def _read(self, subject: SubjectId, span: Span) -> Grants:
+        facts, compiled, masks = self._facts, self._compiled, dict[Condition, Masks]()
+        roles, teams = set[tuple[str, ResourceId, str]](), set[tuple[str, ResourceId]]()
+        for given in facts.assignments.get(subject, NOTHING_HELD).values():
+            rules, place = compiled.rules.get(given.model), given.resource
+            if rules and span.covers(given):
+                origin = facts.resources[place]
+                here, raised, condition = self._grounds.meaning(given, origin)
+                add(masks.setdefault(condition, {}), ((place, here), *raised))
+                roles.add((given.model, place, given.role))
+                if origin.type in rules.model.members:
+                    teams.add((given.model, place))
+        return Grants(masks, frozenset(roles), frozenset(teams), span)
+
+
+def add(at: Masks, marks: Iterable[tuple[ResourceId, int]]) -> None:
+    """Add bits at places to masks, in place."""
+    for place, bits in marks:
+        at[place] = at.get(place, 0) | bits
+
+
+def joined(at: Masks, more: Masks) -> Masks:
+    """Return new masks with the bits of both."""
+    less, most = (at, more) if len(at) < len(more) else (more, at)
+    both = dict(most)
+    add(both, less.items())
+    return both
