@@ -110,6 +110,15 @@ class TestAssigning:
         assert facts.assignments[ANN][("keeper", ResourceId("shop"), "")].model == "datamesh"
         assert world.may(ANN, "data_product.edit", "product")
 
+    def test_only_the_deployment_names_another_model_than_decides_there(self) -> None:
+        world = World("nekt", tree="datamesh")
+        given = AssignRole(FOUNDER, "member", ROOT, model="datamesh")
+        world.refuse(given, InvalidError, "not of `datamesh`", by=FOUNDER)
+        world.refuse(AssignRole(FOUNDER, "member", ROOT, model="dream"), InvalidError, "not of `dream`")
+
+        facts = world.do(given)
+        assert {each.model for each in facts.assignments[FOUNDER].values()} == {"nekt", "datamesh"}
+
     def test_the_role_and_the_subject_have_to_exist(self) -> None:
         nekt().refuse(role(ANN, "lord", "raw"), InvalidError, "no role `lord`; on this there are editor, manager")
         nekt().refuse(role("nobody", "viewer", "raw"), MissingError)

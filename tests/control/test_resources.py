@@ -255,6 +255,7 @@ class TestAttributes:
     def test_what_a_group_or_the_organization_is_like_the_deployment_says(self) -> None:
         world = onehouse()
 
+        y42().refuse(SetAttributes(ROOT, {"domain": ("acme.com",)}), InvalidError, "the deployment says", by=FOUNDER)
         for id in ("crew", ROOT):
             change = SetAttributes(ResourceId(id), {"domain": ("acme.com",)})
             world.refuse(change, InvalidError if id == "crew" else RefusedError, by=FOUNDER)
