@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headgate.decision import reference
-from tests.control import test_control_promises
+from tests.control import test_control_promises, test_promises_of_commands
 from tests.decision import test_promises
 
 SEMANTICS = Path(__file__).parents[2] / "docs" / "semantics.md"
@@ -31,7 +31,8 @@ def _written() -> Iterator[tuple[int, str]]:
 
 
 def test_each_heading_is_a_test_and_each_test_a_heading() -> None:
-    tested = sorted([*_tested(test_promises), *_tested(test_control_promises)])
+    modules = (test_promises, test_control_promises, test_promises_of_commands)
+    tested = sorted(each for module in modules for each in _tested(module))
 
     assert sorted(_written()) == tested
     assert len(set(tested)) == len(tested)
