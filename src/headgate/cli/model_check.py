@@ -1,0 +1,44 @@
+"""`headgate model check`: every mistake in model files, each at its place."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.output import fail, say
+
+if TYPE_CHECKING:
+    from headgate.model.diagnostics import Diagnostic
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check")(check_files)
+
+
+def check_files(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="model files")],
+) -> None:
+    """Check model files; the exit code is 1 if one has an error, 2 if one cannot be read. Warnings are printed only."""
+    try:
+        found = [each for file in files for each in _diagnosed(file)]
+    except (OSError, UnicodeDecodeError) as error:
+        fail(str(error))
+        sys.exit(2)
+    for each in found:
+        say(str(each))
+    errors = sum(each.mistake.severity == "error" for each in found)
+    say(f"{len(files)} checked, {errors} errors, {len(found) - errors} warnings")
+    sys.exit(1 if errors else 0)
+
+
+def _diagnosed(file: Path) -> "tuple[Diagnostic, ...]":
+    from importlib.resources import files
+
+    from headgate.decision.conditions import CONDITIONS
+    from headgate.model.load import diagnose
+    from headgate.model.vocabulary import load_actions
+
+    actions = load_actions((files("headgate.model") / "actions.yaml").read_text(encoding="utf-8"))
+    return diagnose(file.read_text(encoding="utf-8"), actions, str(file), CONDITIONS)
