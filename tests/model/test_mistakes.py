@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.decision.conditions import CONDITIONS
@@ -132,7 +132,7 @@ class TestAShippedModel:
     def test_makes_no_mistake(self, name: str) -> None:
         assert [each for each in told(shipped(name)) if each.mistake.severity == "error"] == []
 
-    @few
+    @settings(few, max_examples=25)
     @given(st.sampled_from(SHIPPED), st.data())
     def test_that_is_misspelt_in_one_word_makes_at_most_one(self, name: str, data: st.DataObject) -> None:
         """A slip is one diagnostic, not a cascade."""
@@ -144,7 +144,7 @@ class TestAShippedModel:
 
         assert len([each for each in found if each.mistake.severity == "error"]) <= 1
 
-    @few
+    @settings(few, max_examples=25)
     @given(st.sampled_from(SHIPPED), st.data())
     def test_that_is_damaged_anyhow_is_told_so_in_diagnostics(self, name: str, data: st.DataObject) -> None:
         """Whatever the text is, the answer is a list of diagnostics with places in it."""
