@@ -6,20 +6,21 @@ from itertools import chain
 from typing import Any
 
 from headgate.decision.asked import Models
-from headgate.decision.reached import reached
+from headgate.decision.reached import can_hold, reached
 from headgate.decision.sources import people
 from headgate.facts import changes as c
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
-from headgate.model.model import Alternative, AssignRule
+from headgate.model.model import Alternative, AssignRule, Model
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Some principals on some resources; None is all of them."""
+    """Some principals on some resources; None is all of them. Without `giving`, what they may assign there stays."""
 
     principals: frozenset[PrincipalId] | None
     resources: frozenset[ResourceId] | None
+    giving: bool = True
 
 
 EVERYTHING = Scope(None, None)
@@ -39,9 +40,29 @@ class _Step:
         return self.before, self.after
 
     def reached(self, origins: Iterable[ResourceId], roles: Collection[str] | None = None) -> frozenset[ResourceId]:
-        """Return everything that an assignment on one of these may decide about, on either side."""
+        """Return everything that an assignment of the roles (None: any) on one of these may decide about, on a side."""
         known = frozenset(origins)
         return frozenset(chain.from_iterable(reached(self.models, facts, known, roles) for facts in self.sides))
+
+    def meant(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the roles, and what they mean as custom roles on either side."""
+        known = frozenset(names)
+        return known.union(*(facts.custom_roles.get(name, ()) for facts in self.sides for name in known))
+
+    def gives(self, names: Iterable[str]) -> bool:
+        """Say whether what somebody may assign can rest on an assignment of one of these roles."""
+        roles = self.meant(names)
+        return any(_gives(model, facts, roles) for model in self.models.values() for facts in self.sides)
+
+    def opens_others(self, role: str, place: ResourceId) -> bool:
+        """Say whether other assignments may count by one of the role there: by standing, or as one of a team's people."""
+        found = (facts.resources[place].type for facts in self.sides if place in facts.resources)
+        models = self.models.values()
+        return any(
+            type in model.members or any(type == rule.on and role in rule.roles for rule in model.standing)
+            for type in found
+            for model in models
+        )
 
 
 def affected(models: Models, before: Snapshot, after: Snapshot, change: c.Change) -> tuple[Scope, ...]:
@@ -58,16 +79,19 @@ def _nothing(_: _Step, __: c.Change) -> Iterator[Scope]:
 
 
 def _person(step: _Step, change: c.PrincipalAdded | c.PrincipalExpires | c.PrincipalRemoved) -> Iterator[Scope]:
-    yield Scope(frozenset((change.principal,)), None)
+    roles = {role for facts in step.sides for role, _ in _held(step.models, facts, change.principal)}
+    yield Scope(frozenset((change.principal,)), None, step.gives(roles))
     yield from _place(step, ResourceId(change.principal))
 
 
 def _membership(step: _Step, change: c.MemberAdded | c.MemberRemoved) -> Iterator[Scope]:
-    yield _of_people(step, {change.principal})
+    for role, place in {each for facts in step.sides for each in _assigned(facts, change.group)}:
+        yield from _of_assignment(step, {change.principal}, role, place)
 
 
 def _assignment(step: _Step, change: c.RoleAssigned | c.RoleRevoked) -> Iterator[Scope]:
-    yield _of_assignment(step, change.subject, change.role, change.resource)
+    who = {each for facts in step.sides for each in people(facts, change.subject)}
+    yield from _of_assignment(step, who, change.role, change.resource)
 
 
 def _resource(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any change about one resource)
@@ -79,45 +103,36 @@ def _access(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any c
     agreement = step.before.agreements.get(change.access)
     if agreement is not None:
         for subject, keys in step.before.subjects.get(agreement.port, {}).items():
-            made_for = (key for key in keys if key[2] == change.access)
-            yield from (_of_assignment(step, subject, role, port) for role, port, _ in made_for)
+            for role, port, reason in keys:
+                if reason == change.access:
+                    yield from _of_assignment(step, people(step.before, subject), role, port)
 
 
-def _of_assignment(step: _Step, subject: SubjectId, role: str, place: ResourceId) -> Scope:
-    who = {each for facts in step.sides for each in people(facts, subject)}
-    if any(_opens_others(step.models, facts, role, place) for facts in step.sides):
-        return _of_people(step, who)
-    meant = (facts.custom_roles.get(role, frozenset[str]()) for facts in step.sides)
-    return Scope(frozenset(who), step.reached((place,), frozenset((role,)).union(*meant)))
-
-
-def _opens_others(models: Models, facts: Snapshot, role: str, place: ResourceId) -> bool:
-    """Say whether other assignments may count by this one: by standing, or as one of a team's people."""
-    resource = facts.resources.get(place)
-    return resource is not None and any(
-        resource.type in model.members
-        or any(resource.type == rule.on and role in rule.roles for rule in model.standing)
-        for model in models.values()
-    )
+def _of_assignment(step: _Step, who: Collection[PrincipalId], role: str, place: ResourceId) -> Iterator[Scope]:
+    if step.opens_others(role, place):
+        yield _of_people(step, who)
+        return
+    yield Scope(frozenset(who), frozenset((place,)))  # that somebody was assigned something there can count by itself
+    yield Scope(frozenset(who), step.reached((place,), step.meant((role,))), step.gives((role,)))
 
 
 def _of_people(step: _Step, who: Collection[PrincipalId]) -> Scope:
     """Return these principals on all that anything may decide about that they, their groups or teams were assigned."""
-    places = {place for facts in step.sides for each in who for place in _places(step.models, facts, each)}
-    return Scope(frozenset(who), step.reached(places))
+    held = {each for facts in step.sides for principal in who for each in _held(step.models, facts, principal)}
+    found = (step.reached((place,), step.meant((role,))) for role, place in held)
+    return Scope(frozenset(who), frozenset(place for _, place in held).union(*found))
 
 
-def _places(models: Models, facts: Snapshot, principal: PrincipalId) -> Iterator[ResourceId]:
-    own = {place for each in (principal, *facts.groups_of(principal)) for place in _assigned(facts, each)}
+def _held(models: Models, facts: Snapshot, principal: PrincipalId) -> set[tuple[str, ResourceId]]:
+    """Return every role, and where, that the principal, its groups and its teams were assigned."""
+    own = {each for subject in (principal, *facts.groups_of(principal)) for each in _assigned(facts, subject)}
     members = frozenset[str]().union(*(model.members for model in models.values()))
-    teams = {place for place in own if place in facts.resources and facts.resources[place].type in members}
-    yield from own
-    for team in teams:
-        yield from _assigned(facts, team)
+    teams = {place for _, place in own if place in facts.resources and facts.resources[place].type in members}
+    return own.union(*(_assigned(facts, team) for team in teams))
 
 
-def _assigned(facts: Snapshot, subject: SubjectId) -> Iterator[ResourceId]:
-    yield from (place for _, place, _ in facts.assignments.get(subject, ()))
+def _assigned(facts: Snapshot, subject: SubjectId) -> Iterator[tuple[str, ResourceId]]:
+    yield from ((role, place) for role, place, _ in facts.assignments.get(subject, ()))
 
 
 def _place(step: _Step, id: ResourceId) -> Iterator[Scope]:
@@ -133,6 +148,15 @@ def _place(step: _Step, id: ResourceId) -> Iterator[Scope]:
             yield _of_people(step, {who for facts in step.sides for who in people(facts, each)})
     if any(_counted(facts, each) for facts in step.sides for each in inside):
         yield Scope(None, frozenset(id for facts in step.sides for id in _counting(step.models, facts)))
+
+
+def _gives(model: Model, facts: Snapshot, roles: frozenset[str]) -> bool:
+    spread = {
+        rule.role for rule in model.spread if rule.role and rule.roles & roles and can_hold(facts, model, rule.when)
+    }
+    held = frozenset[str]().union(*(model.roles[each].closure for each in (roles | spread) & model.roles.keys()))
+    asked_for = ((*rule.holder, *rule.on_subject, *(each.role for each in rule.needs)) for rule in model.assign)
+    return any(not held.isdisjoint(each) for each in asked_for)
 
 
 def _counted(facts: Snapshot, id: ResourceId) -> bool:

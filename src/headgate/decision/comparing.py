@@ -58,55 +58,63 @@ class Moment:
         return Asked(self.answers.models, self.answers.facts, nobody, self.now)
 
 
+@dataclass(frozen=True, slots=True)
+class _Concerned:
+    """Who is to be asked about on a resource, and who of them about what they may assign there."""
+
+    acting: set[PrincipalId] = field(default_factory=set[PrincipalId])
+    giving: set[PrincipalId] = field(default_factory=set[PrincipalId])
+
+
 def effects(before: Moment, after: Moment, scopes: Iterable[Scope], few: int = FEW) -> tuple[Effect, ...]:
     """Return what anybody within the scopes loses and gains, by principal and resource."""
     found = (
         effect
-        for id, principals in _merged(before, after, scopes).items()
-        for effect in _on(before, after, id, principals, few)
+        for id, concerned in _concerned(before, after, scopes).items()
+        for effect in _on(before, after, id, concerned, few)
     )
     return tuple(sorted(found, key=lambda effect: (effect.principal, effect.resource)))
 
 
-def _merged(before: Moment, after: Moment, scopes: Iterable[Scope]) -> Mapping[ResourceId, set[PrincipalId]]:
+def _concerned(before: Moment, after: Moment, scopes: Iterable[Scope]) -> Mapping[ResourceId, _Concerned]:
     """Return who is to be asked about on each resource that is there on one side at least."""
     sides = before.answers.facts, after.answers.facts
     everybody = {id for facts in sides for id in facts.principals}
     everything = {id for facts in sides for id in facts.resources}
-    merged: dict[ResourceId, set[PrincipalId]] = {}
+    found: dict[ResourceId, _Concerned] = {}
     for scope in scopes:
         principals = everybody if scope.principals is None else scope.principals & everybody
         for id in everything if scope.resources is None else scope.resources & everything:
-            merged.setdefault(id, set()).update(principals)
-    return merged
+            here = found.setdefault(id, _Concerned())
+            here.acting.update(principals)
+            here.giving.update(principals if scope.giving else ())
+    return found
 
 
-def _on(
-    before: Moment, after: Moment, id: ResourceId, principals: Collection[PrincipalId], few: int
-) -> Iterator[Effect]:
-    was, will_be = _able(before, id, principals, few), _able(after, id, principals, few)
+def _on(before: Moment, after: Moment, id: ResourceId, concerned: _Concerned, few: int) -> Iterator[Effect]:
+    was, will_be = _able(before, id, concerned, few), _able(after, id, concerned, few)
     nobody = frozenset[PrincipalId]()
-    differing = {
-        who for each in was.keys() | will_be.keys() for who in was.get(each, nobody) ^ will_be.get(each, nobody)
-    }
-    for who in differing:
+    changed = {each: was.get(each, nobody) ^ will_be.get(each, nobody) for each in was.keys() | will_be.keys()}
+    for who in nobody.union(*changed.values()):
         had = frozenset(each for each, able in was.items() if who in able)
         has = frozenset(each for each, able in will_be.items() if who in able)
         lost, gained = tuple(sorted(had - has)), tuple(sorted(has - had))
         yield Effect(who, id, _word(before, id, had), _word(after, id, has), lost, gained)
 
 
-def _able(moment: Moment, id: ResourceId, principals: Collection[PrincipalId], few: int) -> Able:
-    """Return which of the principals may do what on the resource; nothing on what is not there."""
+def _able(moment: Moment, id: ResourceId, concerned: _Concerned, few: int) -> Able:
+    """Return which of those concerned may do what on the resource; nothing on what is not there."""
     facts = moment.answers.facts
     resource = facts.resources.get(id)
     model = moment.model(resource) if resource else None
     if resource is None or model is None:
         return {}
-    here = frozenset(who for who in principals if who in facts.principals)
+    here = frozenset(who for who in concerned.acting if who in facts.principals)
     able = {each: _who(moment, each, id, here, few) for each in moment.abilities(resource.type)}
     giving = _assignable(moment, model, resource.type)
-    known = here if len(here) <= few or not giving else here & _givers(moment, model, resource)
+    known = here & concerned.giving
+    if giving and len(known) > few:
+        known &= _givers(moment, model, resource)
     return able | {each: frozenset(who for who in known if _may(moment, who, each, id)) for each in giving}
 
 

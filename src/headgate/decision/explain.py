@@ -1,7 +1,8 @@
 """Why, or why not, and what would change it: to somebody who may know what the question is about."""
 
-from headgate.decision.answers import Answers, Reference
+from headgate.decision.answers import Answers
 from headgate.decision.asked import Asked, Models
+from headgate.decision.engine import Engine
 from headgate.decision.fixes import least_fixes
 from headgate.decision.records import Decision, Explanation, Fix, Missing, Question
 from headgate.decision.reference import decide
@@ -17,7 +18,7 @@ def explain(
     Who may not discover what it is decided on is told what would be told of a name that does not exist. `answers`
     answers on these facts and knows some answers already.
     """
-    answers = answers or Reference(models, facts)
+    answers = answers or Engine(models, facts)
     decision = decide(models, facts, question, now)
     asked = Asked(models, facts, question, now)
     visible = all(answers.discoverable(question.caller, id, now) for id in _decided_on(asked))
@@ -32,7 +33,7 @@ def smallest_fixes(
     models: Models, facts: Snapshot, question: Question, now: float, answers: Answers | None = None
 ) -> tuple[Fix, ...]:
     """Return the smallest assignments that would allow, for somebody who may see the answer whoever it is about."""
-    return least_fixes(answers or Reference(models, facts), question, now)
+    return least_fixes(answers or Engine(models, facts), question, now)
 
 
 def _decided_on(asked: Asked) -> tuple[ResourceId, ...]:

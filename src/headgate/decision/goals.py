@@ -99,8 +99,9 @@ def _about(asked: Asked, rule: AssignRule, resource: Resource, verb: str, role: 
 def _holding(asked: Asked, model: Model, rule: AssignRule, resource: Resource) -> Iterator[Goal]:
     subject = ResourceId(asked.question.subject or "")
     sides = ((rule.holder, resource.id), (rule.on_subject, subject))
-    needs = [tuple(Need(role, id) for role in least(model, roles)) for roles, id in sides if roles]
-    yield from product(*needs)
+    held = [[(Need(role, id),) for role in least(model, roles)] for roles, id in sides if roles]
+    besides = _possible(asked, model, resource, (Alternative((), rule.needs),))
+    yield from (_joined(each) for each in product(*held, besides))
 
 
 def _ways(asked: Asked, need: Need) -> tuple[Goal, ...]:

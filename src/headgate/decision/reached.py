@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from headgate.decision.asked import Models
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
-from headgate.model.model import Model, Spread
+from headgate.model.model import Model, Spread, Term, When
 
 
 def reached(
@@ -22,13 +22,24 @@ def reached(
     return held | needing | served
 
 
+def can_hold(facts: Snapshot, model: Model, when: When) -> bool:
+    """Say whether the conditions can hold anywhere, by the values that the switches have."""
+    return all(_can_hold(facts, model, term) for term in when if term.root == "setting")
+
+
+def _can_hold(facts: Snapshot, model: Model, term: Term) -> bool:
+    values = {here[term.name] for here in facts.settings.values() if term.name in here}
+    values.add(model.settings[term.name].default)
+    return any((value in term.values) is not term.negated for value in values)
+
+
 def _spread(
     facts: Snapshot, model: Model, origins: Collection[ResourceId], roles: Collection[str] | None
 ) -> set[ResourceId]:
     """Return where the model's spread rules take an assignment."""
     found = set[ResourceId]()
     for rule in model.spread:
-        if roles is None or not rule.roles.isdisjoint(roles):
+        if (roles is None or not rule.roles.isdisjoint(roles)) and can_hold(facts, model, rule.when):
             starts = [facts.resources[id] for id in origins if facts.resources[id].type in rule.origin]
             found |= _up(facts, rule, starts) if rule.up else _down(facts, model, rule, starts)
     return found
@@ -67,6 +78,7 @@ def _derived(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Itera
 def _needing(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
     """Yield the resources on which an action needs a role at one of the places."""
     places = {each for needs in model.needs.values() for alternative in needs for each in alternative.roles}
+    places |= {each for rule in model.assign for each in rule.needs}
     own = {place.relation for place in places if place.root == "self" and place.relation}
     parents = {place.relation for place in places if place.root == "parent" and place.relation}
     under = any(place.root == "parent" and not place.relation for place in places)

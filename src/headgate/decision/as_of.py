@@ -1,0 +1,53 @@
+"""Answering as of a revision: its facts, the models that were in force then, and the time at which it was written."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from headgate.decision.asked import Models
+from headgate.facts.history import State
+from headgate.facts.snapshot import Snapshot
+from headgate.model.model import Model
+
+
+class PastError(Exception):
+    """The past that is asked about cannot be had; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What every question of a revision is answered with. `now` is None where nobody says when it was written."""
+
+    models: Models
+    facts: Snapshot
+    now: float | None
+
+
+def as_of(states: Iterable[State], revision: int, known: Mapping[str, Model]) -> Past:
+    """Return what a revision is answered with; `known` are models by the hash of their source.
+
+    Raises `PastError` for a revision that the states do not hold, or whose model is not known.
+    """
+    last = 0
+    for state in states:
+        last = state.facts.revision
+        if last == revision:
+            return Past(in_force(state, known), state.facts, state.at)
+        if last > revision:
+            raise PastError(f"revision {revision} is not told apart from what came after it, up to revision {last}")
+    raise PastError(f"there is no revision {revision} yet; the newest is {last}")
+
+
+def in_force(state: State, known: Mapping[str, Model]) -> Models:
+    """Return the models that governed in this state, by name. Raises `PastError` for one that is not known."""
+    facts = state.facts
+    names = {facts.model, *facts.governs.values()}
+    return {name: _found(state, name, known) for name in sorted(names) if name}
+
+
+def _found(state: State, name: str, known: Mapping[str, Model]) -> Model:
+    found = known.get(state.sources.get(name, ""))
+    if found is None:
+        raise PastError(
+            f"the model `{name}` of revision {state.facts.revision} has another source than the one that is here"
+        )
+    return found
