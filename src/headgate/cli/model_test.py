@@ -24,9 +24,8 @@ class Answering(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command. With one command only, the group would be the command: so it has a callback."""
+    """Add the command."""
     app.command("test")(run_folders)
-    app.callback()(lambda: None)
 
 
 def run_folders(
