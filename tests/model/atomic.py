@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from headgate.model.layout import laid_out
 from headgate.model.model import Model
 from headgate.model.syntax import VERBS
 from headgate.model.vocabulary import Vocabulary
@@ -22,25 +23,24 @@ _ASSIGNMENT = "assignment"
 def atomic(vocabulary: Vocabulary, shipped: Sequence[Model]) -> str:
     """Return the text of the model file."""
     roles = dict(_roles(vocabulary))
-    return "\n".join(
-        (
-            _HEAD,
-            "types:",
-            *(f"  {type}: {{under: {_list(_parents(type, vocabulary, shipped))}}}" for type in vocabulary.types),
-            "",
-            "roles:",
-            f"  root: {{on: {_list(_ROOTS)}}}",
-            *_stated(roles),
-            "",
-            "spread:",
-            f"  - {{roles: [root], from: {_list(_ROOTS)}}}",
-            "",
-            "assign:",
-            *_rule("root", VERBS, vocabulary.types, {"root": _ROOTS, **roles}),
-            *(line for verb in VERBS for line in _rule(_of(verb), [verb], vocabulary[_of(verb)].on, roles)),
-            "",
-        )
+    lines = (
+        _HEAD,
+        "types:",
+        *(f"  {type}: {{under: {_list(_parents(type, vocabulary, shipped))}}}" for type in vocabulary.types),
+        "",
+        "roles:",
+        f"  root: {{on: {_list(_ROOTS)}}}",
+        *_stated(roles),
+        "",
+        "spread:",
+        f"  - {{roles: [root], from: {_list(_ROOTS)}}}",
+        "",
+        "assign:",
+        *_rule("root", VERBS, vocabulary.types, {"root": _ROOTS, **roles}),
+        *(line for verb in VERBS for line in _rule(_of(verb), [verb], vocabulary[_of(verb)].on, roles)),
+        "",
     )
+    return laid_out("\n".join(lines))
 
 
 def _of(verb: str) -> str:
