@@ -1,4 +1,4 @@
-"""`headgate model docs`: the page of a model, or of the vocabulary."""
+"""`headgate model docs`: the page of a model, of the vocabulary, or of what the checker says."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,9 @@ def register(app: typer.Typer) -> None:
 
 
 def write(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="a shipped model, a model file, or `actions`")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="a shipped model, a model file, `actions` or `mistakes`")
+    ],
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="write it there instead of printing it")
     ] = None,
@@ -35,14 +37,16 @@ def write(
 
 
 def page_of(name: str) -> str:
-    """Return the page of a shipped model, a model file, or the vocabulary. Raises `ModelError` and `OSError`."""
+    """Return the page of a shipped model, a model file, the vocabulary, or the checker's mistakes. Raises `ModelError` and `OSError`."""
     from importlib.resources import files
 
     from headgate.decision.conditions import CONDITIONS
-    from headgate.model.docs import model_page, vocabulary_page
+    from headgate.model.docs import mistakes_page, model_page, vocabulary_page
     from headgate.model.load import load_model
     from headgate.model.vocabulary import MODELS, load_actions
 
+    if name == "mistakes":
+        return mistakes_page()
     package = files("headgate.model")
     actions = load_actions((package / "actions.yaml").read_text(encoding="utf-8"))
     if name == "actions":

@@ -1,10 +1,14 @@
-"""The page of a model: its matrix and its rules, drawn from the file. And the page of the vocabulary."""
+"""The page of a model: its matrix and its rules, drawn from the file. And the pages of the vocabulary and of mistakes."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
+from headgate.model.mistakes import Mistake
 from headgate.model.model import Model, Role
 from headgate.model.sentences import alternative, assigning, listed, roles, spread, standing, while_, words
 from headgate.model.vocabulary import MODELS, Vocabulary
+
+_PLACEHOLDER = re.compile(r"\{\w+\}")
 
 
 def model_page(model: Model) -> str:
@@ -27,6 +31,21 @@ def vocabulary_page(actions: Vocabulary) -> str:
         for each in actions.values()
     )
     return "\n".join((*head, *_table(columns, rows))) + "\n"
+
+
+def mistakes_page() -> str:
+    """Return what the checker says as a page in Markdown: each code, its message, and what to do."""
+    head = (
+        "# What `headgate model check` says",
+        "",
+        (
+            "Each mistake has a code that never changes its meaning. An error keeps a model from being used, a warning does not. "
+            "Written by `headgate model docs mistakes`."
+        ),
+        "",
+    )
+    rows = [(each.code, each.severity, _PLACEHOLDER.sub("...", each.message), each.meaning) for each in Mistake]
+    return "\n".join((*head, *_table(("code", "", "message", "what it means"), rows))) + "\n"
 
 
 def _table(columns: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> Iterator[str]:

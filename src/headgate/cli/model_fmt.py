@@ -1,0 +1,46 @@
+"""`headgate model fmt`: model files in the one layout."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headgate.cli.output import fail, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("fmt")(lay_out)
+
+
+def lay_out(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="model files")],
+    check: Annotated[bool, typer.Option("--check", help="change nothing; the exit code is 1 if a file would")] = False,  # noqa: FBT002 - a switch of the command line
+) -> None:
+    """Lay model files out in one way; words, order and comments stay. The exit code is 2 if one is no plain YAML."""
+    from headgate.model.diagnostics import ModelError
+
+    try:
+        texts = {file: file.read_text(encoding="utf-8") for file in files}
+        changed = {file: after for file, text in texts.items() if (after := _laid_out(text, str(file))) != text}
+    except (OSError, UnicodeDecodeError, ModelError) as error:
+        fail(str(error))
+        sys.exit(2)
+    for file, text in changed.items():
+        say(f"{file} {'is not in the layout' if check else 'is laid out anew'}")
+        if not check:
+            file.write_text(text, encoding="utf-8")
+    sys.exit(1 if check and changed else 0)
+
+
+def _laid_out(text: str, file: str) -> str:
+    from headgate.model.diagnostics import ModelError, Report
+    from headgate.model.layout import laid_out
+    from headgate.model.marked import parse
+
+    report = Report(file)
+    parse(text, report)
+    if report.refused:
+        raise ModelError(report.diagnostics())
+    return laid_out(text)
