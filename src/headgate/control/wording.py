@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headgate.control.directory import Directory
-from headgate.decision.records import Explanation, Fix, Missing, Needed
+from headgate.decision.records import Explanation, Missing, Needed
 from headgate.facts.caller import Caller
 from headgate.facts.snapshot import Snapshot
 
@@ -31,29 +31,38 @@ class Wording:
         if not (explained.discoverable or known):
             return self.hidden(names)
         missing = explained.decision.missing
-        reason = self._reason(facts, missing) if missing else "no rule allows it"
-        return f"`{action}` on `{'.'.join(names)}` is not allowed: {reason}{self._fix(facts, explained.fixes)}"
+        why = reason(facts, missing) if missing else "no rule allows it"
+        return f"`{action}` on `{'.'.join(names)}` is not allowed: {why}{self._fix(explained, facts)}"
 
     def caller(self, caller: Caller) -> str:
         """Return who is asking, by name."""
         return self._directory.name(caller.principal)
 
-    def _fix(self, facts: Snapshot, fixes: Sequence[Fix]) -> str:
-        """Return the first fix as the end of a sentence; empty if there is none."""
-        if not fixes:
-            return ""
-        return f"; it needs {' and '.join(self._needed(facts, each) for each in fixes[0].assignments)}"
+    def _fix(self, explained: Explanation, facts: Snapshot) -> str:
+        """Return the first fix as the end of a sentence, or that there is none; empty if nobody may be told."""
+        if explained.fixes:
+            needed = (self._needed(facts, each) for each in explained.fixes[0].assignments)
+            return f"; it needs {' and '.join(needed)}"
+        return f"; {NO_FIX}" if explained.discoverable else ""
 
     def _needed(self, facts: Snapshot, needed: Needed) -> str:
         who = _either([self._directory.name(each) for each in needed.approvers])
         return f"`{needed.role}` on `{'.'.join(facts.full_name(needed.resource))}`, which {who} can give"
 
-    def _reason(self, facts: Snapshot, missing: Missing) -> str:
-        resource = missing.resource
-        if missing.code == "no-role" and missing.roles and resource is not None and resource in facts.resources:
-            place = ".".join(facts.full_name(resource))
-            return f"you do not hold `{missing.roles[0]}` on `{place}`"
-        return _REASONS[missing.code]
+
+NO_FIX = "nothing that anybody could assign would change that"
+
+
+def reason(facts: Snapshot, missing: Missing, who: str = "you") -> str:
+    """Return what was missing, in words, to the one who asked or about them."""
+    role, place = missing.roles[0] if missing.roles else "", missing.resource
+    named = f"`{'.'.join(facts.full_name(place))}`" if place and place in facts.resources else "what is named"
+    if missing.code == "condition" and missing.what not in _CONDITIONS:
+        return f"the access model asks that `{missing.what}`, and that is not so"
+    texts = _OF_A_ROLE if role else _REASONS
+    text = _CONDITIONS.get(missing.what) or texts.get(missing.code) or _REASONS[missing.code]
+    do, be = ("do", "are") if who == "you" else ("does", "is")
+    return text.format(who=who, do=do, be=be, role=role, place=named)
 
 
 def _either(names: Sequence[str]) -> str:
@@ -63,16 +72,43 @@ def _either(names: Sequence[str]) -> str:
 
 
 _REASONS = {
-    "no-principal": "you are not in this organization",
+    "no-principal": "{who} {be} not in this organization",
     "no-token": "the token has ended",
     "no-run": "the run has ended",
     "not-declared": "the pipeline does not declare it, and a run touches nothing else",
     "no-resource": "there is nothing of that name",
-    "unknown-action": "the access model does not know this action",
-    "no-role": "you hold no role that gives it",
-    "condition": "the access model also asks for something that is not so",
+    "unknown-action": "the access model does not know this action there",
+    "no-role": "{who} {do} not hold any role that gives it",
     "narrowed": "the token is for something else only",
-    "no-subject": "the one it is for is not in this organization, or cannot hold this role",
-    "not-assignable": "this role cannot be assigned there",
-    "not-grantor": "you hold no role that may assign or take this one there",
+    "no-subject": "the one it is for is not in this organization, or lacks the role further up that it stands on",
+    "not-assignable": "this role cannot be assigned there, or not to such a one, or not now",
+    "not-grantor": "{who} {do} not hold any role that may assign or take this one there",
 }
+
+_OF_A_ROLE = {
+    "no-role": "{who} {do} not hold `{role}` on {place}",
+    "not-grantor": "{who} {do} not hold `{role}` on {place}, nor anything else that may assign or take this role there",
+}
+
+_CONDITIONS = {
+    "approved": "it is not approved",
+    "author": "somebody else asked for it",
+    "not author": "{who} {be} the one who asked for it, and somebody else has to decide",
+    "before_end": "it is over",
+    "consumer_is_self": "it is for somebody else",
+    "custom_roles_defined": "no custom roles are defined yet",
+    "free_domain": "there is an organization of this domain already",
+    "keys_left": "there are as many keys as an organization may have",
+    "own_domain": "the domain is not that of the one who asks",
+    "permissions_known": "one of the permissions does not exist",
+    "published": "this branch is not published",
+    "purpose_given": "a purpose is missing",
+    "requested": "it is decided already",
+    "not role_is_held": "somebody still holds this role",
+    "role_is_known": "there is no custom role of this name",
+    "subject_is_member": "the one it is about holds no role there",
+    "not subject_is_member": "the one it is for holds a role there already",
+    "subject_is_principal": "the one it is for is not in this organization",
+    "subject_is_user": "the one it is for is no person",
+}
+"""What it means that a condition with a name does not hold."""

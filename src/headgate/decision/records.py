@@ -48,7 +48,7 @@ class Missing:
     """What a refused question lacked: a stable code and, where it is about a role, the roles that would do, and where.
 
     Codes: `no-principal`, `no-token`, `no-run`, `not-declared`, `no-resource`, `unknown-action`, `no-role`,
-    `condition` (`what` is its name, or the operand that has another value: `requested`, `not setting.plan`),
+    `condition` (`what` is it, as a model writes it: `requested`, `setting.plan is not starter`),
     `no-subject`, `not-assignable`, `not-grantor`, `narrowed`.
     """
 

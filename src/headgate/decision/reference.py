@@ -31,6 +31,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Alternative, AssignRule, Model
+from headgate.model.sentences import condition
 
 ASSIGNING = {"assignment.add": "add", "assignment.remove": "remove", "assignment.change": "change"}
 """The actions that the model's assign rules decide, and what those call them."""
@@ -108,8 +109,7 @@ def _alternative(asked: Asked, model: Model, resource: Resource, alternative: Al
     case = asked.case(model, resource)
     for term in alternative.when:
         if not holds((term,), case):
-            name = term.name if term.root == "named" else f"{term.root}.{term.name}"
-            return Missing("condition", resource.id, what=f"{'not ' if term.negated else ''}{name}")
+            return Missing("condition", resource.id, what=condition(term).replace("`", ""))
     found: list[Path] = []
     for needed in alternative.roles:
         places = places_of(asked.facts, asked.question, resource, needed)

@@ -1,0 +1,62 @@
+"""Refusals in words: for every code and every condition of a shipped model there is a sentence."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+
+import pytest
+
+from headgate.control.wording import reason
+from headgate.decision.conditions import CONDITIONS
+from headgate.decision.records import Missing
+from headgate.model.load import load_model
+from headgate.model.model import Model, Term
+from headgate.model.sentences import condition
+from tests.fakes.world import ACTIONS, FLIGHTS, snapshot
+
+FACTS = snapshot()
+SHIPPED = sorted(path.name for path in (files("headgate.model") / "models").iterdir())
+
+
+def shipped(name: str) -> Model:
+    return load_model((files("headgate.model") / "models" / name).read_text(), ACTIONS, name, CONDITIONS)
+
+
+def terms(model: Model) -> Iterator[Term]:
+    for alternatives in model.needs.values():
+        for each in alternatives:
+            yield from each.when
+
+
+class TestAReason:
+    @pytest.mark.parametrize("name", SHIPPED)
+    def test_is_a_sentence_for_each_named_condition_of_a_shipped_model(self, name: str) -> None:
+        missing = {condition(term).replace("`", "") for term in terms(shipped(name)) if term.root == "named"}
+
+        assert [what for what in missing if "`" in reason(FACTS, Missing("condition", FLIGHTS, what=what))] == []
+
+    def test_repeats_any_other_condition_as_the_model_writes_it(self) -> None:
+        missing = Missing("condition", FLIGHTS, what="self.name is not {x}")
+
+        assert reason(FACTS, missing) == "the access model asks that `self.name is not {x}`, and that is not so"
+
+    def test_names_the_weakest_role_and_where_it_is_lacking(self) -> None:
+        missing = Missing("no-role", FLIGHTS, ("editor", "manager"))
+
+        assert reason(FACTS, missing) == "you do not hold `editor` on `lake.raw.flights`"
+        assert reason(FACTS, missing, "vic") == "vic does not hold `editor` on `lake.raw.flights`"
+
+    def test_says_what_it_is_lacking_on_even_if_that_is_nowhere(self) -> None:
+        assert reason(FACTS, Missing("no-role", None, ("editor",))) == "you do not hold `editor` on what is named"
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            *("no-principal", "no-token", "no-run", "not-declared", "no-resource", "unknown-action"),
+            *("no-role", "narrowed", "no-subject", "not-assignable", "not-grantor"),
+        ],
+    )
+    def test_is_there_for_every_code(self, code: str) -> None:
+        text = reason(FACTS, Missing(code))
+
+        assert text == text.strip(" .")
+        assert "{" not in text
