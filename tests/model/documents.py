@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from headgate.decision.conditions import CONDITIONS
-from headgate.model.model import Model, RoleAt, Term, When
+from headgate.model.model import AssignRule, Model, Role, RoleAt, Term, When
 from headgate.model.syntax import KINDS, VERBS
 
 Document = Mapping[str, Any]
@@ -108,10 +108,36 @@ DOCUMENTS: st.SearchStrategy[Document] = _row(
 
 def written(model: Model) -> Document:
     """Return a model as a document that states it: everything at length, nothing by default."""
-    custom = model.custom_roles
     document = {
         "model": model.name,
         "version": str(model.version),
+        **_definitions(model),
+        **_roles_elsewhere(model),
+        "lineage": list(model.lineage),
+        "derived": [
+            {"types": [type], "weakest_over": list(rule.weakest_over), "when_empty": list(rule.when_empty)}
+            for type, rule in model.derived.items()
+        ],
+        "needs": {
+            action: [{"when": _terms(each.when), "roles": _places(each.roles)} for each in alternatives]
+            for action, alternatives in model.needs.items()
+        },
+        "assign": [_assign_rule(each) for each in model.assign],
+        "standing": [
+            {"on": each.on, "roles": sorted(each.roles), "kinds": sorted(each.kinds), "exempt": sorted(each.exempt)}
+            for each in model.standing
+        ],
+        "creators": [{"types": sorted(each.types), "role": each.role} for each in model.creators],
+        "newcomer": model.newcomer,
+        "discover": model.discover,
+        "members": sorted(model.members),
+        "scopes": {scope: dict(roles) for scope, roles in model.scopes.items()},
+    }
+    return _stated(document)
+
+
+def _definitions(model: Model) -> Document:
+    return {
         "types": {
             each.name: {"as": each.word, "under": list(each.parents), "implicit": _flagged(each.implicit)}
             for each in model.types.values()
@@ -120,25 +146,31 @@ def written(model: Model) -> Document:
             each.name: {"on": each.on, "values": list(each.values), "default": each.default}
             for each in model.settings.values()
         },
-        "roles": {
-            each.name: {
-                "on": sorted(each.on),
-                "to": sorted(each.to),
-                "includes": sorted(each.closure),
-                "actions": _by_type(each.own),
-                "when": _terms(each.when),
-            }
-            for each in model.roles.values()
-        },
-        "custom_roles": custom
+        "roles": {each.name: _role_body_of(each) for each in model.roles.values()},
+        "custom_roles": model.custom_roles
         and {
-            "of": sorted(custom.of),
-            "on": sorted(custom.on),
-            "to": sorted(custom.to),
-            "replaces": sorted(custom.replaces),
-            "when": _terms(custom.when),
+            "of": sorted(model.custom_roles.of),
+            "on": sorted(model.custom_roles.on),
+            "to": sorted(model.custom_roles.to),
+            "replaces": sorted(model.custom_roles.replaces),
+            "when": _terms(model.custom_roles.when),
         },
-        "lineage": list(model.lineage),
+    }
+
+
+def _role_body_of(role: Role) -> Document:
+    return {
+        "on": sorted(role.on),
+        "to": sorted(role.to),
+        "includes": sorted(role.closure),
+        "actions": _by_type(role.own),
+        "when": _terms(role.when),
+    }
+
+
+def _roles_elsewhere(model: Model) -> Document:
+    """Return the rules by which a role is held without being assigned there."""
+    return {
         "spread": [
             {
                 "roles": sorted(each.roles),
@@ -153,42 +185,22 @@ def written(model: Model) -> Document:
             for each in model.spread
         ],
         "named_in": [{"relation": e.relation, "to": sorted(e.to), "role": e.role} for e in model.named_in],
-        "derived": [
-            {"types": [type], "weakest_over": list(rule.weakest_over), "when_empty": list(rule.when_empty)}
-            for type, rule in model.derived.items()
-        ],
-        "needs": {
-            action: [{"when": _terms(each.when), "roles": _places(each.roles)} for each in alternatives]
-            for action, alternatives in model.needs.items()
-        },
-        "assign": [
-            {
-                "holder": list(each.holder),
-                "on_subject": list(each.on_subject),
-                "needs": _places(each.needs),
-                "roles": sorted(each.roles),
-                "custom": _flagged(each.custom),
-                "on": sorted(each.on),
-                "to": sorted(each.to),
-                "verbs": sorted(each.verbs),
-                "when": _terms(each.when),
-            }
-            for each in model.assign
-        ],
-        "standing": [
-            {"on": each.on, "roles": sorted(each.roles), "kinds": sorted(each.kinds), "exempt": sorted(each.exempt)}
-            for each in model.standing
-        ],
-        "creators": [{"types": sorted(each.types), "role": each.role} for each in model.creators],
-        "newcomer": model.newcomer,
-        "discover": model.discover,
-        "bridges": [
-            {"role": each.role, "relation": each.relation, "actions": _by_type(each.actions)} for each in model.bridges
-        ],
-        "members": sorted(model.members),
-        "scopes": {scope: dict(roles) for scope, roles in model.scopes.items()},
+        "bridges": [{"role": e.role, "relation": e.relation, "actions": _by_type(e.actions)} for e in model.bridges],
     }
-    return _stated(document)
+
+
+def _assign_rule(rule: AssignRule) -> Document:
+    return {
+        "holder": list(rule.holder),
+        "on_subject": list(rule.on_subject),
+        "needs": _places(rule.needs),
+        "roles": sorted(rule.roles),
+        "custom": _flagged(rule.custom),
+        "on": sorted(rule.on),
+        "to": sorted(rule.to),
+        "verbs": sorted(rule.verbs),
+        "when": _terms(rule.when),
+    }
 
 
 def _stated(value: Any) -> Any:

@@ -1,0 +1,40 @@
+"""What the checker takes for impossible never happens: it and the decision speak of the same rules."""
+
+from collections.abc import Sequence
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from headgate.decision.asked import Asked
+from headgate.decision.records import Question
+from headgate.decision.reference import held
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Change
+from headgate.facts.fold import fold
+from headgate.model.model import Model
+from headgate.model.reach import reach
+from tests.fakes.generated import few
+from tests.fakes.generated_histories import BEGUN, NOW, PRINCIPALS, histories
+from tests.fakes.generated_models import DENSE, HOME, TYPES, models
+
+
+@settings(few, max_examples=60)
+@given(models(HOME) | st.just(DENSE[HOME]), histories(), st.sampled_from(NOW))
+def test_a_role_is_held_only_where_the_checker_says_that_it_can_be(
+    model: Model, history: Sequence[Sequence[Change]], now: float
+) -> None:
+    """A diagnostic that says `never` is right about every organization whose tree is that of the model."""
+    assume(model.types.keys() == TYPES.keys())
+    facts = fold(BEGUN, [change for batch in history for change in batch], 1)
+    assume(all(_lies_right(facts.resources[each.parent].type, each.type) for each in facts.resources.values()))
+    possible = reach(model).held
+
+    for resource in facts.resources.values():
+        for principal in PRINCIPALS:
+            asked = Asked({HOME: model}, facts, Question(Caller(principal), "", resource.id), now)
+            for path in held(asked, resource):
+                assert resource.type in possible[path.role]
+
+
+def _lies_right(parent: str, type: str) -> bool:
+    return parent in TYPES[type] or (not TYPES[type] and parent == type)
