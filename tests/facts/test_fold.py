@@ -10,8 +10,18 @@ from immutables import Map
 
 from headgate.facts import changes as c
 from headgate.facts.fold import apply, fold
-from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, TokenId
-from headgate.facts.snapshot import Agreement, Assignment, ChangeRequest, Group, Principal, Resource, Snapshot, Token
+from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunId, TokenId
+from headgate.facts.snapshot import (
+    Agreement,
+    Assignment,
+    ChangeRequest,
+    Group,
+    Principal,
+    Request,
+    Resource,
+    Snapshot,
+    Token,
+)
 from tests.facts.histories import BEGUN, few, histories
 from tests.facts.samples import (
     ACCESS,
@@ -227,6 +237,7 @@ class TestPrincipals:
         assert facts.groups[ALL].members == {BEN}
         assert ROOT not in facts.subjects
         assert PIPELINE not in facts.run_as
+        assert PIPELINE in facts.resources
         assert TOKEN not in facts.tokens
         assert not {TOKEN, ROBOT} & set(facts.resources)
         assert TOKEN not in facts.children[PROJECT]
@@ -477,6 +488,16 @@ class TestChangeRequests:
 
     def test_that_are_deleted_are_gone(self) -> None:
         assert REQUEST not in after(c.ResourceDeleted(REQUEST)).change_requests
+
+
+class TestRequests:
+    def test_are_filed_about_a_resource_or_a_name_and_decided(self) -> None:
+        first, second = RequestId("r8"), RequestId("r9")
+        filed = (c.RequestFiled(first, BEN, "table.select", TABLE), c.RequestFiled(second, BEN, "table.select", None))
+        facts = after(*filed, c.RequestDecided(first, "rejected"))
+
+        assert facts.requests[first] == Request(BEN, "table.select", TABLE, "rejected")
+        assert facts.requests[second] == Request(BEN, "table.select", None, "requested")
 
 
 class TestRuns:
