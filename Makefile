@@ -2,7 +2,7 @@
 
 BIN := .venv/bin
 
-.PHONY: help setup demo serve test soak check bench lock
+.PHONY: help setup demo serve test soak check bench mutate lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,10 @@ bench: setup ## measure and print; each file in bench/ is one measurement
 	@for bench in bench/*; do \
 		if [ -f "$$bench" ] && [ -x "$$bench" ]; then echo "$$bench"; $(BIN)/python "$$bench" || exit 1; fi; \
 	done
+
+mutate: setup ## which small changes of the decision and the model no test notices; MUTATE=all tries every one
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-mutate.lock
+	@$(BIN)/python tools/mutate.py
 
 lock: setup ## write the locks anew from pyproject.toml
 	@tools/setup_lock

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-bench.lock")
+LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-bench.lock", "requirements-mutate.lock")
 
 _LOCKED = re.compile(r"[a-z0-9][a-z0-9._-]*==\S+( ; .+)? \\")
 _HASH = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}( \\)?")
@@ -72,7 +72,13 @@ class TestLocks:
     def test_covers_every_dependency_of_the_project(self) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())
         groups = project["dependency-groups"]
-        named = [*project["project"]["dependencies"], *groups["dev"], *groups["build"], *groups["bench"]]
+        named = [
+            *project["project"]["dependencies"],
+            *groups["dev"],
+            *groups["build"],
+            *groups["bench"],
+            *groups["mutate"],
+        ]
 
         locked = {line.split("==")[0] for lock in LOCKS for line in (ROOT / lock).read_text().splitlines()}
 
