@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from immutables import Map
 
 from headgate.control.names import located
+from headgate.decision.answers import Reference
 from headgate.decision.declared import declared
 from headgate.decision.explain import explain
 from headgate.decision.records import Question
@@ -246,9 +247,9 @@ def test_promise_5_a_hidden_name_and_a_missing_one_are_answered_alike(
 
     seen: list[object] = []
     for asked in (names, (*names[:-1], "missing")):
-        place = located(facts, asked)
+        place = located(Reference(MODELS, facts), asked)
         assert place is not None
-        answer = explain(MODELS, place[0], Question(caller, action, place[1], role="viewer", subject=MEMBER), NOW)
+        answer = explain(MODELS, place[0].facts, Question(caller, action, place[1], role="viewer", subject=MEMBER), NOW)
         missing = answer.decision.missing
         seen.append((answer.decision.allowed, missing and (missing.code, missing.roles), answer.fixes))
         assert not answer.discoverable
