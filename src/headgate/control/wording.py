@@ -16,10 +16,7 @@ class Wording:
 
     def hidden(self, names: Sequence[str]) -> str:
         """Return the refusal for a name that is hidden or missing."""
-        return (
-            f"there is no `{'.'.join(names)}` that you may see; "
-            f"if it should be there, ask an owner or admin for access to it by this name"
-        )
+        return hidden(names)
 
     def refusal(
         self, facts: Snapshot, action: str, names: Sequence[str], explained: Explanation, *, known: bool = False
@@ -48,6 +45,14 @@ class Wording:
     def _needed(self, facts: Snapshot, needed: Needed) -> str:
         who = _either([self._directory.name(each) for each in needed.approvers])
         return f"`{needed.role}` on `{'.'.join(facts.full_name(needed.resource))}`, which {who} can give"
+
+
+def hidden(names: Sequence[str]) -> str:
+    """Return the refusal for a name that is hidden or missing."""
+    return (
+        f"there is no `{'.'.join(names)}` that you may see; "
+        f"if it should be there, ask an owner or admin for access to it by this name"
+    )
 
 
 NO_FIX = "nothing that anybody could assign would change that"

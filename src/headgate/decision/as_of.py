@@ -27,11 +27,17 @@ def as_of(states: Iterable[State], revision: int, known: Mapping[str, Model]) ->
 
     Raises `PastError` for a revision that the states do not hold, or whose model is not known.
     """
+    state = state_at(states, revision)
+    return Past(in_force(state, known), state.facts, state.at)
+
+
+def state_at(states: Iterable[State], revision: int) -> State:
+    """Return the state at a revision. Raises `PastError` if it is not among them."""
     last = 0
     for state in states:
         last = state.facts.revision
         if last == revision:
-            return Past(in_force(state, known), state.facts, state.at)
+            return state
         if last > revision:
             raise PastError(f"revision {revision} is not told apart from what came after it, up to revision {last}")
     raise PastError(f"there is no revision {revision} yet; the newest is {last}")
@@ -39,8 +45,7 @@ def as_of(states: Iterable[State], revision: int, known: Mapping[str, Model]) ->
 
 def in_force(state: State, known: Mapping[str, Model]) -> Models:
     """Return the models that governed in this state, by name. Raises `PastError` for one that is not known."""
-    facts = state.facts
-    names = {facts.model, *facts.governs.values()}
+    names = {state.facts.model, *state.facts.governs.values()}
     return {name: _found(state, name, known) for name in sorted(names) if name}
 
 
@@ -48,6 +53,6 @@ def _found(state: State, name: str, known: Mapping[str, Model]) -> Model:
     found = known.get(state.sources.get(name, ""))
     if found is None:
         raise PastError(
-            f"the model `{name}` of revision {state.facts.revision} has another source than the one that is here"
+            f"the source of the model `{name}` that was in force at revision {state.facts.revision} is not here"
         )
     return found

@@ -89,6 +89,13 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
     yield state
 
 
+def read_changes(lines: Iterable[str]) -> Iterator[Change]:
+    """Yield the changes that lines say, one on each. Raises `FactsError` with the line for what is none."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield _change(number, _value(number, line))
+
+
 def _revision(number: int, line: str) -> int:
     header = _value(number, line)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -118,12 +125,18 @@ def _entry(number: int, fields: dict[str, Json], before: int) -> tuple[int, floa
 
 
 def _after(state: State, number: int, value: Json) -> State:
+    change = _change(number, value)
     try:
-        return state.after(decode(value))
-    except FactsError as error:
-        raise FactsError(f"line {number}: {error}") from error
+        return state.after(change)
     except KeyError as error:
         raise FactsError(f"line {number}: the change is about `{error.args[0]}`, which is not there") from error
+
+
+def _change(number: int, value: Json) -> Change:
+    try:
+        return decode(value)
+    except FactsError as error:
+        raise FactsError(f"line {number}: {error}") from error
 
 
 def _value(number: int, line: str) -> Json:
