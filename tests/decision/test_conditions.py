@@ -1,0 +1,138 @@
+"""The conditions that no model can say, at the edge where each stops holding."""
+
+import pytest
+
+from headgate.decision.conditions import CONDITIONS, Case
+from headgate.decision.records import Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import (
+    AccessApproved,
+    AccessEnded,
+    AccessRequested,
+    Attributes,
+    Change,
+    ChangeRequested,
+    CustomRoleDefined,
+    PrincipalAdded,
+    ResourceCreated,
+)
+from headgate.facts.ids import PrincipalId, ResourceId
+from tests.fakes.world import DATAMESH, FLIGHTS, LAKE, MEMBER, NOW, OTHER, PROJECT, ROOT, assigned, snapshot
+
+ACCESS, REQUEST = ResourceId("access"), ResourceId("request")
+REQUESTED = (
+    ResourceCreated(ACCESS, "access", PROJECT, "access"),
+    AccessRequested(ACCESS, FLIGHTS, MEMBER, MEMBER),
+)
+
+
+def holds(
+    condition: str,
+    *facts: Change,
+    on: ResourceId = ROOT,
+    who: PrincipalId = MEMBER,
+    given: Attributes | None = None,
+    subject: PrincipalId | None = None,
+) -> bool:
+    """Say whether the condition holds in the small world with these facts added."""
+    there = snapshot(*facts)
+    question = Question(Caller(who), "any", on, subject=subject, given=given or {})
+    return CONDITIONS[condition](Case(there, question, DATAMESH, there.resources[on], NOW))
+
+
+@pytest.mark.parametrize(("keys", "left"), [(0, True), (99, True), (100, False), (101, False)])
+def test_an_organization_has_at_most_a_hundred_keys(keys: int, left: bool) -> None:  # noqa: FBT001 - a row of the table
+    made = (PrincipalAdded(PrincipalId(f"key-{number}"), "service_principal") for number in range(keys))
+
+    assert holds("keys_left", *made) is left
+
+
+@pytest.mark.parametrize(("ends", "before"), [(None, True), (NOW + 1, True), (NOW, False), (NOW - 1, False)])
+def test_an_agreement_is_over_at_its_end(ends: float | None, before: bool) -> None:  # noqa: FBT001 - the same
+    assert holds("before_end", *REQUESTED, AccessApproved(ACCESS, 0, ends), on=ACCESS) is before
+
+
+def test_what_is_no_agreement_has_no_end_to_be_before() -> None:
+    assert not holds("before_end", on=FLIGHTS)
+
+
+def test_a_request_is_in_one_state_at_a_time() -> None:
+    approved, ended = AccessApproved(ACCESS, 0, None), AccessEnded(ACCESS, "rejected")
+
+    states = [
+        tuple(holds(state, *REQUESTED, *more, on=ACCESS) for state in ("requested", "approved"))
+        for more in ((), (approved,), (ended,))
+    ]
+
+    assert states == [(True, False), (False, True), (False, False)]
+    assert not holds("requested", on=FLIGHTS)
+
+
+def test_the_author_is_who_asked_and_nobody_else() -> None:
+    change = (ResourceCreated(REQUEST, "change_request", PROJECT, "r"), ChangeRequested(REQUEST, FLIGHTS, MEMBER))
+
+    assert holds("author", *REQUESTED, on=ACCESS)
+    assert holds("author", *change, on=REQUEST)
+    assert not holds("author", *REQUESTED, on=ACCESS, who=OTHER)
+    assert not holds("author", on=FLIGHTS)
+
+
+class TestDomains:
+    def test_ones_own_is_all_of_what_the_organization_is_given(self) -> None:
+        known = PrincipalAdded(PrincipalId("known"), "user", {"domain": ("a.example",)})
+
+        assert holds("own_domain", known, who=PrincipalId("known"), given={"domain": ("a.example",)})
+        assert not holds("own_domain", known, who=PrincipalId("known"), given={"domain": ("b.example",)})
+
+    def test_who_has_none_does_not_own_the_absence_of_one(self) -> None:
+        assert not holds("own_domain", given={"domain": ()})
+        assert not holds("own_domain", who=PrincipalId("nobody"), given={"domain": ()})
+
+    def test_one_is_free_until_an_organization_has_it(self) -> None:
+        taken = ResourceCreated(ResourceId("x"), "organization", ROOT, "x", attributes={"domain": ("a.example",)})
+
+        assert not holds("free_domain", taken, given={"domain": ("a.example",)})
+        assert holds("free_domain", taken, given={"domain": ("b.example",)})
+
+
+def test_a_table_is_published_on_main_and_on_the_branches_that_its_layer_names() -> None:
+    layer, table = ResourceId("layer"), ResourceId("table")
+    named: Attributes = {"published_branches": ("release",)}
+
+    published = [
+        holds(
+            "published",
+            ResourceCreated(layer, "database", LAKE, "layer", attributes=named),
+            ResourceCreated(table, "table", layer, "table", attributes=attributes),
+            on=table,
+        )
+        for attributes in ({"branch": ("main",)}, {"branch": ("release",)}, {"branch": ("mine",)}, {})
+    ]
+
+    assert published == [True, True, False, False]
+
+
+def test_a_member_is_who_holds_a_role_on_this_very_resource_now() -> None:
+    assert holds("subject_is_member", assigned(OTHER, "viewer", FLIGHTS), on=FLIGHTS, subject=OTHER)
+    assert not holds("subject_is_member", assigned(OTHER, "viewer", FLIGHTS, NOW), on=FLIGHTS, subject=OTHER)
+    assert not holds("subject_is_member", assigned(OTHER, "viewer", PROJECT), on=FLIGHTS, subject=OTHER)
+    assert not holds("subject_is_member", assigned(OTHER, "viewer", FLIGHTS), on=FLIGHTS)
+
+
+class TestCustomRoles:
+    def test_may_hold_what_the_model_lets_them_and_nothing_more(self) -> None:
+        assert DATAMESH.custom_roles
+        one = min(DATAMESH.custom_roles.of)
+
+        assert holds("permissions_known", given={"permissions": (one,)})
+        assert not holds("permissions_known", given={"permissions": (one, "no such")})
+
+    def test_are_known_when_every_name_is(self) -> None:
+        defined = CustomRoleDefined("steward", ())
+
+        assert holds("role_is_known", defined, given={"name": ("steward",)})
+        assert not holds("role_is_known", defined, given={"name": ("steward", "other")})
+
+    def test_are_held_when_anybody_holds_one(self) -> None:
+        assert holds("role_is_held", given={"name": ("owner",)})
+        assert not holds("role_is_held", given={"name": ("nobody has it",)})
