@@ -26,7 +26,7 @@ SEED = 4
 
 def main() -> int:
     """Run the sample that `MUTATE` names and print what came of it."""
-    size = os.environ.get("MUTATE", "5")
+    size = os.environ.get("MUTATE", "3")
     files = sorted(walk_mutatable_files())
     names = [] if size == "all" else [name for file in files for name in sampled(file, int(size))]
     ended = subprocess.run([*MUTMUT, "run", "--max-children", "1", *names], check=False)
