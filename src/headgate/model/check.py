@@ -24,9 +24,12 @@ from headgate.model.vocabulary import Vocabulary
 
 _STAGES: tuple[tuple[Callable[[Checking], None], ...], ...] = (
     (check_types, check_includes, check_settings),
-    (check_whens, check_repeated, check_places, check_kinds, check_spread, check_derived),
-    (check_held, check_needs, check_holders, check_members),
-    (check_growth, check_assignable, check_actions, check_discover, check_raising),
+    (check_whens, check_repeated, check_places, check_kinds),
+    (check_spread, check_derived),
+    (check_held, check_members),
+    (check_needs, check_holders),
+    (check_growth, check_assignable, check_discover),
+    (check_actions, check_raising),
 )
 """What a stage finds would make the next ones find the same again, in other words and at other places."""
 

@@ -5,6 +5,9 @@ from headgate.model.mistakes import Mistake
 from headgate.model.model import Role, Spread, Standing
 from headgate.model.reach import Types
 
+_ONE = "one"
+"""All are noted as one mistake, as they have one cause: a rule that is missing."""
+
 
 def check_includes(checking: Checking) -> None:
     """Note roles that include themselves."""
@@ -30,7 +33,7 @@ def check_held(checking: Checking) -> None:
     for name, role in roles.items():
         # Where an included role is not held, this one is not either: that one is the cause.
         for type in sorted(vain[name].difference(*(vain[each] for each in role.closure - {name}))):
-            checking.note(Mistake.GIVEN_IN_VAIN, ("roles", name, "actions", type), "", name, role=name, type=type)
+            checking.note(Mistake.GIVEN_IN_VAIN, ("roles", name, "actions", type), "", _ONE, role=name, type=type)
 
 
 def check_growth(checking: Checking) -> None:
@@ -55,21 +58,23 @@ def _unreachable(checking: Checking) -> list[str]:
 
 
 def _check_pair(checking: Checking, stronger: Role, weaker: Role, common: Types) -> None:
-    def note(path: Path, what: str) -> None:
-        checking.note(Mistake.LOSES, path, "", stronger.name, role=stronger.name, other=weaker.name, what=what)
+    def note(path: Path, about: Role, what: str) -> None:
+        checking.note(Mistake.LOSES, path, "", about.name, role=stronger.name, other=weaker.name, what=what)
 
     if not set(stronger.when) <= set(weaker.when) and stronger.on & weaker.on:
-        note(("roles", stronger.name, "when"), "counts while conditions hold that the other does not need")
+        note(("roles", stronger.name, "when"), weaker, "counts while conditions hold that the other does not need")
     for index, rule in enumerate(checking.model.spread):
         for origin in sorted(common & rule.origin if weaker.name in rule.roles else ()):
             lost = _not_reached(checking, stronger.name, rule, rule.role or weaker.name, origin)
             if lost:
                 note(
-                    ("spread", index, "roles"), f"does not spread from `{origin}` to {some_of(lost)} as the other does"
+                    ("spread", index, "roles"),
+                    stronger,
+                    f"does not spread from `{origin}` to {some_of(lost)} as the other does",
                 )
     for index, standing in enumerate(checking.model.standing):
         if _stands_less(standing, stronger, weaker):
-            note(("standing", index, "roles"), "does not stand where the other does")
+            note(("standing", index, "roles"), stronger, "does not stand where the other does")
 
 
 def _not_reached(checking: Checking, role: str, rule: Spread, spread_as: str, origin: str) -> Types:

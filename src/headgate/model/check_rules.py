@@ -135,6 +135,8 @@ def _check_product(
 ) -> None:
     """Check a rule for roles on types, of which each has to fit one of the others; not every pair has to."""
     lost = [role for role in roles if not checking.reach.assigned[role] & types]
+    if len(lost) == len(roles) > 1:
+        lost = []  # then it is the types that are wrong
     for role in lost:
         _check_there(checking, (*path, "roles", role), role, types)
     for type in () if lost else types - custom:

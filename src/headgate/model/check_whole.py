@@ -12,10 +12,11 @@ _SHOWN = 5
 def check_assignable(checking: Checking) -> None:
     """Note roles that can be assigned, but by nobody."""
     model = checking.model
-    for name, role in model.roles.items():
-        lost = role.on - _given_on(checking, name)
-        if lost:
-            checking.note(Mistake.NOBODY_ASSIGNS, ("roles", name, "on"), what=f"role `{name}`", types=some_of(lost))
+    lost = {name: role.on - _given_on(checking, name) for name, role in model.roles.items()}
+    for types in dict.fromkeys(types for types in lost.values() if types):
+        names = [name for name in lost if lost[name] == types]
+        path = ("roles", names[0], "on")
+        checking.note(Mistake.NOBODY_ASSIGNS, path, what=some_of(names), types=some_of(types))
     if model.custom_roles and not any(rule.custom for rule in model.assign):
         types = some_of(model.custom_roles.on)
         checking.note(Mistake.NOBODY_ASSIGNS, ("custom_roles",), what="custom roles", types=types)

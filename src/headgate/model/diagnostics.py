@@ -8,6 +8,9 @@ from typing import Protocol
 
 from headgate.model.mistakes import Mistake
 
+_NEAR = 0.7
+"""How alike two words are, from 0 to 1, of which one may be the other misspelt."""
+
 
 class Mark(Protocol):
     """Something that stands at a place in a file; the first line and the first column are 1."""
@@ -68,14 +71,16 @@ class Report:
         at: Mark,
         word: str,
         names: Collection[str],
+        *,
         other_words: Mapping[str, str] = MappingProxyType({}),
+        about: str = "",
     ) -> str:
         """Note a name that does not exist; return what is suggested instead, or empty.
 
         That is what `other_words` has for it, or else the nearest of the names.
         """
-        near = other_words.get(word) or next(iter(difflib.get_close_matches(word, names, n=1)), "")
-        self.add(mistake, at, f"did you mean `{near}`?" if near else "", word=word)
+        near = other_words.get(word) or next(iter(difflib.get_close_matches(word, names, n=1, cutoff=_NEAR)), "")
+        self.add(mistake, at, f"did you mean `{near}`?" if near else "", about, word=word)
         return near
 
     @property

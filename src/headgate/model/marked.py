@@ -123,7 +123,7 @@ def _value(events: Iterator[yaml.Event], event: yaml.Event, report: Report) -> M
     elif isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag is not None:
         report.add(Mistake.NOT_READ, at, what="tags")
     if isinstance(event, yaml.MappingStartEvent):
-        return Table(tuple(_entries(events, report)), at.line, at.column)
+        return Table(tuple(_entries(events, at, report)), at.line, at.column)
     if isinstance(event, yaml.SequenceStartEvent):
         return Items(tuple(_value(events, each, report) for each in _until_end(events)), at.line, at.column)
     if isinstance(event, yaml.ScalarEvent):
@@ -138,14 +138,15 @@ def _until_end(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
         yield event
 
 
-def _entries(events: Iterator[yaml.Event], report: Report) -> "list[tuple[Text, Marked]]":
+def _entries(events: Iterator[yaml.Event], start: Text, report: Report) -> "list[tuple[Text, Marked]]":
     entries: dict[str, tuple[Text, Marked]] = {}
     for event in _until_end(events):
         key, value = _value(events, event, report), _value(events, next(events), report)
         if not isinstance(key, Text):
             report.add(Mistake.KEY_NO_WORD, key)
         elif key.value in entries:
-            report.add(Mistake.KEY_TWICE, key, key=key.value)
+            # Several in one mapping are one slip: the line between two mappings is lost.
+            report.add(Mistake.KEY_TWICE, key, "", f"{start.line}:{start.column}", key=key.value)
         else:
             entries[key.value] = (key, value)
     return list(entries.values())

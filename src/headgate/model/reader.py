@@ -17,6 +17,10 @@ Value = Marked | None
 """A value, or None for one that is not there; whether it may be missing was settled before."""
 
 
+def _place(value: Value) -> str:
+    return f"{value.line}:{value.column}" if value else ""
+
+
 class Reader:
     """Takes values out of one file. What is wrong is noted; the value is then as if nothing stood there."""
 
@@ -27,12 +31,14 @@ class Reader:
         """Return the entries of a mapping with these keys and no others."""
         known = (*required, *optional)
         fields = {key.value: entry for key, entry in self.entries(value) if key.value in known}
-        for key, entry in self.entries(value):
-            if key.value not in known:
-                meant = self.report.unknown(Mistake.UNKNOWN_KEY, key, key.value, known)
-                fields.setdefault(meant, entry)  # read as what it was to be, so that one slip is one diagnostic
+        strange = [(key, entry) for key, entry in self.entries(value) if key.value not in known]
+        for key, entry in strange:
+            meant = self.report.unknown(Mistake.UNKNOWN_KEY, key, key.value, known, about=_place(value))
+            fields.setdefault(meant, entry)  # read as what it was to be, so that one slip is one diagnostic
+        if "" in fields:
+            return {}  # with a key that is like no other, it is something else that stands here
         for key in required:
-            if isinstance(value, Table) and key not in fields:
+            if isinstance(value, Table) and not strange and key not in fields:
                 self.report.add(Mistake.MISSING_KEY, value, key=key)
         return fields
 
@@ -86,7 +92,7 @@ class Reader:
         """Return those of the words that are among the names. `other_words` are what else people may call them."""
         for word in words:
             if word.value not in names:
-                self.report.unknown(unknown, word, word.value, names, other_words)
+                self.report.unknown(unknown, word, word.value, names, other_words=other_words)
         return tuple(word.value for word in words if word.value in names)
 
     def one(self, value: Value, names: Collection[str], unknown: Mistake) -> str:

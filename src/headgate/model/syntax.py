@@ -40,8 +40,7 @@ VERBS = ("add", "remove", "change")
 DEPLOYMENT = "deployment"
 """The type above every organization; a model states it only if something is done there."""
 
-_DEFINITIONS = ("types", "roles")
-_REQUIRED = ("model", "version", *_DEFINITIONS, "assign")
+_REQUIRED = ("model", "version", "types", "roles", "assign")
 _OPTIONAL = (
     "settings", "custom_roles", "lineage", "spread", "named_in", "derived", "needs", "standing", "creators",
     "newcomer", "discover", "bridges", "members", "scopes",
@@ -54,7 +53,8 @@ def read_model(
 ) -> Model | None:
     """Return what the document states; None where it does not say what its rules speak of. The report says why."""
     parts = read.fields(document, _REQUIRED, _OPTIONAL)
-    stated = [_stated(read, parts, section) for section in _DEFINITIONS]
+    definitions = ("types", "roles", "settings") if "settings" in parts else ("types", "roles")
+    stated = [_stated(read, parts, section) for section in definitions]
     if not all(stated):
         return None
     types = dict(_types(read, parts["types"], vocabulary))
@@ -73,6 +73,8 @@ def _stated(read: Reader, parts: Mapping[str, Marked], section: str) -> bool:
 def _types(read: Reader, value: Marked, vocabulary: Vocabulary) -> Iterator[tuple[str, Type]]:
     stated = [_stated_type(read, key, vocabulary) for key, _ in read.entries(value)]
     for name, (key, body) in zip(stated, read.entries(value), strict=True):
+        if not name:
+            continue
         fields = read.fields(body, ("under",), ("as", "implicit"))
         parents = read.known(read.words(fields.get("under")), (*stated, DEPLOYMENT), Mistake.UNKNOWN_TYPE)
         word = read.name(fields.get("as")) or key.value
@@ -250,7 +252,7 @@ class _Sections:
         optional = ("holder", "on_subject", "needs", "to", "verbs", "when", "custom")
         fields = self.read.fields(value, ("roles", "on"), optional)
         custom = self.read.flag(fields.get("custom"))
-        if not fields.keys() & {"holder", "on_subject"}:
+        if len(fields) == len(self.read.entries(value)) and not fields.keys() & {"holder", "on_subject"}:
             self.read.report.add(Mistake.NO_HOLDER, value)
         return AssignRule(
             holder=self._role_or_roles(fields, "holder"),

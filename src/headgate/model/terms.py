@@ -54,7 +54,7 @@ def _compared(
     if root not in _ROOTS or not name:
         switches = {switch: f"setting.{switch}" for switch in settings}
         word, roots = (root, _ROOTS) if name else (operand.value, ())
-        read.report.unknown(Mistake.UNKNOWN_OPERAND, operand, word, roots, switches)
+        read.report.unknown(Mistake.UNKNOWN_OPERAND, operand, word, roots, other_words=switches)
         return None
     if root == "setting":
         known = read.known([operand.part(len(root) + 1, len(operand.value))], settings, Mistake.UNKNOWN_SETTING)
