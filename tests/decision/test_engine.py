@@ -15,7 +15,7 @@ from headgate.facts.ids import PrincipalId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 from tests.fakes.generated_histories import ACTIONS, BEGUN, NOW, SENSIBLE, callers, histories, questions
-from tests.fakes.generated_models import model_sets
+from tests.fakes.generated_models import DENSE, model_sets
 
 Models = Mapping[str, Model]
 
@@ -93,13 +93,24 @@ def test_what_is_discoverable_is_what_the_reference_says(
     st.lists(questions(), max_size=4),
     st.lists(st.sampled_from(NOW), min_size=7, max_size=7),
 )
-def test_it_advances_over_changes_to_what_a_fresh_one_says(
+def test_it_advances_to_what_a_fresh_one_says(
     models: Models, history: list[list[Change]], asked: list[Question], times: list[float]
 ) -> None:
-    """Every engine is asked everything before the next one takes over from it, and one before it once more afterwards."""
+    _advances(models, history, asked, times)
+
+
+@many
+@given(histories(15), st.lists(questions(), max_size=4), st.lists(st.sampled_from(NOW), min_size=16, max_size=16))
+def test_it_advances_where_every_change_shows(
+    history: list[list[Change]], asked: list[Question], times: list[float]
+) -> None:
+    _advances(DENSE, history, asked, times)
+
+
+def _advances(models: Models, history: list[list[Change]], asked: list[Question], times: list[float]) -> None:
+    """Ask each engine everything before the next one takes over from it, and once more afterwards."""
     facts, engine = BEGUN, Engine(models, BEGUN)
     for batch, now in zip(history, times, strict=False):
-        _ask_everything(engine, asked, now)
         before, was = engine, _ask_everything(engine, asked, now)
         facts = fold(facts, batch, facts.revision + 1)
         engine = engine.advance(batch, facts)

@@ -1,6 +1,6 @@
 """Histories and questions from Hypothesis, over few ids, for the generated models: what happened, and what is asked then."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
@@ -10,7 +10,6 @@ from headgate.facts.caller import Caller
 from headgate.facts.fold import apply, fold
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
 from headgate.facts.snapshot import Snapshot
-from tests.facts.histories import possible
 from tests.fakes.generated_models import (
     ATTRIBUTES,
     CUSTOM,
@@ -79,106 +78,146 @@ BEGINNING: tuple[c.Change, ...] = (
 BEGUN = fold(Snapshot(), BEGINNING, 0)
 """An organization with one of everything."""
 
-_OFTEN = tuple(ResourceId(id) for id in ("o", "m1", "op", "p1", "d1", "t1", "q"))
-_RESOURCE = st.sampled_from((*_OFTEN, *_OFTEN, *_OFTEN, *_OFTEN, *RESOURCES))
-_PRINCIPAL = st.sampled_from(PRINCIPALS)
-_EDGES = st.lists(st.builds(c.Edge, st.sampled_from((*RESOURCES, *map(ResourceId, USERS))), st.booleans()), max_size=2)
+OFTEN = tuple(ResourceId(id) for id in ("o", "m1", "op", "p1", "d1", "t1", "q"))
+"""Where most of it happens."""
+
+WORDS = some(VALUES).map(sorted).map(tuple)
+
+_ENDS = (*RESOURCES, *map(ResourceId, USERS))
+_EDGES = st.lists(st.builds(c.Edge, st.sampled_from(_ENDS), st.booleans()), max_size=2)
 _RELATIONS = st.dictionaries(st.sampled_from(RELATIONS), _EDGES.map(tuple), max_size=2)
-_WORDS = some(VALUES).map(sorted).map(tuple)
-_ATTRIBUTES = st.dictionaries(st.sampled_from((*ATTRIBUTES, "published_branches")), _WORDS, max_size=2)
+_ATTRIBUTES = st.dictionaries(st.sampled_from((*ATTRIBUTES, "published_branches")), WORDS, max_size=2)
 _DATE = st.sampled_from((None, None, None, *TIMES))
 _MODEL = st.sampled_from((*(HOME,) * 6, OTHER, OTHER, "unheard"))
+_MADE = {each.resource: each for each in BEGINNING if isinstance(each, c.ResourceCreated)}
 
-ASSIGNED = st.builds(
-    c.RoleAssigned,
-    st.sampled_from((*SUBJECTS, *(USERS[0],) * 6, CREW, ALL, *TEAMS)),
-    st.sampled_from((*ROLES, *ROLES, *CUSTOM, "unheard")),
-    _RESOURCE,
-    _MODEL,
-    st.none(),
-    _DATE,
-    _DATE,
-    st.sampled_from(("", ACCESS)),
-)
-_MADE = st.sampled_from(BEGINNING[6:]).filter(lambda change: isinstance(change, c.ResourceCreated))
-_OTHERS: st.SearchStrategy[c.Change] = st.one_of(
-    st.builds(c.RoleRevoked, st.sampled_from(SUBJECTS), st.sampled_from(ROLES), _RESOURCE),
-    st.builds(c.PrincipalAdded, _PRINCIPAL, st.sampled_from(("user", "service_principal"))),
-    st.builds(c.PrincipalExpires, _PRINCIPAL, _DATE),
-    st.builds(c.PrincipalRemoved, _PRINCIPAL),
-    st.builds(c.MemberAdded, st.just(CREW), _PRINCIPAL),
-    st.builds(c.MemberRemoved, st.sampled_from((CREW, ALL)), _PRINCIPAL),
-    st.builds(c.GroupDeleted, st.just(CREW)),
-    st.builds(c.GroupCreated, st.just(CREW)),
-    st.builds(c.TokenRevoked, st.just(TOKEN)),
-    st.builds(
-        c.TokenIssued,
-        st.just(TOKEN),
-        _PRINCIPAL,
+
+def _resources(facts: Snapshot) -> st.SearchStrategy[ResourceId]:
+    there = [id for id in OFTEN if id in facts.resources]
+    return st.sampled_from((*there, *there, *there, *sorted(facts.resources)))
+
+
+def _assigned(facts: Snapshot) -> st.SearchStrategy[c.Change]:
+    there = [id for id in SUBJECTS if id in facts.principals or id in facts.groups or id in facts.resources]
+    return st.builds(
+        c.RoleAssigned,
+        st.sampled_from((*there, *(id for id in (USERS[0], CREW, ALL) if id in there))),
+        st.sampled_from((*ROLES, *ROLES, *CUSTOM, "unheard")),
+        _resources(facts),
+        _MODEL,
+        st.none(),
         _DATE,
-        st.none() | st.lists(_RESOURCE, max_size=2).map(tuple),
-        st.none() | st.just(("table.see", "project.see")),
-        st.none() | st.sampled_from((ResourceId("p1"), ResourceId("s1"))),
-    ),
-    st.builds(
-        c.ResourceCreated,
-        _RESOURCE,
-        st.sampled_from(tuple(TYPES)[4:]),
-        _RESOURCE,
-        st.sampled_from(("x", "y")),
-        st.none() | _PRINCIPAL,
-        _RELATIONS,
-        _ATTRIBUTES,
-    ),
-    _MADE,
-    st.builds(c.ResourceRenamed, _RESOURCE, _RESOURCE, st.sampled_from(("x", "y"))),
-    st.builds(c.ResourceDeleted, _RESOURCE),
-    st.builds(c.RelationsSet, _RESOURCE, _RELATIONS),
-    st.builds(c.AttributesSet, _RESOURCE, _ATTRIBUTES),
-    st.builds(c.SettingChanged, _RESOURCE, st.sampled_from(SETTINGS), st.sampled_from(VALUES)),
-    st.builds(c.GovernedBy, st.sampled_from((ROOT, ResourceId("p1"), ResourceId("d2"))), _MODEL, st.just("")),
-    st.builds(c.CustomRoleDefined, st.sampled_from(CUSTOM), some(ROLES).map(sorted).map(tuple)),
-    st.builds(c.CustomRoleDeleted, st.sampled_from(CUSTOM)),
-    st.builds(c.AccessRequested, st.just(ACCESS), st.just(PORT), st.sampled_from((*USERS, *TEAMS)), _PRINCIPAL),
-    st.builds(c.AccessApproved, st.just(ACCESS), st.just(5.0), _DATE),
-    st.builds(c.AccessEnded, st.just(ACCESS), st.sampled_from(("rejected", "terminated"))),
-    st.builds(c.AccessDeleted, st.just(ACCESS)),
-    st.builds(c.ChangeRequested, st.just(REQUEST), _RESOURCE, _PRINCIPAL),
-    st.builds(c.ChangeDecided, st.just(REQUEST), st.sampled_from(("approved", "rejected"))),
-    st.builds(c.RunEnded, st.just(RUN), st.just("succeeded")),
-    st.builds(c.RunStarted, st.just(RUN), st.just(ResourceId("q")), _PRINCIPAL),
-)
-_CHANGES = st.integers(0, 2).flatmap(lambda other: _OTHERS if other else ASSIGNED)
+        _DATE,
+        st.sampled_from(("", ACCESS)),
+    )
 
 
-def _kept(batches: Sequence[Sequence[c.Change]]) -> list[list[c.Change]]:
-    """Leave out what no command could have done at its point."""
-    facts, kept = BEGUN, list[list[c.Change]]()
-    for batch in batches:
-        kept.append([])
-        for change in batch:
-            if possible(facts, change) and _meant(facts, change):
-                try:
-                    facts = apply(facts, change)
-                except KeyError:
-                    continue
-                kept[-1].append(change)
-    return kept
+def _coming(facts: Snapshot) -> Iterator[st.SearchStrategy[c.Change]]:
+    """Yield what can come now."""
+    here, somebody = _resources(facts), st.sampled_from((*sorted(facts.principals), None))
+    yield from (
+        st.just(each) for id, each in _MADE.items() if id not in facts.resources and each.parent in facts.resources
+    )
+    if gone := [id for id in _MADE if id not in facts.resources]:
+        types = st.sampled_from(tuple(TYPES)[4:])
+        yield st.sampled_from(gone).flatmap(
+            lambda it: st.builds(
+                c.ResourceCreated, st.just(it), types, here, st.just(it), somebody, _RELATIONS, _ATTRIBUTES
+            )
+        )
+    if gone := [id for id in PRINCIPALS if id not in facts.principals]:
+        yield st.builds(c.PrincipalAdded, st.sampled_from(gone), st.sampled_from(("user", "service_principal")))
+    if facts.principals:
+        principal = st.sampled_from(sorted(facts.principals))
+        narrow = st.none() | st.lists(here, max_size=2).map(tuple)
+        actions = st.none() | st.just(("table.see", "project.see"))
+        if TOKEN not in facts.tokens and TOKEN not in facts.resources:
+            yield st.builds(c.TokenIssued, st.just(TOKEN), principal, _DATE, narrow, actions, st.none() | here)
+        if ResourceId("q") in facts.resources:
+            yield st.builds(c.RunStarted, st.just(RUN), st.just(ResourceId("q")), principal)
+    if CREW not in facts.groups:
+        yield st.builds(c.GroupCreated, st.just(CREW), st.booleans())
+    if ACCESS not in facts.resources and PORT in facts.resources:
+        consumer = st.sampled_from((*USERS, *TEAMS))
+        yield st.builds(c.AccessRequested, st.just(ACCESS), st.just(PORT), consumer, somebody)
+    if REQUEST not in facts.resources:
+        yield st.builds(c.ChangeRequested, st.just(REQUEST), here, somebody)
+    yield st.builds(c.CustomRoleDefined, st.sampled_from(CUSTOM), some(ROLES).map(sorted).map(tuple))
 
 
-def _meant(facts: Snapshot, change: c.Change) -> bool:
-    """Say whether what is assigned is there, and somebody whom it is assigned to."""
-    if not isinstance(change, c.RoleAssigned):
-        return True
-    known = (facts.principals, facts.groups, facts.resources)
-    return change.resource in facts.resources and any(change.subject in kind for kind in known)
+def _going(facts: Snapshot) -> Iterator[st.SearchStrategy[c.Change]]:
+    """Yield what can go now."""
+    if held := [(subject, *key) for subject, given in sorted(facts.assignments.items()) for key in sorted(given)]:
+        yield from (st.sampled_from(held).map(lambda each: c.RoleRevoked(*each)),) * 3
+    if there := [id for id in _MADE if id in facts.resources]:
+        yield st.builds(c.ResourceDeleted, st.sampled_from(there))
+    if facts.principals:
+        yield st.builds(c.PrincipalRemoved, st.sampled_from(sorted(facts.principals)))
+    if CREW in facts.groups:
+        yield st.just(c.GroupDeleted(CREW))
+    if TOKEN in facts.tokens:
+        yield st.just(c.TokenRevoked(TOKEN))
+    if ACCESS in facts.agreements:
+        yield st.just(c.AccessDeleted(ACCESS))
+        yield st.builds(c.AccessEnded, st.just(ACCESS), st.sampled_from(("rejected", "terminated", "terminated")))
+    if RUN in facts.runs:
+        yield st.just(c.RunEnded(RUN, "succeeded"))
+    if facts.custom_roles:
+        yield st.builds(c.CustomRoleDeleted, st.sampled_from(sorted(facts.custom_roles)))
 
 
-def histories(most: int = 4) -> st.SearchStrategy[list[list[c.Change]]]:
-    """Lists of what was done at once, to follow `BEGUN`; the first of them are assignments."""
-    first = st.lists(ASSIGNED, min_size=8, max_size=20)
-    later = st.lists(st.lists(_CHANGES, min_size=1, max_size=3), max_size=most)
-    return st.tuples(first, later).map(lambda parts: _kept([parts[0], *parts[1]]))
+def _turning(facts: Snapshot) -> Iterator[st.SearchStrategy[c.Change]]:
+    """Yield what can become otherwise now."""
+    here = _resources(facts)
+    yield st.builds(c.RelationsSet, here, _RELATIONS)
+    if related := [id for id, each in _MADE.items() if each.relations and id in facts.resources]:
+        yield st.sampled_from(related).flatmap(_related)
+    yield st.builds(c.AttributesSet, here, _ATTRIBUTES)
+    yield st.builds(c.SettingChanged, here, st.sampled_from(SETTINGS), st.sampled_from(VALUES))
+    governed = [id for id in (ROOT, ResourceId("p1"), ResourceId("d2")) if id in facts.resources]
+    yield st.builds(c.GovernedBy, st.sampled_from(governed), _MODEL, st.just(""))
+    if there := [id for id in _MADE if id in facts.resources]:
+        yield st.sampled_from(there).flatmap(lambda it: _moved(facts, it))
+    if facts.principals:
+        principal = st.sampled_from(sorted(facts.principals))
+        yield st.builds(c.PrincipalExpires, principal, _DATE)
+        yield from (st.builds(c.MemberAdded, st.just(each), principal) for each in sorted(facts.groups))
+        yield from (st.builds(c.MemberRemoved, st.just(each), principal) for each in sorted(facts.groups))
+    if ACCESS in facts.agreements:
+        yield st.builds(c.AccessApproved, st.just(ACCESS), st.just(5.0), _DATE)
+    if REQUEST in facts.change_requests:
+        yield st.builds(c.ChangeDecided, st.just(REQUEST), st.sampled_from(("approved", "rejected")))
+
+
+def _related(id: ResourceId) -> st.SearchStrategy[c.Change]:
+    names = {name: _EDGES.map(tuple) for name in _MADE[id].relations}
+    return st.builds(c.RelationsSet, st.just(id), st.fixed_dictionaries(names))
+
+
+def _moved(facts: Snapshot, id: ResourceId) -> st.SearchStrategy[c.Change]:
+    inside = {id, *facts.below(id)}
+    elsewhere = [each for each in sorted(facts.resources) if each not in inside]
+    return st.builds(c.ResourceRenamed, st.just(id), st.sampled_from(elsewhere), st.just(id))
+
+
+def _possible(facts: Snapshot) -> tuple[st.SearchStrategy[c.Change], ...]:
+    return (*(_assigned(facts),) * 4, *_going(facts), *_turning(facts), *_coming(facts))
+
+
+@st.composite
+def histories(draw: st.DrawFn, most: int = 3) -> list[list[c.Change]]:
+    """Draw lists of what was done at once, to follow `BEGUN`; the first of them is assignments."""
+    facts, history = BEGUN, [[]]
+    for _ in range(draw(st.integers(10, 20))):
+        history[0].append(draw(_assigned(facts)))
+        facts = apply(facts, history[0][-1])
+    for size in draw(st.lists(st.integers(1, 3), max_size=most)):
+        history.append([])
+        for _ in range(size):
+            possible = _possible(facts)
+            history[-1].append(draw(possible[draw(st.integers(0, len(possible) - 1))]))
+            facts = apply(facts, history[-1][-1])
+    return history
 
 
 _BY_THEMSELVES = st.builds(
@@ -200,7 +239,7 @@ _TYPE_OF |= {ResourceId("k"): "token", ACCESS: "access", REQUEST: "change_reques
 SENSIBLE = tuple((f"{type}.{verb}", id) for id, type in _TYPE_OF.items() for verb in VERBS)
 """Every action that a resource of `BEGUN` has, on each of them."""
 
-_ASKED = (*_TYPE_OF, *_OFTEN, *_OFTEN, *_OFTEN)
+_ASKED = (*_TYPE_OF, *OFTEN, *OFTEN, *OFTEN)
 _SENSIBLE_OFTEN = tuple((f"{_TYPE_OF[id]}.{verb}", id) for id in _ASKED for verb in VERBS)
 ACTIONS = (
     *sorted({action for action, _ in SENSIBLE}),
@@ -210,16 +249,17 @@ ACTIONS = (
     "x",
 )
 
+_ANYTHING = st.sampled_from((*OFTEN, *OFTEN, *RESOURCES))
 _ON = st.dictionaries(
-    st.sampled_from(("inputs", "outputs", "consumer")), st.lists(_RESOURCE, max_size=2).map(tuple), max_size=2
+    st.sampled_from(("inputs", "outputs", "consumer")), st.lists(_ANYTHING, max_size=2).map(tuple), max_size=2
 )
-_GIVEN = st.dictionaries(st.sampled_from(ATTRIBUTES), _WORDS, max_size=1)
+_GIVEN = st.dictionaries(st.sampled_from(ATTRIBUTES), WORDS, max_size=1)
 _NAME = st.none() | st.sampled_from((*ROLES, *CUSTOM))
 
 
 def questions() -> st.SearchStrategy[Question]:
     """Questions: mostly of an action that the resource has, some about assignments, some about anything."""
-    assigning = st.tuples(st.sampled_from(("assignment.add", "assignment.remove", "assignment.change")), _RESOURCE)
+    assigning = st.tuples(st.sampled_from(("assignment.add", "assignment.remove", "assignment.change")), _ANYTHING)
     anything = st.tuples(st.sampled_from(ACTIONS), st.sampled_from((*RESOURCES, ResourceId("nothing"))))
     kinds = (*(st.sampled_from(_SENSIBLE_OFTEN),) * 7, assigning, assigning, anything)
     pairs = st.integers(0, len(kinds) - 1).flatmap(lambda kind: kinds[kind])

@@ -133,6 +133,7 @@ _ASSIGN = st.builds(
     st.just(frozenset(KINDS)) | some(KINDS, 1),
     some(("add", "remove", "change"), 1),
     _ANY,
+    st.just(()) | st.lists(_ROLE_AT, max_size=2).map(tuple),
 )
 _STANDING = st.builds(
     Standing, st.sampled_from(("organization", "project", "team")), _ROLES, some(KINDS, 1), some(ROLES)
@@ -190,3 +191,51 @@ def models(name: str) -> st.SearchStrategy[Model]:
 def model_sets() -> st.SearchStrategy[Mapping[str, Model]]:
     """The home model and another, both in force."""
     return st.tuples(models(HOME), models(OTHER)).map(lambda pair: {each.name: each for each in pair})
+
+
+def _dense(name: str) -> Model:
+    """Return a model in which whatever happens shows: everything acts elsewhere, too, and gives something there."""
+    everywhere = frozenset(TYPES)
+    included = {"r0": (), "r1": ("r0",), "r2": (), "r3": ("r2",)}
+    gives = {"r0": "see", "r1": "do", "r2": "see", "r3": "do"}
+    roles = {
+        role: Role(
+            role,
+            everywhere,
+            frozenset(KINDS),
+            frozenset((role, *included[role])),
+            frozenset(f"{type}.{verb}" for type in TYPES),
+            frozenset(f"{type}.{gives[each]}" for each in (role, *included[role]) for type in TYPES),
+        )
+        for role, verb in gives.items()
+    }
+    custom = CustomRoles(frozenset(ROLES), everywhere, frozenset(KINDS), (), frozenset(("r3",)))
+    return Model(
+        name,
+        1,
+        "",
+        {type: Type(type, type, parents) for type, parents in TYPES.items()},
+        {each: Setting(each, "organization", VALUES, "off") for each in SETTINGS},
+        roles,
+        (
+            Spread(frozenset(("r0", "r1")), everywhere, when=(Term("setting", "s", ("off",)),)),
+            Spread(frozenset(("r2",)), everywhere, up="project", within=True),
+            Spread(
+                frozenset(("r3",)), everywhere, up="organization", role="r0", when=(Term("setting", "t", ("off",)),)
+            ),
+            Spread(frozenset(("r2", "r3")), frozenset(("team", "data_product")), along="port", role="r1"),
+        ),
+        {"source": Derived(("outputs",), ())},
+        {},
+        (),
+        (Standing("project", frozenset(("r0", "r1")), frozenset(("user",)), frozenset(("r2",))),),
+        (NamedIn("created_by", frozenset(("output_port",)), "r0"),),
+        ("owner",),
+        custom_roles=custom,
+        bridges=(Bridge("r2", "serves", frozenset(("table.see",))),),
+        members=frozenset(("team",)),
+    )
+
+
+DENSE: Mapping[str, Model] = {name: _dense(name) for name in (HOME, OTHER)}
+"""Two models, in force together, under which answers change easily."""
