@@ -3,6 +3,7 @@
 import pytest
 
 from headgate.decision.conditions import CONDITIONS, Case
+from headgate.decision.conditions import holds as all_hold
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
@@ -17,6 +18,7 @@ from headgate.facts.changes import (
     ResourceCreated,
 )
 from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.model.model import Term
 from tests.fakes.world import DATAMESH, FLIGHTS, LAKE, MEMBER, NOW, OTHER, PROJECT, ROOT, assigned, snapshot
 
 ACCESS, REQUEST = ResourceId("access"), ResourceId("request")
@@ -136,3 +138,19 @@ class TestCustomRoles:
     def test_are_held_when_anybody_holds_one(self) -> None:
         assert holds("role_is_held", given={"name": ("owner",)})
         assert not holds("role_is_held", given={"name": ("nobody has it",)})
+
+
+def test_a_term_looks_where_its_root_says() -> None:
+    """The same word of the resource, of its parent and of the question are three operands."""
+    layer, table = ResourceId("layer"), ResourceId("table")
+    facts = snapshot(
+        ResourceCreated(layer, "database", LAKE, "layer", attributes={"kind": ("of the layer",)}),
+        ResourceCreated(table, "table", layer, "table", attributes={"kind": ("of the table",)}),
+    )
+    question = Question(Caller(MEMBER), "any", table, given={"kind": ("of the question",)})
+    case = Case(facts, question, DATAMESH, facts.resources[table], NOW)
+
+    for root, value in (("self", "of the table"), ("parent", "of the layer"), ("with", "of the question")):
+        assert all_hold((Term(root, "kind", ("another", value)),), case)
+        assert not all_hold((Term(root, "kind", ("another", value), negated=True),), case)
+        assert not all_hold((Term(root, "kind", (value,)), Term(root, "kind", ("another",))), case)
