@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -60,9 +61,10 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
     chosen = {model.name: model for model in given}
     for name in state.sources.keys() & set(MODELS) - chosen.keys():
         shipped, written = shipped_model(name), state.sources[name]
-        if shipped.hash == written or not past:
+        other = written not in (shipped.hash, "")  # facts that are written by hand do not say which source it was
+        if not (other and past):
             chosen[name] = shipped
-        if written not in (shipped.hash, "") and not past:
+        if other and not past:
             said = (
                 f"headgate: the facts were written under another source of the model `{name}` than the one that is here"
             )
@@ -73,6 +75,7 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
         raise PastError(f"{error}; name its file with `--model`") from None
 
 
+@cache
 def shipped_model(name: str) -> Model:
     """Return a model of the package."""
     text = (_ROOM / "models" / f"{name}.yaml").read_text(encoding="utf-8")
@@ -105,5 +108,6 @@ def time_of(at: str | None, state: State, *, past: bool) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+@cache
 def _actions() -> Vocabulary:
     return load_actions((_ROOM / "actions.yaml").read_text(encoding="utf-8"))
