@@ -8,7 +8,7 @@ from types import ModuleType
 
 from headgate.decision import reference
 from tests.control import test_control_promises, test_promises_of_commands
-from tests.decision import test_promises
+from tests.decision import test_promises, test_promises_models
 
 SEMANTICS = Path(__file__).parents[2] / "docs" / "semantics.md"
 READABLE = 250
@@ -31,7 +31,7 @@ def _written() -> Iterator[tuple[int, str]]:
 
 
 def test_each_heading_is_a_test_and_each_test_a_heading() -> None:
-    modules = (test_promises, test_control_promises, test_promises_of_commands)
+    modules = (test_promises, test_promises_models, test_control_promises, test_promises_of_commands)
     tested = sorted(each for module in modules for each in _tested(module))
 
     assert sorted(_written()) == tested
