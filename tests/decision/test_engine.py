@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,8 +26,11 @@ MATRIX = tuple(Question(Caller(who), action, id) for who in WHO for action, id i
 many = settings(
     max_examples=40,
     deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+"""The same examples at every run: what fails here fails for everybody."""
 
 
 def _after(history: list[list[Change]]) -> Snapshot:
@@ -107,16 +111,28 @@ def test_it_advances_where_every_change_shows(
     _advances(DENSE, history, asked, times)
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+@settings(many, max_examples=1_500, derandomize=False, print_blob=True)
+@given(st.just(DENSE) | model_sets(), histories(10), st.lists(questions(), max_size=8), st.lists(st.sampled_from(NOW)))
+def test_it_advances_over_many_more_histories(
+    models: Models, history: list[list[Change]], asked: list[Question], times: list[float]
+) -> None:
+    _advances(models, history, asked, [*times, *NOW * 3])
+
+
 def _advances(models: Models, history: list[list[Change]], asked: list[Question], times: list[float]) -> None:
-    """Ask each engine everything before the next one takes over from it, and once more afterwards."""
+    """Ask each engine everything before the next one takes over from it, and both in turn afterwards."""
     facts, engine = BEGUN, Engine(models, BEGUN)
     for batch, now in zip(history, times, strict=False):
         before, was = engine, _ask_everything(engine, asked, now)
         facts = fold(facts, batch, facts.revision + 1)
         engine = engine.advance(batch, facts)
 
-        assert _ask_everything(engine, asked, now) == _ask_everything(Engine(models, facts), asked, now)
+        expected = _ask_everything(Engine(models, facts), asked, now)
+        assert _ask_everything(engine, asked, now) == expected
         assert _ask_everything(before, asked, now) == was
+        assert _ask_everything(engine, asked, now) == expected
 
 
 def _ask_everything(engine: Engine, asked: list[Question], now: float) -> dict[object, object]:

@@ -97,12 +97,13 @@ def _resources(facts: Snapshot) -> st.SearchStrategy[ResourceId]:
     return st.sampled_from((*there, *there, *there, *sorted(facts.resources)))
 
 
-def _assigned(facts: Snapshot) -> st.SearchStrategy[c.Change]:
-    there = [id for id in SUBJECTS if id in facts.principals or id in facts.groups or id in facts.resources]
+def _assigned(facts: Snapshot, roles: tuple[str, ...]) -> st.SearchStrategy[c.Change]:
+    subjects = (*SUBJECTS, USERS[0], CREW, ALL, *TEAMS)
+    there = [id for id in subjects if id in facts.principals or id in facts.groups or id in facts.resources]
     return st.builds(
         c.RoleAssigned,
-        st.sampled_from((*there, *(id for id in (USERS[0], CREW, ALL) if id in there))),
-        st.sampled_from((*ROLES, *ROLES, *CUSTOM, "unheard")),
+        st.sampled_from(there),
+        st.sampled_from((*roles, *roles, *CUSTOM, "unheard")),
         _resources(facts),
         _MODEL,
         st.none(),
@@ -112,7 +113,9 @@ def _assigned(facts: Snapshot) -> st.SearchStrategy[c.Change]:
     )
 
 
-def _coming(facts: Snapshot) -> Iterator[st.SearchStrategy[c.Change]]:
+def _coming(
+    facts: Snapshot, roles: tuple[str, ...], permissions: tuple[str, ...]
+) -> Iterator[st.SearchStrategy[c.Change]]:
     """Yield what can come now."""
     here, somebody = _resources(facts), st.sampled_from((*sorted(facts.principals), None))
     yield from (
@@ -140,9 +143,12 @@ def _coming(facts: Snapshot) -> Iterator[st.SearchStrategy[c.Change]]:
     if ACCESS not in facts.resources and PORT in facts.resources:
         consumer = st.sampled_from((*USERS, *TEAMS))
         yield st.builds(c.AccessRequested, st.just(ACCESS), st.just(PORT), consumer, somebody)
+    if ACCESS in facts.agreements and PORT in facts.resources:
+        served, role = st.sampled_from((*USERS, *TEAMS)), st.sampled_from(roles)
+        yield st.builds(c.RoleAssigned, served, role, st.just(PORT), st.just(HOME), reason=st.just(ACCESS))
     if REQUEST not in facts.resources:
         yield st.builds(c.ChangeRequested, st.just(REQUEST), here, somebody)
-    yield st.builds(c.CustomRoleDefined, st.sampled_from(CUSTOM), some(ROLES).map(sorted).map(tuple))
+    yield st.builds(c.CustomRoleDefined, st.sampled_from(CUSTOM), some(permissions).map(sorted).map(tuple))
 
 
 def _going(facts: Snapshot) -> Iterator[st.SearchStrategy[c.Change]]:
@@ -200,21 +206,28 @@ def _moved(facts: Snapshot, id: ResourceId) -> st.SearchStrategy[c.Change]:
     return st.builds(c.ResourceRenamed, st.just(id), st.sampled_from(elsewhere), st.just(id))
 
 
-def _possible(facts: Snapshot) -> tuple[st.SearchStrategy[c.Change], ...]:
-    return (*(_assigned(facts),) * 4, *_going(facts), *_turning(facts), *_coming(facts))
+def _possible(
+    facts: Snapshot, roles: tuple[str, ...], permissions: tuple[str, ...]
+) -> tuple[st.SearchStrategy[c.Change], ...]:
+    return (*(_assigned(facts, roles),) * 4, *_going(facts), *_turning(facts), *_coming(facts, roles, permissions))
 
 
 @st.composite
-def histories(draw: st.DrawFn, most: int = 3) -> list[list[c.Change]]:
-    """Draw lists of what was done at once, to follow `BEGUN`; the first of them is assignments."""
+def histories(
+    draw: st.DrawFn, most: int = 3, roles: tuple[str, ...] = ROLES, permissions: tuple[str, ...] = ROLES
+) -> list[list[c.Change]]:
+    """Draw lists of what was done at once, to follow `BEGUN`; the first of them is assignments of these roles.
+
+    What an organization defines itself is made of the permissions.
+    """
     facts, history = BEGUN, [[]]
     for _ in range(draw(st.integers(10, 20))):
-        history[0].append(draw(_assigned(facts)))
+        history[0].append(draw(_assigned(facts, roles)))
         facts = apply(facts, history[0][-1])
     for size in draw(st.lists(st.integers(1, 3), max_size=most)):
         history.append([])
         for _ in range(size):
-            possible = _possible(facts)
+            possible = _possible(facts, roles, permissions)
             history[-1].append(draw(possible[draw(st.integers(0, len(possible) - 1))]))
             facts = apply(facts, history[-1][-1])
     return history
