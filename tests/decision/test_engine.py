@@ -18,6 +18,8 @@ from headgate.model.model import Model
 from tests.fakes.generated_histories import ACTIONS, BEGUN, NOW, SENSIBLE, callers, histories, questions
 from tests.fakes.generated_models import DENSE, model_sets
 
+pytestmark = pytest.mark.timeout(300)
+
 Models = Mapping[str, Model]
 
 WHO = tuple(PrincipalId(id) for id in ("u1", "s1", "m1"))

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from headgate.decision.compile import Rules
 from headgate.decision.engine_answer import Answering, named
-from headgate.decision.engine_ground import Plan
+from headgate.decision.engine_ground import Ground, Plan
 from headgate.decision.engine_rolls import People, Rolls
 from headgate.decision.engine_span import Span
 from headgate.decision.records import Question
@@ -26,16 +27,19 @@ class Calling:
 
     def who(self, action: str, resource: Resource) -> People:
         """Return every principal that the action is allowed to."""
+        ground = self.answering.grounds.of(resource)
+        if ground.rules is None:
+            return _NOBODY
+        acting = frozenset(self._acting(action, resource, ground, ground.rules))
         bridged = action in self.answering.compiled.bridged
-        acting = frozenset(self._acting(action, resource))
         return acting | self._bridged(action, resource) if bridged else acting
 
-    def _acting(self, action: str, resource: Resource) -> Iterable[PrincipalId]:
-        ground, facts = self.answering.grounds.of(resource), self.answering.facts
-        act = ground.rules.acts.get(action) if ground.rules else None
-        if ground.rules is None or act is None or act.type != resource.type:
+    def _acting(self, action: str, resource: Resource, ground: Ground, rules: Rules) -> Iterable[PrincipalId]:
+        act = rules.acts.get(action)
+        if act is None or act.type != resource.type:
             return _NOBODY
-        people = self._meeting(ground.plan(ground.rules, act.wanted), resource) if act.wanted else facts.principals
+        everybody = self.answering.facts.principals
+        people = self._meeting(ground.plan(rules, act.wanted), resource) if act.wanted else everybody
         if act.ways is None:
             return people
         return (each for each in people if self.allowed(Question(Caller(each), action, resource.id), self.now))
