@@ -49,16 +49,16 @@ class _At:
 
 
 def least_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, ...]:
-    """Return the least that would allow, as far as assignments that somebody could make would.
+    """Return the least that would allow, as far as assignments to the asker that somebody could make would.
 
-    For somebody who may see the answer (the asker of an own question that is visible, an owner, an admin).
-    Applying a fix to the snapshot makes the decision an allow, and applying less does not. Its assignments are in the
-    order in which they can be made.
+    Making them a member of a group or team is not looked for: it gives more than is asked for. The answer is for somebody
+    who may see it (the asker of an own question that is visible, an owner, an admin). Applying a fix to the snapshot makes
+    the decision an allow, and applying less does not. Its assignments are in the order in which they can be made.
     """
     facts = answers.facts
-    if question.resource not in facts.resources or not_standing(facts, question.caller, now):
-        return ()
     at = _At(Asked(answers.models, facts, question, now), answers)
+    if question.resource not in facts.resources or not_standing(facts, question.caller, now) or at.allowed(question):
+        return ()
     found = (_pruned(at, option) for option in _options(at))
     working = dict.fromkeys(option for option in found if option)
     weakest = min((_strengths(at.asked, option) for option in working), default=())

@@ -1,0 +1,166 @@
+"""Fixes under any model: each works, nothing of it is too much, whoever is named could make it, and there is no weaker one."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headgate.decision import fixes
+from headgate.decision.answers import Answers, Reference
+from headgate.decision.asked import Asked
+from headgate.decision.engine import Engine
+from headgate.decision.explain import explain
+from headgate.decision.places import kind_of
+from headgate.decision.records import Fix, Missing, Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Change, RoleAssigned
+from headgate.facts.fold import fold
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.model import AssignRule, Model, Role, Spread
+from tests.fakes.generated_histories import BEGUN, ROOT, USERS, histories, questions
+from tests.fakes.generated_histories import NOW as TIMES
+from tests.fakes.generated_models import KINDS, ROLES, TYPES, model_sets
+
+several = settings(
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+BOSS = "boss"
+
+
+def with_a_boss(model: Model) -> Model:
+    """The model, and a role that may assign everything everywhere: else most models have nobody who could help."""
+    boss = Role(BOSS, frozenset({ROOT_TYPE}), frozenset(KINDS), frozenset({BOSS}), frozenset(), frozenset(_MANY))
+    everything = AssignRule(
+        holder=(BOSS,),
+        on_subject=(),
+        roles=frozenset(ROLES),
+        custom=True,
+        on=frozenset(TYPES),
+        to=frozenset(KINDS),
+        verbs=frozenset({"add"}),
+    )
+    return replace(
+        model,
+        roles={**model.roles, BOSS: boss},
+        spread=(*model.spread, Spread(frozenset({BOSS}), frozenset({ROOT_TYPE}))),
+        assign=(*model.assign, everything),
+        standing=tuple(replace(rule, exempt=rule.exempt | {BOSS}) for rule in model.standing),
+    )
+
+
+ROOT_TYPE = "organization"
+_MANY = tuple(f"none.such_{number}" for number in range(50))
+"""So that nobody is made a boss who can be made something else."""
+
+
+def state(batches: list[list[Change]], models: Mapping[str, Model]) -> Snapshot:
+    facts = fold(BEGUN, (change for batch in batches for change in batch), 1)
+    bosses = (RoleAssigned(USERS[1], BOSS, ROOT, name, reason=name) for name in models)
+    return fold(facts, bosses if USERS[1] in facts.principals else (), 1)
+
+
+def users_who_may_give(answers: Answers, given: RoleAssigned, now: float) -> Iterator[PrincipalId]:
+    for user, principal in sorted(answers.facts.principals.items()):
+        add = Question(Caller(user), "assignment.add", given.resource, role=given.role, subject=given.subject)
+        if principal.kind == "user" and answers.check(add, now).allowed:
+            yield user
+
+
+def made(answers: Answers, fix: Fix) -> list[RoleAssigned]:
+    """A fix as changes."""
+    nobody = Asked(answers.models, answers.facts, Question(Caller(PrincipalId("")), "", ROOT), 0.0)
+    places = ((each, nobody.model(answers.facts.resources[each.resource])) for each in fix.assignments)
+    return [RoleAssigned(fix.subject, each.role, each.resource, model.name) for each, model in places if model]
+
+
+def after(answers: Answers, changes: list[RoleAssigned]) -> Answers:
+    return Reference(answers.models, fold(answers.facts, changes, answers.facts.revision))
+
+
+def single(answers: Answers, question: Question, now: float) -> Iterator[RoleAssigned]:
+    """Every single assignment to the asker that would allow, and that somebody could make."""
+    asked, subject = Asked(answers.models, answers.facts, question, now), question.caller.principal
+    for id, resource in answers.facts.resources.items():
+        model = asked.model(resource)
+        roles = fixes._assignable(answers.facts, model, resource.type, kind_of(answers.facts, subject)) if model else ()
+        for role in roles:
+            given = RoleAssigned(subject, role, id, model.name if model else "")
+            helps = after(answers, [given]).check(question, now).allowed
+            if helps and any(users_who_may_give(answers, given, now)):
+                yield given
+
+
+def strengths(answers: Answers, question: Question, option: list[RoleAssigned]) -> tuple[int, ...]:
+    return fixes._strengths(Asked(answers.models, answers.facts, question, 0.0), tuple(option))
+
+
+GENERATED = given(
+    model_sets().map(lambda models: {name: with_a_boss(model) for name, model in models.items()}),
+    histories(2),
+    st.lists(questions(), min_size=6, max_size=6),
+    st.sampled_from(TIMES),
+)
+
+
+@pytest.mark.timeout(600)
+@several
+@GENERATED
+def test_every_fix_works_and_less_of_it_does_not_and_exactly_those_are_named_who_could_make_it(
+    models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
+) -> None:
+    answers = Reference(models, state(batches, models))
+    for question in several_questions:
+        for fix in fixes.least_fixes(Engine(models, answers.facts), question, now):
+            changes = made(answers, fix)
+            assert not answers.check(question, now).allowed
+            assert after(answers, changes).check(question, now).allowed
+            for number, each in enumerate(changes):
+                assert not after(answers, changes[:number] + changes[number + 1 :]).check(question, now).allowed
+                approvers = users_who_may_give(after(answers, changes[:number]), each, now)
+                assert fix.assignments[number].approvers == tuple(approvers) != ()
+
+
+@pytest.mark.timeout(600)
+@several
+@GENERATED
+def test_where_one_assignment_would_do_there_is_a_fix_that_is_no_stronger(
+    models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
+) -> None:
+    # What comes up from below, and what somebody gets by joining a team, is no fix: it would give more than is asked for.
+    models = {
+        name: replace(model, spread=tuple(rule for rule in model.spread if not rule.up), members=frozenset())
+        for name, model in models.items()
+    }
+    answers = Reference(models, state(batches, models))
+    for question in several_questions[:3]:
+        if not answers.check(question, now).allowed:
+            found = [
+                strengths(answers, question, made(answers, fix)) for fix in fixes.least_fixes(answers, question, now)
+            ]
+            for given in single(answers, question, now):
+                assert found
+                assert min(found) <= strengths(answers, question, [given])
+
+
+@several
+@GENERATED
+def test_of_what_is_hidden_nothing_more_is_said_than_of_what_is_missing(
+    models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
+) -> None:
+    facts = state(batches, models)
+    for question in several_questions:
+        explained = explain(models, facts, question, now)
+        if not (explained.decision.allowed or explained.discoverable) and question.resource != ROOT:
+            missing = replace(question, resource=ResourceId("missing"))
+            like = explain(models, facts, missing, now)
+            assert explained.fixes == ()
+            assert like.decision.missing == Missing("no-resource", ResourceId("missing"))
+            assert explained.decision.missing == Missing("no-resource", question.resource)
+            assert explained.decision._replace(question=missing, missing=like.decision.missing) == like.decision
