@@ -9,9 +9,10 @@ from itertools import chain, groupby
 
 from headgate.decision.answers import Answers
 from headgate.decision.asked import Asked, not_standing
-from headgate.decision.counting import stands
+from headgate.decision.counting import meaning, stands
 from headgate.decision.goals import Goal, Need, goals
 from headgate.decision.places import kind_of
+from headgate.decision.reached import can_hold
 from headgate.decision.records import Fix, Needed, Question
 from headgate.decision.reference import held
 from headgate.decision.sources import candidates, leads, sources
@@ -19,7 +20,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.facts.snapshot import Resource, Snapshot
+from headgate.facts.snapshot import Assignment, Resource, Snapshot
 from headgate.model.model import Model
 
 Option = tuple[RoleAssigned, ...]
@@ -94,7 +95,7 @@ def _giving(at: _At, need: Need) -> tuple[Option, ...]:
     if resource is None or model is None:
         return ()
     single = _single(at.asked, model, resource, need.role)
-    ranked = sorted((_strength(at.facts, model, given.role), given.resource, given.role, given) for given in single)
+    ranked = sorted((_strength(at.asked, model, given), given.resource, given.role, given) for given in single)
     for _, equals in groupby(ranked, key=lambda each: each[0]):
         options = [_entered(at, model, given) for *_, given in equals]
         working = [each for each in options if _holds(at.after(each), need) and _can_be_made(at, each)]
@@ -128,10 +129,11 @@ def _entered(at: _At, model: Model, given: RoleAssigned) -> Option:
     for rule in model.standing:
         if not stands(at.asked, model, rule, subject, kind, given.role, given.resource):
             anchor = next(each for each in facts.ancestors(given.resource) if each.type == rule.on)
-            known = [role for role in _assignable(facts, model, anchor.type, kind) if role in rule.roles]
-            known.sort(key=lambda role: (_strength(facts, model, role), role))
-            entries = (_entered(at, model, RoleAssigned(subject, role, anchor.id, model.name)) for role in known)
-            before += next((option for option in entries if _can_be_made(at, option)), ())
+            known = (role for role in _assignable(facts, model, anchor.type, kind) if role in rule.roles)
+            entries = [RoleAssigned(subject, role, anchor.id, model.name) for role in known]
+            entries.sort(key=lambda entry: (_strength(at.asked, model, entry), entry.role))
+            options = (_entered(at, model, entry) for entry in entries)
+            before += next((option for option in options if _can_be_made(at, option)), ())
     return (*before, given)
 
 
@@ -183,14 +185,18 @@ def _works(at: _At, option: Option) -> bool:
 
 def _strengths(asked: Asked, option: Option) -> tuple[int, ...]:
     """Return how strong the roles are, the strongest first."""
-    found = {_strength(asked.facts, asked.models[given.model], given.role) for given in option}
-    return tuple(sorted(found, reverse=True))
+    return tuple(sorted({_strength(asked, asked.models[given.model], given) for given in option}, reverse=True))
 
 
-def _strength(facts: Snapshot, model: Model, name: str) -> int:
-    """Return how many actions the role, or custom role, gives."""
-    roles = facts.custom_roles.get(name, frozenset((name,))) & model.roles.keys()
-    return len(frozenset[str]().union(*(model.roles[role].actions for role in roles)))
+def _strength(asked: Asked, model: Model, given: RoleAssigned) -> int:
+    """Return how many actions the role, or custom role, gives, there or where it spreads."""
+    facts = asked.facts
+    assignment = Assignment(given.subject, given.role, given.resource, given.model, None, None)
+    roles = meaning(asked, model, assignment, facts.resources[given.resource])
+    spread = {
+        rule.role for rule in model.spread if rule.role and rule.roles & roles and can_hold(facts, model, rule.when)
+    }
+    return len(frozenset[str]().union(*(model.roles[role].actions for role in roles | spread)))
 
 
 def _narrowest(facts: Snapshot, options: Sequence[Option]) -> tuple[Option, ...]:
