@@ -1,6 +1,6 @@
 """What would follow from changes, and what differs between two states: all of it, and nothing else."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from headgate.decision import affected
 from headgate.decision.answers import Answers, Reference
+from headgate.decision.asked import Models
 from headgate.decision.comparing import Moment, effects
 from headgate.decision.consequences import Ability, Consequences, Effect, Flip
 from headgate.decision.difference import difference
 from headgate.decision.engine import Engine
-from headgate.decision.records import Question
+from headgate.decision.records import Decision, Question
+from headgate.decision.reference import decide
 from headgate.decision.what_if import what_if
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
@@ -127,6 +129,32 @@ def test_asking_who_may_finds_what_asking_about_each_finds(
 
 def test_every_change_says_what_it_can_concern() -> None:
     assert affected._SCOPES.keys() == set(get_args(Change))
+
+
+class Counting:
+    """Answers as the reference does, and notes who and what was asked about."""
+
+    def __init__(self, models: Models, facts: Snapshot, asked: list[Question] | None = None) -> None:
+        self.models, self.facts = models, facts
+        self.asked = [] if asked is None else asked
+
+    def check(self, question: Question, now: float) -> Decision:
+        self.asked.append(question)
+        return decide(self.models, self.facts, question, now)
+
+    def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Counting":
+        return Counting(self.models, facts, self.asked)
+
+
+def test_nobody_and_nothing_else_is_asked_about() -> None:
+    answers = Counting(MODELS, snapshot())
+
+    what_if(answers, (assigned(MEMBER, "editor", FLIGHTS),), NOW)  # type: ignore[arg-type]
+
+    # The admin is who the two pipelines run as.
+    assert {question.caller.principal for question in answers.asked} == {MEMBER, ADMIN}
+    theirs = {question.resource for question in answers.asked if question.caller.principal == MEMBER}
+    assert theirs == {FLIGHTS, RAW, LAKE, LOAD, DELAYS}
 
 
 def foreseen(facts: Snapshot, *changes: Change) -> Consequences:
