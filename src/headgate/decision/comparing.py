@@ -1,6 +1,6 @@
 """Comparing what is answered on two snapshots, decision by decision, where they may differ."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headgate.decision.affected import Scope
@@ -21,8 +21,8 @@ Able = Mapping[Ability, frozenset[PrincipalId]]
 """Who may do what on one resource."""
 
 
-_Allowed = tuple[str, str, frozenset[str]]
-"""What is allowed on something: by which model, on which type, which actions."""
+_Allowed = tuple[str, str, frozenset[Ability]]
+"""What is allowed on something: by which model, on which type, which abilities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,104 +59,119 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class _Place:
+    """A resource as it is at a moment, and the model that decides on it."""
+
+    moment: Moment
+    resource: Resource
+    model: Model
+
+
+@dataclass(frozen=True, slots=True)
 class _Concerned:
     """Who is to be asked about on a resource, and who of them about what they may assign there."""
 
-    acting: set[PrincipalId] = field(default_factory=set[PrincipalId])
-    giving: set[PrincipalId] = field(default_factory=set[PrincipalId])
+    id: ResourceId
+    acting: frozenset[PrincipalId]
+    giving: frozenset[PrincipalId]
 
 
-def effects(before: Moment, after: Moment, scopes: Iterable[Scope], few: int = FEW) -> tuple[Effect, ...]:
+def effects(before: Moment, after: Moment, scopes: Sequence[Scope], few: int = FEW) -> tuple[Effect, ...]:
     """Return what anybody within the scopes loses and gains, by principal and resource."""
-    found = (
-        effect
-        for id, concerned in _concerned(before, after, scopes).items()
-        for effect in _on(before, after, id, concerned, few)
-    )
+    concerned = _concerned(before, after, scopes)
+    found = (effect for each in concerned for effect in _on(_place(before, each), _place(after, each), each, few))
     return tuple(sorted(found, key=lambda effect: (effect.principal, effect.resource)))
 
 
-def _concerned(before: Moment, after: Moment, scopes: Iterable[Scope]) -> Mapping[ResourceId, _Concerned]:
-    """Return who is to be asked about on each resource that is there on one side at least."""
+def _concerned(before: Moment, after: Moment, scopes: Sequence[Scope]) -> Iterator[_Concerned]:
+    """Yield the resources that are within a scope and there on one side at least; one at a time, for there may be many."""
     sides = before.answers.facts, after.answers.facts
-    everybody = {id for facts in sides for id in facts.principals}
-    everything = {id for facts in sides for id in facts.resources}
-    found: dict[ResourceId, _Concerned] = {}
+    everybody = frozenset(id for facts in sides for id in facts.principals)
+    everywhere = [scope for scope in scopes if scope.resources is None]
+    within: dict[ResourceId, list[Scope]] = {id: [] for facts in sides for id in facts.resources} if everywhere else {}
     for scope in scopes:
-        principals = everybody if scope.principals is None else scope.principals & everybody
-        for id in everything if scope.resources is None else scope.resources & everything:
-            here = found.setdefault(id, _Concerned())
-            here.acting.update(principals)
-            here.giving.update(principals if scope.giving else ())
-    return found
+        for id in scope.resources or ():
+            within.setdefault(id, []).append(scope)
+    for id, some in within.items():
+        if any(id in facts.resources for facts in sides):
+            here = (*everywhere, *some)
+            giving = _principals(everybody, (scope for scope in here if scope.giving))
+            yield _Concerned(id, _principals(everybody, here), giving)
 
 
-def _on(before: Moment, after: Moment, id: ResourceId, concerned: _Concerned, few: int) -> Iterator[Effect]:
-    was, will_be = _able(before, id, concerned, few), _able(after, id, concerned, few)
+def _principals(everybody: frozenset[PrincipalId], scopes: Iterable[Scope]) -> frozenset[PrincipalId]:
+    named = [scope.principals for scope in scopes]
+    known = frozenset[PrincipalId]().union(*(each for each in named if each is not None)) & everybody
+    return everybody if None in named else known
+
+
+def _place(moment: Moment, concerned: _Concerned) -> _Place | None:
+    resource = moment.answers.facts.resources.get(concerned.id)
+    model = moment.model(resource) if resource else None
+    return _Place(moment, resource, model) if resource and model else None
+
+
+def _on(before: _Place | None, after: _Place | None, concerned: _Concerned, few: int) -> Iterator[Effect]:
+    was, will_be = _able(before, concerned, few), _able(after, concerned, few)
     nobody = frozenset[PrincipalId]()
     changed = {each: was.get(each, nobody) ^ will_be.get(each, nobody) for each in was.keys() | will_be.keys()}
     for who in nobody.union(*changed.values()):
         had = frozenset(each for each, able in was.items() if who in able)
         has = frozenset(each for each, able in will_be.items() if who in able)
         lost, gained = tuple(sorted(had - has)), tuple(sorted(has - had))
-        yield Effect(who, id, _word(before, id, had), _word(after, id, has), lost, gained)
+        yield Effect(who, concerned.id, _word(before, had), _word(after, has), lost, gained)
 
 
-def _able(moment: Moment, id: ResourceId, concerned: _Concerned, few: int) -> Able:
-    """Return which of those concerned may do what on the resource; nothing on what is not there."""
-    facts = moment.answers.facts
-    resource = facts.resources.get(id)
-    model = moment.model(resource) if resource else None
-    if resource is None or model is None:
+def _able(place: _Place | None, concerned: _Concerned, few: int) -> Able:
+    """Return which of those concerned may do what there; nothing where nothing is."""
+    if place is None:
         return {}
-    here = frozenset(who for who in concerned.acting if who in facts.principals)
-    able = {each: _who(moment, each, id, here, few) for each in moment.abilities(resource.type)}
-    giving = _assignable(moment, model, resource.type)
-    known = here & concerned.giving
-    if giving and len(known) > few:
-        known &= _givers(moment, model, resource)
-    return able | {each: frozenset(who for who in known if _may(moment, who, each, id)) for each in giving}
+    known = place.moment.answers.facts.principals
+    here = frozenset(who for who in concerned.acting if who in known)
+    able = {each: _who(place, each, here, few) for each in place.moment.abilities(place.resource.type)}
+    giving, givers = _assignable(place), here & concerned.giving
+    if giving and len(givers) > few:
+        givers &= _givers(place)
+    return able | {each: frozenset(who for who in givers if _may(place, who, each)) for each in giving}
 
 
-def _who(
-    moment: Moment, ability: Ability, id: ResourceId, here: frozenset[PrincipalId], few: int
-) -> frozenset[PrincipalId]:
+def _who(place: _Place, ability: Ability, here: frozenset[PrincipalId], few: int) -> frozenset[PrincipalId]:
     if len(here) > few:
-        return here & moment.answers.who(ability.action, id, moment.now)
-    return frozenset(who for who in here if _may(moment, who, ability, id))
+        return here & place.moment.answers.who(ability.action, place.resource.id, place.moment.now)
+    return frozenset(who for who in here if _may(place, who, ability))
 
 
-def _may(moment: Moment, who: PrincipalId, ability: Ability, id: ResourceId) -> bool:
-    if not ability.role:
-        return moment.allowed(Question(Caller(who), ability.action, id))
-    return moment.allowed(Question(Caller(who), ability.action, id, role=ability.role, subject=who))
+def _may(place: _Place, who: PrincipalId, ability: Ability) -> bool:
+    question = Question(Caller(who), ability.action, place.resource.id)
+    if ability.role:
+        question = Question(Caller(who), ability.action, place.resource.id, role=ability.role, subject=who)
+    return place.moment.allowed(question)
 
 
-def _assignable(moment: Moment, model: Model, type: str) -> tuple[Ability, ...]:
-    roles = {role.name for role in model.roles.values() if type in role.on}
-    if model.custom_roles and type in model.custom_roles.on:
-        roles |= set(moment.answers.facts.custom_roles)
+def _assignable(place: _Place) -> tuple[Ability, ...]:
+    type, custom = place.resource.type, place.model.custom_roles
+    roles = {role.name for role in place.model.roles.values() if type in role.on}
+    if custom and type in custom.on:
+        roles |= set(place.moment.answers.facts.custom_roles)
     return tuple(Ability(f"assignment.{verb}", role) for verb in ("add", "remove") for role in sorted(roles))
 
 
-def _givers(moment: Moment, model: Model, resource: Resource) -> frozenset[PrincipalId]:
-    """Return everybody who may be able to assign something on the resource."""
-    rules = [rule for rule in model.assign if resource.type in rule.on]
+def _givers(place: _Place) -> frozenset[PrincipalId]:
+    """Return everybody who may be able to assign something there."""
+    rules = [rule for rule in place.model.assign if place.resource.type in rule.on]
     if any(not rule.holder for rule in rules):
-        return frozenset(moment.answers.facts.principals)
-    return frozenset(moment.candidates(resource, {holder for rule in rules for holder in rule.holder}))
+        return frozenset(place.moment.answers.facts.principals)
+    return frozenset(place.moment.candidates(place.resource, {holder for rule in rules for holder in rule.holder}))
 
 
-def _word(moment: Moment, id: ResourceId, able: frozenset[Ability]) -> str | None:
+def _word(place: _Place | None, able: frozenset[Ability]) -> str | None:
     """Return the role that is as much as what is allowed."""
-    resource = moment.answers.facts.resources.get(id)
-    model = moment.model(resource) if resource else None
-    if resource is None or model is None:
+    if place is None:
         return None
-    allowed = model.name, resource.type, frozenset(each.action for each in able)
-    if allowed not in moment.words:
-        moment.words[allowed] = _role_that_gives(model, *allowed[1:])
-    return moment.words[allowed]
+    words, allowed = place.moment.words, (place.model.name, place.resource.type, able)
+    if allowed not in words:
+        words[allowed] = _role_that_gives(place.model, place.resource.type, frozenset(each.action for each in able))
+    return words[allowed]
 
 
 def _role_that_gives(model: Model, type: str, actions: frozenset[str]) -> str | None:

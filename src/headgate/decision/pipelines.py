@@ -26,8 +26,8 @@ def pipeline_effects(
 
 def touching(before: Moment, after: Moment, effects: Iterable[Effect]) -> set[ResourceId]:
     """Return the pipelines that somebody loses or gains something on, or on something that they touch."""
-    sides = before.answers.facts, after.answers.facts
-    return {id for facts in sides for effect in effects for id in _touching(facts, effect.resource)}
+    sides, concerned = (before.answers.facts, after.answers.facts), {effect.resource for effect in effects}
+    return {id for facts in sides for each in concerned for id in _touching(facts, each)}
 
 
 def rewritten(changes: Iterable[Change]) -> set[ResourceId]:
