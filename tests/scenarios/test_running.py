@@ -150,7 +150,7 @@ class TestTheReason:
 
     def test_of_a_deny_is_what_was_missing(self) -> None:
         assert "`viewer` or `editor` or `manager`" in outcome("nekt", [], "m see L").why
-        assert "the condition `not self.built_in` does not hold" in outcome("nekt", [], "o rename All").why
+        assert "the condition `self.built_in is not true` does not hold" in outcome("nekt", [], "o rename All").why
         assert outcome("nekt", [], "z see L").why == "`database.describe` on `L` is denied: the actor is nobody there"
 
 
