@@ -1,11 +1,11 @@
-"""What control asks of a store: a log that is appended at an expected revision, with its documents and pointers."""
+"""What control asks of a store: logs that are appended at an expected revision, with their documents and pointers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headgate.facts.changes import Change
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 
 
 class StoreError(Exception):
@@ -20,15 +20,45 @@ class PointerConflictError(Exception):
     """The table's metadata is not the one that the commit was made on."""
 
 
+class DocumentConflictError(Exception):
+    """There is a document already where a draft makes a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a command came in: the door, the id of its request, and the token that its actor used."""
+
+    door: str = "headgate"
+    request: str = ""
+    token: TokenId | None = None
+
+
+HERE = Origin()
+"""The deployment's own doing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What was asked and allowed for a command, under which model, by which role and where that is assigned."""
+
+    action: str
+    resource: ResourceId
+    model: str
+    role: str = ""
+    on: ResourceId | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One accepted command: its revision, when (seconds since the epoch), who, which, and its changes."""
+    """One accepted command: its revision, when (seconds since the epoch), who, which, its changes, and why it might."""
 
     revision: int
     at: float
     actor: PrincipalId | None
     command: str
     changes: tuple[Change, ...]
+    origin: Origin = HERE
+    grounds: tuple[Ground, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +71,15 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPut:
-    """A row that facts point to and no decision depends on; replaces an older one. None erases it."""
+    """A row that facts point to and no decision depends on; replaces an older one. None erases it.
+
+    A `new` one replaces nothing: where there is one already, the whole draft is not written.
+    """
 
     kind: str
     id: str
     body: Mapping[str, Any] | None
+    new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +93,21 @@ class Draft:
     documents: tuple[DocumentPut, ...] = ()
     pointers: tuple[Pointer, ...] = ()
     """New pointers. Those of deleted resources go with their `ResourceDeleted`."""
+    origin: Origin = HERE
+    grounds: tuple[Ground, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The facts of a revision as bytes (`headgate.facts.checkpoint`), and when that entry was written."""
+
+    revision: int
+    at: float
+    content: bytes
 
 
 class Store(Protocol):
-    """The log, the documents and the catalog pointers of one deployment's embedded organization."""
+    """The log, the documents and the catalog pointers of one organization, or of the deployment itself."""
 
     def head(self) -> int:
         """Return the newest revision; 0 for an empty log."""
@@ -75,9 +120,17 @@ class Store(Protocol):
     def append(self, expected: int, draft: Draft) -> int:
         """Write the draft at revision `expected` + 1 and return that revision.
 
-        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` if the draft makes a
-        pointer that is there; then nothing is written.
+        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` or
+        `DocumentConflictError` if the draft makes a pointer or a new document that is there; then nothing is written.
         """
+        ...
+
+    def checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
+        """Return the newest checkpoint, or the newest of a revision that is not above `at_most`."""
+        ...
+
+    def put_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint; it is a copy that can be made again, so that losing one loses nothing."""
         ...
 
     def pointer(self, table: ResourceId) -> Pointer | None:
@@ -98,4 +151,33 @@ class Store(Protocol):
 
     def put_document(self, put: DocumentPut) -> None:
         """Write a document outside a command (progress of a run)."""
+        ...
+
+
+class Stores(Protocol):
+    """Every log of a deployment: its own, and one for each organization. A log goes by the id of its root."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes write here too, so that the newest revision has to be read before it is relied on."""
+        ...
+
+    def log(self, root: ResourceId) -> Store:
+        """Return the store of a log, which need not have begun."""
+        ...
+
+    def logs(self) -> Sequence[ResourceId]:
+        """Return the roots of the logs that have begun."""
+        ...
+
+    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
+        """Return the newest revisions of these logs, in one read; 0 for one that has not begun."""
+        ...
+
+    def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
+        """Return a document of any log with the root of that, for kinds whose ids nothing else has; None for none."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
         ...
