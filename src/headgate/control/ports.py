@@ -117,6 +117,14 @@ class Store(Protocol):
         """Yield the entries above revision `after`, oldest first."""
         ...
 
+    def entry(self, revision: int) -> Entry | None:
+        """Return one entry, or None."""
+        ...
+
+    def revision_at(self, at: float) -> int:
+        """Return the newest revision that was written at this time (seconds since the epoch) or before; 0 for none."""
+        ...
+
     def append(self, expected: int, draft: Draft) -> int:
         """Write the draft at revision `expected` + 1 and return that revision.
 
