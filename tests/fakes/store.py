@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from headgate.control.ports import (
+    Checkpoint,
+    DocumentConflictError,
     DocumentPut,
     Draft,
     Entry,
@@ -22,6 +24,7 @@ class FakeStore:
         self.log: list[Entry] = []
         self.bodies: dict[tuple[str, str], Mapping[str, Any]] = {}
         self.pointers: dict[ResourceId, Pointer] = {}
+        self.kept: list[Checkpoint] = []
         self.before_append: Callable[[], None] | None = None
 
     def head(self) -> int:
@@ -29,6 +32,19 @@ class FakeStore:
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         yield from self.log[after:]
+
+    def entry(self, revision: int) -> Entry | None:
+        return self.log[revision - 1] if 0 < revision <= len(self.log) else None
+
+    def revision_at(self, at: float) -> int:
+        return max((each.revision for each in self.log if each.at <= at), default=0)
+
+    def checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
+        kept = (each for each in self.kept if at_most is None or each.revision <= at_most)
+        return max(kept, key=lambda each: each.revision, default=None)
+
+    def put_checkpoint(self, checkpoint: Checkpoint) -> None:
+        self.kept.append(checkpoint)
 
     def append(self, expected: int, draft: Draft) -> int:
         racing, self.before_append = self.before_append, None
@@ -38,7 +54,10 @@ class FakeStore:
             raise RevisionConflictError
         if any(pointer.table in self.pointers for pointer in draft.pointers):
             raise PointerConflictError
-        self.log.append(Entry(expected + 1, draft.at, draft.actor, draft.command, draft.changes))
+        if any(put.new and (put.kind, put.id) in self.bodies for put in draft.documents):
+            raise DocumentConflictError
+        entry = Entry(expected + 1, draft.at, draft.actor, draft.command, draft.changes, draft.origin, draft.grounds)
+        self.log.append(entry)
         for put in draft.documents:
             self.put_document(put)
         for change in draft.changes:
@@ -70,3 +89,27 @@ class FakeStore:
             self.bodies.pop((put.kind, put.id), None)
         else:
             self.bodies[put.kind, put.id] = put.body
+
+
+class FakeStores:
+    """Keeps `control.ports.Stores` in memory. `shared` is what a test says."""
+
+    def __init__(self, *, shared: bool = False) -> None:
+        self.shared = shared
+        self.of: dict[ResourceId, FakeStore] = {}
+
+    def log(self, root: ResourceId) -> FakeStore:
+        return self.of.setdefault(root, FakeStore())
+
+    def logs(self) -> Sequence[ResourceId]:
+        return [root for root, store in self.of.items() if store.log]
+
+    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
+        return {root: self.log(root).head() for root in roots}
+
+    def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
+        found = ((root, store.document(kind, id)) for root, store in self.of.items())
+        return next(((root, body) for root, body in found if body is not None), None)
+
+    def close(self) -> None:
+        self.of.clear()
