@@ -162,6 +162,38 @@ class Store(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """One decision that somebody got through a door: who asked what, and the answer. Opaque ids only, no secrets.
+
+    A call that came to no decision, as one without a known caller, has no principal or no action. `code` is why not.
+    """
+
+    at: float
+    principal: PrincipalId | None
+    action: str
+    resource: str
+    allowed: bool
+    revision: int
+    model: str = ""
+    code: str = ""
+    origin: Origin = HERE
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which records are wanted; None wants all. `since` and `until` are seconds since the epoch, `until` not included."""
+
+    principal: PrincipalId | None = None
+    action: str | None = None
+    resource: str | None = None
+    allowed: bool | None = None
+    door: str | None = None
+    request: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+
 class Stores(Protocol):
     """Every log of a deployment: its own, and one for each organization. A log goes by the id of its root."""
 
@@ -184,6 +216,16 @@ class Stores(Protocol):
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
         """Return a document of any log with the root of that, for kinds whose ids nothing else has; None for none."""
+        ...
+
+    def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
+        """Keep records of the audit, each with the root of its log, in one write."""
+        ...
+
+    def audited(
+        self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
+    ) -> Sequence[tuple[int, AuditRecord]]:
+        """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
         ...
 
     def close(self) -> None:
