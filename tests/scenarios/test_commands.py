@@ -10,8 +10,8 @@ from headgate.cli.scenario_folders import read_folder
 from headgate.control.scenarios.asks import questions
 from headgate.control.scenarios.run import ALLOW, Case, prepared
 from headgate.control.scenarios.steps import perform
-from headgate.control.scenarios.values import ScenarioError, entry, text
 from headgate.control.scenarios.world import World
+from headgate.control.values import UnreadableError, entry, text
 from headgate.decision.answers import Reference
 from tests.scenarios.folders import FOLDERS
 
@@ -61,7 +61,7 @@ def accepted(world: World, step: Given) -> bool:
     """Say whether the step is done, and not refused."""
     try:
         perform(world, step)
-    except ScenarioError:
+    except UnreadableError:
         return False
     return True
 

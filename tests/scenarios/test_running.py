@@ -8,7 +8,8 @@ import pytest
 
 from headgate.cli.scenario_folders import System, read_folder
 from headgate.control.scenarios.run import NO_ANSWER, Outcome, read_case, run
-from headgate.control.scenarios.values import ScenarioError, later, word
+from headgate.control.scenarios.values import ScenarioError, later
+from headgate.control.values import UnreadableError, word
 from headgate.decision.answers import Reference
 from tests.scenarios.folders import CONFORMANCE
 
@@ -168,7 +169,7 @@ class TestACase:
     def test_that_is_none_is_said_to_be_none(self, change: dict[str, Any], sentence: str) -> None:
         source = {"id": "X", "system": "nekt", "given": [], "ask": {}, "expect": "deny", "note": "", "source": ""}
 
-        with pytest.raises(ScenarioError, match=sentence):
+        with pytest.raises(UnreadableError, match=sentence):
             read_case({**source, **change}, "nekt")
 
 
@@ -177,7 +178,7 @@ class TestAValue:
         assert [word(each) for each in (True, False, 3, "three")] == ["true", "false", "3", "three"]
 
     def test_that_is_a_mapping_is_none(self) -> None:
-        with pytest.raises(ScenarioError, match="should be a single word"):
+        with pytest.raises(UnreadableError, match="should be a single word"):
             word({"a": "b"})
 
     @pytest.mark.parametrize("offset", ["30d", "+d", "+3h", "+-3d", ""])

@@ -13,8 +13,9 @@ from headgate.control.control import Start
 from headgate.control.scenarios.building import build
 from headgate.control.scenarios.language import Language, language
 from headgate.control.scenarios.run import Case, read_case
-from headgate.control.scenarios.values import ScenarioError, entry
+from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
+from headgate.control.values import UnreadableError, entry
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.load import load_model
 from headgate.model.model import Model
@@ -56,7 +57,7 @@ def read_folder(folder: Path, start: Start) -> Iterator[System]:
 def _world(path: Path, words: Language, start: Start) -> World:
     try:
         return build(entry(yaml.safe_load(_read(path))), words, start)
-    except (ScenarioError, yaml.YAMLError) as error:
+    except (UnreadableError, yaml.YAMLError) as error:
         raise ScenarioError(f"{path}: {error}") from None
 
 
@@ -75,7 +76,7 @@ def _cases(path: Path) -> Iterator[Case]:
         if line.strip():
             try:
                 case = read_case(entry(json.loads(line)), path.stem)
-            except (ScenarioError, json.JSONDecodeError) as error:
+            except (UnreadableError, json.JSONDecodeError) as error:
                 raise ScenarioError(f"{path}:{number}: {error}") from None
             if case.id in seen:
                 raise ScenarioError(f"{path}:{number}: the id `{case.id}` is used twice")

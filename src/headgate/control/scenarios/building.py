@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
+from headgate.control.asking import ROLE_WORDS, WORDS
 from headgate.control.control import Start
 from headgate.control.resources import implied
 from headgate.control.scenarios.language import Language
-from headgate.control.scenarios.values import Entry, ScenarioError, Value, entry, first, items, text, word, words
+from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import DEPLOYMENT, ROOTS, Log, World
+from headgate.control.values import Entry, Value, entry, first, items, text, word, words
 from headgate.facts.changes import (
     Attributes,
     AttributesSet,
@@ -27,14 +29,8 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId
 BEGINNING = 0.0
 """The time at which every world begins (seconds since the epoch)."""
 
-ROLE_WORDS = ("role", "privilege", "access")
-"""What a scenario calls a role."""
-
 _TREE = ("groups", "principals", "resources")
 _STRUCTURE = ("id", "type", "parent", "members", "built_in", "created_by", "by")
-_WORDS = ("type", "name", "kind", "domain", "purpose", "email")
-"""What is never meant as an id, even if something is called so."""
-
 _PERSON = ("id", "email", "org_role", "org_roles")
 
 
@@ -114,7 +110,7 @@ def described(world: World, source: Entry) -> tuple[Relations, Attributes]:
 def ids_in(world: World, key: str, value: Value) -> tuple[ResourceId, ...] | None:
     """Return the ids that the value of a key consists of; None if anything in it is no id of the world."""
     found = items(value)
-    known = key not in _WORDS and all(isinstance(each, str) and each in world.ids for each in found)
+    known = key not in WORDS and all(isinstance(each, str) and each in world.ids for each in found)
     return tuple(ResourceId(word(each)) for each in found) if known else None
 
 

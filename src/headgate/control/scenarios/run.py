@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from headgate.control.scenarios.asks import Asked, questions
 from headgate.control.scenarios.steps import perform
 from headgate.control.scenarios.telling import told
-from headgate.control.scenarios.values import Entry, ScenarioError, entry, items, text
+from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
+from headgate.control.values import Entry, UnreadableError, entry, items, text
 from headgate.decision.reference import decide
 
 ALLOW, DENY, NO_ANSWER = "allow", "deny", "no answer"
@@ -61,7 +62,7 @@ def run(world: World, case: Case) -> Outcome:
     try:
         world = prepared(world, case)
         asked = questions(world, case.ask)
-    except ScenarioError as error:
+    except UnreadableError as error:
         return Outcome(case, NO_ANSWER, str(error))
     allowed = [world.engines[each.log].check(each.question, world.now).allowed for each in asked]
     answer = ALLOW if allowed and all(allowed) else DENY

@@ -23,10 +23,11 @@ from headgate.control.principals import (
 from headgate.control.resources import CreateResource, DeleteResource, MoveResource, SetAttributes
 from headgate.control.roles import DefineRole
 from headgate.control.scenarios.building import arrival, below, described, founded, ids_in, role_of
-from headgate.control.scenarios.values import Entry, ScenarioError, entry, first, later, text, word, words
+from headgate.control.scenarios.values import ScenarioError, later
 from headgate.control.scenarios.world import ROOTS, Log, World
 from headgate.control.settings import ChangeSetting
 from headgate.control.tokens import IssueToken, RevokeToken
+from headgate.control.values import Entry, entry, first, text, word, words
 from headgate.facts.caller import Caller
 from headgate.facts.changes import PrincipalAdded
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId

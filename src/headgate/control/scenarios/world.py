@@ -11,7 +11,8 @@ from headgate.control.command import Command, CommandError, RefusedError, View, 
 from headgate.control.control import Start
 from headgate.control.scenarios.language import Language
 from headgate.control.scenarios.telling import told
-from headgate.control.scenarios.values import Entry, ScenarioError
+from headgate.control.scenarios.values import ScenarioError
+from headgate.control.values import Entry
 from headgate.decision.answers import Answers
 from headgate.decision.asked import Models
 from headgate.facts import changes as c
