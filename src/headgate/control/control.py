@@ -2,15 +2,22 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 
+from headgate.control.call import BY_ITSELF, Call, ChangedError, version
 from headgate.control.command import Command, MissingError, Plan, UnknownCallerError, View, decided
-from headgate.control.ports import Draft, RevisionConflictError, Store
+from headgate.control.ports import Checkpoint, DocumentPut, Draft, Ground, RevisionConflictError, Store
 from headgate.control.requests import open_requests
 from headgate.decision.answers import Answers
 from headgate.decision.asked import Models, not_standing
+from headgate.decision.consequences import Consequences
 from headgate.decision.engine import Engine
 from headgate.decision.explain import explain
 from headgate.decision.records import Decision, Explanation, Question
+from headgate.decision.reference import decide
+from headgate.decision.what_if import what_if
+from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
 from headgate.facts.ids import RequestId, ResourceId
@@ -20,6 +27,25 @@ from headgate.model.model import Model
 Start = Callable[[Models, Snapshot], Answers]
 """How an engine begins, on the facts of a log."""
 
+EVERY = 1000
+"""So many revisions after the newest checkpoint there is to be another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What answers questions about a revision, at the time (seconds since the epoch) when that was written."""
+
+    answers: Answers
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A command that was written: the snapshot that it gave, and what was."""
+
+    facts: Snapshot
+    plan: Plan
+
 
 class Control:
     """Commands and questions of one organization, over its store. Safe to use from several threads."""
@@ -28,7 +54,10 @@ class Control:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._engine = engine(models, self._replayed(Snapshot(), None))
+        self._start = engine
+        self._kept = 0
+        self._engine = engine(models, self._restored(None))
+        self.past = lru_cache(maxsize=4)(self._past)
 
     @property
     def model(self) -> Model:
@@ -55,32 +84,63 @@ class Control:
         newest = self.snapshot
         if revision > newest.revision:
             raise MissingError(f"there is no revision {revision} yet; the newest is {newest.revision}")
-        return newest if revision == newest.revision else self._replayed(Snapshot(), revision)
+        return newest if revision == newest.revision else self._restored(revision)
+
+    def revision_at(self, at: float) -> int:
+        """Return the revision that was the newest at a time. Raises `MissingError` if there was none."""
+        revision = self._store.revision_at(at)
+        if not revision:
+            raise MissingError("there was no revision yet at that time")
+        return revision
+
+    def catch_up(self, head: int | None = None) -> None:
+        """Take over what other processes have written, where the newest revision is `head` or not known."""
+        if head is None or head > self.snapshot.revision:
+            with self._lock:
+                self._catch_up()
+
+    def keep(self) -> None:
+        """Write a checkpoint if there is none of late, so that the next start has little to replay."""
+        facts = self.snapshot
+        if facts.revision - self._kept < EVERY:
+            return
+        entry = self._store.entry(facts.revision)
+        if entry is not None:
+            self._store.put_checkpoint(Checkpoint(facts.revision, entry.at, checkpoint.dump(facts)))
+            self._kept = facts.revision
 
     @property
     def now(self) -> float:
         """The time of a question asked now, in seconds since the epoch."""
         return self._clock()
 
-    def execute(self, command: Command, caller: Caller | None) -> Snapshot:
+    def execute(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Snapshot:
         """Decide a command and write it; returns the snapshot that it gave.
 
         Raises a `CommandError` if it is refused; then nothing is written. `caller` is None for the deployment itself.
         """
+        return self.write(command, caller, call).facts
+
+    def write(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Written:
+        """Decide a command and write it, as `execute` does; returns what was written too."""
         with self._lock:
             while True:
                 view = self._view(caller)
-                plan = decided(command, view)
+                plan = self._decided(command, view, call)
                 try:
-                    self._write(command, view, plan)
+                    self._write(command, view, plan, call)
                 except RevisionConflictError:
                     self._catch_up()
                     continue
-                return self.snapshot
+                return Written(self.snapshot, plan)
 
-    def preview(self, command: Command, caller: Caller | None) -> Plan:
+    def preview(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Plan:
         """Decide a command and write nothing."""
-        return decided(command, self._view(caller))
+        return self._decided(command, self._view(caller), call)
+
+    def consequences(self, plan: Plan) -> Consequences:
+        """Return what would differ, and for whom, if this were written now."""
+        return what_if(self._engine, plan.changes, self._clock())
 
     def waiting(self, caller: Caller) -> tuple[RequestId, ...]:
         """Return the requests that the caller could approve, at least in part."""
@@ -109,16 +169,27 @@ class Control:
             raise UnknownCallerError("the token or run has ended; ask for a new one")
         return View(engine, caller, now)
 
-    def _write(self, command: Command, view: View, plan: Plan) -> None:
+    def _decided(self, command: Command, view: View, call: Call) -> Plan:
+        plan = decided(command, view)
+        # After the decision: who may not do it, hears nothing of versions.
+        expected = call.expected
+        if expected is not None and version(view.facts, expected.resource) != expected.version:
+            raise ChangedError("it has changed since the version that this was meant for; read it again")
+        return plan
+
+    def _write(self, command: Command, view: View, plan: Plan, call: Call) -> None:
+        revision = view.facts.revision + 1
         draft = Draft(
             at=view.now,
             actor=view.actor,
             command=command.name,
             changes=plan.changes,
-            documents=plan.documents,
+            documents=(*plan.documents, *_why(revision, call.why), *call.keeps(revision)),
             pointers=plan.pointers,
+            origin=call.origin,
+            grounds=tuple(_ground(view, each.question) for each in plan.decisions),
         )
-        after = fold(view.facts, plan.changes, view.facts.revision + 1)
+        after = fold(view.facts, plan.changes, revision)
         self._store.append(view.facts.revision, draft)
         self._engine = view.engine.advance(plan.changes, after)
 
@@ -126,9 +197,40 @@ class Control:
         for entry in self._store.entries(self.snapshot.revision):
             self._engine = self._engine.advance(entry.changes, fold(self.snapshot, entry.changes, entry.revision))
 
-    def _replayed(self, snapshot: Snapshot, last: int | None) -> Snapshot:
+    def _past(self, revision: int) -> Past:
+        facts = self.as_of(revision)
+        entry = self._store.entry(revision)
+        if entry is None:
+            raise MissingError(f"there is no revision {revision}")
+        return Past(self._start(self.models, facts), entry.at)
+
+    def _restored(self, last: int | None) -> Snapshot:
+        """Return the facts of a revision, or the newest, from the nearest checkpoint and what was written after it."""
+        kept = self._store.checkpoint(last)
+        snapshot = Snapshot()
+        if kept is not None:
+            try:
+                snapshot = checkpoint.load(kept.content)
+            except checkpoint.CheckpointError:
+                # A copy in another form, or damaged: the log says the same, only slower.
+                snapshot = Snapshot()
+        if last is None:
+            self._kept = snapshot.revision
         for entry in self._store.entries(snapshot.revision):
             if last is not None and entry.revision > last:
                 break
             snapshot = fold(snapshot, entry.changes, entry.revision)
         return snapshot
+
+
+def _why(revision: int, why: str) -> tuple[DocumentPut, ...]:
+    """Return prose as a document: it can be erased, which the log cannot."""
+    return (DocumentPut("why", str(revision), {"text": why}),) if why else ()
+
+
+def _ground(view: View, question: Question) -> Ground:
+    """Return what allowed a command; of what the command itself makes, the facts before it name no role."""
+    decision = decide(view.models, view.facts, question, view.now)
+    path = next(iter(decision.paths), None)
+    held = (path.assigned_role, path.assigned_on) if path else ("", None)
+    return Ground(question.action, question.resource, decision.model, *held)

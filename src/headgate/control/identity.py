@@ -1,42 +1,60 @@
-"""From a secret to who is asking: tokens of principals, and the identities of runs."""
+"""From a secret to who is asking: tokens of principals, logins of users, and the identities of runs."""
 
 import hmac
 import secrets
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from headgate.control.control import Control
-from headgate.control.ports import Store
-from headgate.control.tokens import matches, read
-from headgate.decision.asked import not_standing
-from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, RunId
+from headgate.control.ports import Stores
+from headgate.control.tokens import PREFIX, matches, read
+from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
 _RUN_PREFIX = "hgr"
 
 
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """Who presents a secret. `organization` is the only one where it is good; None for a login, which is good in all."""
+
+    principal: PrincipalId
+    organization: ResourceId | None
+    token: TokenId | None = None
+    run: RunId | None = None
+
+
+Logins = Callable[[str], PrincipalId | None]
+"""Says whose login a session secret is, now; None for nobody's."""
+
+
 class Identity:
-    """Knows callers by what they present. Keeps the secrets of runs in memory: they end with the run or the process."""
+    """Knows callers by what they present. Keeps the secrets of runs in memory: they end with the run or the process.
 
-    def __init__(self, control: Control, store: Store) -> None:
-        self._control = control
-        self._store = store
+    Whether a token still stands is not said here: that is a fact of the organization, which its snapshot knows.
+    """
+
+    def __init__(self, stores: Stores, logins: Logins) -> None:
+        self._stores = stores
+        self._logins = logins
         self._lock = threading.Lock()
-        self._runs: dict[RunId, tuple[str, PrincipalId]] = {}
-        self._checked: dict[str, Caller] = {}
+        self._runs: dict[RunId, tuple[str, Presented]] = {}
+        self._checked: dict[str, Presented] = {}
 
-    def authenticate(self, text: str) -> Caller | None:
-        """Return who presents this token now, or None. Read on every call: a revoked token is nobody at once."""
-        caller = self._run(text) if text.startswith(f"{_RUN_PREFIX}.") else self._token(text)
-        if caller is None or not_standing(self._control.snapshot, caller, self._control.now):
-            self._checked.pop(text, None)
-            return None
-        return caller
+    def authenticate(self, text: str) -> Presented | None:
+        """Return whose secret this is, or None."""
+        prefix, _, rest = text.partition(".")
+        if prefix == PREFIX:
+            return self._token(text)
+        if prefix == _RUN_PREFIX:
+            return self._run(rest)
+        principal = self._logins(text)
+        return Presented(principal, None) if principal else None
 
-    def open_run(self, run: RunId, run_as: PrincipalId) -> str:
+    def open_run(self, run: RunId, run_as: PrincipalId, organization: ResourceId) -> str:
         """Return the secret of a run that has started."""
         secret = secrets.token_urlsafe(32)
         with self._lock:
-            self._runs[run] = (secret, run_as)
+            self._runs[run] = (secret, Presented(run_as, organization, run=run))
         return f"{_RUN_PREFIX}.{run}.{secret}"
 
     def close_run(self, run: RunId) -> None:
@@ -44,27 +62,29 @@ class Identity:
         with self._lock:
             self._runs.pop(run, None)
 
-    def _run(self, text: str) -> Caller | None:
-        _, _, rest = text.partition(".")
+    def _run(self, rest: str) -> Presented | None:
         run, _, secret = rest.partition(".")
         known = self._runs.get(RunId(run))
         if known is None or not hmac.compare_digest(known[0].encode(), secret.encode()):
             return None
-        return Caller(known[1], run=RunId(run))
+        return known[1]
 
-    def _token(self, text: str) -> Caller | None:
+    def _token(self, text: str) -> Presented | None:
         cached = self._checked.get(text)
         if cached is not None:
             return cached
         parts = read(text)
-        facts = self._control.snapshot
-        if parts is None or parts[0] not in facts.tokens:
+        found = self._stores.find("token", parts[0]) if parts else None
+        if parts is None or found is None or not matches(found[1], parts[1]):
             return None
-        document = self._store.document("token", parts[0])
-        if document is None or not matches(document, parts[1]):
-            return None
-        caller = Caller(facts.tokens[parts[0]].principal, token=parts[0])
+        presented = Presented(PrincipalId(str(found[1]["principal"])), found[0], token=parts[0])
         with self._lock:
-            # Only a hash that has matched is remembered; whether the token still stands is read each time.
-            self._checked[text] = caller
-        return caller
+            # Only a hash that has matched is remembered; whether the token still stands is looked at each time.
+            if len(self._checked) >= _REMEMBERED:
+                self._checked.clear()
+            self._checked[text] = presented
+        return presented
+
+
+_REMEMBERED = 100_000
+"""So many tokens at most; then all are forgotten, which costs one look each."""

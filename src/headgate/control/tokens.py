@@ -13,18 +13,19 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import TokenIssued, TokenRevoked
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 
-_PREFIX = "hgt"
+PREFIX = "hgt"
+"""What a token begins with."""
 
 
 def written(token: TokenId, secret: str) -> str:
     """Return the token as its holder writes it."""
-    return f"{_PREFIX}.{token}.{secret}"
+    return f"{PREFIX}.{token}.{secret}"
 
 
 def read(text: str) -> tuple[TokenId, str] | None:
     """Return id and secret of a token as written, or None if it is not one."""
     parts = text.split(".")
-    if len(parts) != 3 or parts[0] != _PREFIX or not all(parts):  # noqa: PLR2004 (prefix, id, secret)
+    if len(parts) != 3 or parts[0] != PREFIX or not all(parts):  # noqa: PLR2004 (prefix, id, secret)
         return None
     return TokenId(parts[1]), parts[2]
 

@@ -1,0 +1,126 @@
+"""The organizations of a deployment, opened: each has a log of its own, and the deployment has one for itself."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headgate.control.command import MissingError
+from headgate.control.control import Control, Start
+from headgate.control.directory import Directory
+from headgate.control.gate import Gate
+from headgate.control.identity import Presented
+from headgate.control.organizations import DEPLOYMENT
+from headgate.control.ports import Store, Stores
+from headgate.control.wording import Wording
+from headgate.decision.asked import Models, not_standing
+from headgate.decision.engine import Engine
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId
+
+
+@dataclass(frozen=True, slots=True)
+class Organization:
+    """One organization, or the deployment itself: its commands and questions, and what puts them into words."""
+
+    id: ResourceId
+    store: Store
+    control: Control
+    directory: Directory
+    wording: Wording
+    gate: Gate
+
+    @property
+    def begun(self) -> bool:
+        """Whether its log has begun."""
+        return self.control.snapshot.organization is not None
+
+    def caller(self, presented: Presented) -> Caller | None:
+        """Return who somebody is here; None for who is nobody here, or nobody any more."""
+        if presented.organization not in (None, self.id):
+            return None
+        caller = Caller(presented.principal, presented.token, presented.run)
+        return None if not_standing(self.control.snapshot, caller, self.control.now) else caller
+
+
+class Organizations:
+    """Opens logs when they are first asked for. Safe to use from several threads."""
+
+    def __init__(self, stores: Stores, models: Models, clock: Callable[[], float], engine: Start = Engine) -> None:
+        self._stores = stores
+        self._models = models
+        self._clock = clock
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._opened: dict[ResourceId, Organization] = {}
+
+    @property
+    def deployment(self) -> Organization:
+        """The deployment's own log: its people, and below it the organizations."""
+        return self.open(DEPLOYMENT)
+
+    @property
+    def stores(self) -> Stores:
+        """Where the logs are."""
+        return self._stores
+
+    @property
+    def now(self) -> float:
+        """The time, in seconds since the epoch."""
+        return self._clock()
+
+    @property
+    def models(self) -> Models:
+        """Every model that can be in force, by name."""
+        return self._models
+
+    def open(self, root: ResourceId) -> Organization:
+        """Return the organization of a log, which need not have begun."""
+        found = self._opened.get(root)
+        if found is not None:
+            return found
+        with self._lock:
+            if root not in self._opened:
+                self._opened[root] = self._open(root)
+            return self._opened[root]
+
+    def find(self, name: str) -> Organization:
+        """Return the organization of this id or name. Raises `MissingError` if there is none."""
+        opened = self._opened.get(ResourceId(name))
+        if opened is not None and opened.begun:
+            return opened
+        named = self.deployment.control.snapshot.children.get(DEPLOYMENT, {})
+        root = named.get(name, ResourceId(name))
+        if root not in self._stores.logs():
+            raise MissingError(f"there is no organization `{name}` that you may see")
+        return self.open(root)
+
+    def all(self) -> tuple[Organization, ...]:
+        """Return every organization, without the deployment itself."""
+        return tuple(self.open(root) for root in sorted(self._stores.logs()) if root != DEPLOYMENT)
+
+    def of(self, principal: PrincipalId) -> tuple[Organization, ...]:
+        """Return the organizations in which somebody is a principal."""
+        return tuple(each for each in self.all() if principal in each.control.snapshot.principals)
+
+    def catch_up(self, heads: Mapping[ResourceId, int]) -> None:
+        """Take over what other processes have written, up to these revisions at least."""
+        for root, head in heads.items():
+            if root in self._opened:
+                self._opened[root].control.catch_up(head)
+
+    def refresh(self) -> None:
+        """Read the newest revisions of every open log and take them over; does nothing where nobody else writes."""
+        if self._stores.shared:
+            self.catch_up(self._stores.heads(tuple(self._opened)))
+
+    def keep(self) -> None:
+        """Write the checkpoints that are due."""
+        for each in tuple(self._opened.values()):
+            each.control.keep()
+
+    def _open(self, root: ResourceId) -> Organization:
+        store = self._stores.log(root)
+        control = Control(store, self._models, self._clock, self._engine)
+        directory = Directory(control, store)
+        wording = Wording(directory)
+        return Organization(root, store, control, directory, wording, Gate(control, wording))
