@@ -1,0 +1,1 @@
+"""How people and programs prove to the deployment who they are: passwords, sessions, invitations, access tokens."""

@@ -1,0 +1,133 @@
+"""The commands of logins, on the deployment's own log: it tells who came and went. What they write are documents."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headgate.control.command import InvalidError, Plan, View
+from headgate.control.ports import DocumentPut
+from headgate.control.principals import SignUp
+from headgate.facts.ids import PrincipalId
+
+
+@dataclass(frozen=True, slots=True)
+class Password:
+    """A login name with what is kept of its password, under an id of its own: a new password is a new document."""
+
+    login: str
+    id: str
+    hash: str
+    replaces: str | None = None
+
+    def documents(self, principal: PrincipalId) -> tuple[DocumentPut, ...]:
+        """Return what is written for it."""
+        login = DocumentPut(
+            "login", self.login, {"principal": principal, "password": self.id}, new=self.replaces is None
+        )
+        kept = DocumentPut("password", self.id, {"principal": principal, "hash": self.hash}, new=True)
+        return (login, kept, *([DocumentPut("password", self.replaces, None)] if self.replaces else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterUser:
+    """A new user of the deployment, who is nobody in any organization yet.
+
+    `verified` is an address that somebody answerable says is theirs: who proves it elsewhere is this user.
+    `subject` is whom a provider knows them as.
+    """
+
+    principal: PrincipalId
+    person: str
+    password: Password | None = None
+    email: str | None = None
+    verified: bool = False
+    subject: str | None = None
+    name: str = "user.register"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment registers somebody, when it has seen who they are."""
+        signed_up = SignUp(self.principal, self.person).plan(view)
+        login = self.password.login if self.password else None
+        user = {"name": self.person, "login": login, "email": self.email, "subject": self.subject}
+        mine = {"principal": self.principal}
+        documents = [DocumentPut("user", self.principal, user, new=True)]
+        if self.password:
+            documents += self.password.documents(self.principal)
+        if self.email and self.verified:
+            documents.append(DocumentPut("email", self.email, mine, new=True))
+        if self.subject:
+            documents.append(DocumentPut("subject", self.subject, mine, new=True))
+        return replace(signed_up, documents=(*signed_up.documents, *documents))
+
+
+@dataclass(frozen=True, slots=True)
+class SetPassword:
+    """The user has this password from now on, and no other. `user` is their document as it will be."""
+
+    principal: PrincipalId
+    password: Password
+    user: Mapping[str, Any]
+    name: str = "user.set_password"
+
+    def plan(self, view: View) -> Plan:
+        """Everybody their own, and the deployment anybody's."""
+        _oneself(view, self.principal)
+        return Plan((), (*self.password.documents(self.principal), DocumentPut("user", self.principal, self.user)))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSubject:
+    """Who proves to be that subject at a provider is this user from now on. `user` is their document as it will be."""
+
+    principal: PrincipalId
+    subject: str
+    user: Mapping[str, Any]
+    name: str = "user.link_subject"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment, when it has seen the proof."""
+        if view.caller is not None:
+            raise InvalidError("the deployment links people to a provider, when it has seen who they are")
+        mine = {"principal": self.principal}
+        return Plan(
+            (),
+            (DocumentPut("subject", self.subject, mine, new=True), DocumentPut("user", self.principal, self.user)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StartSession:
+    """Somebody has logged in, until `ends` (seconds since the epoch). `how` is by what."""
+
+    session: str
+    hash: str
+    principal: PrincipalId
+    ends: float
+    how: str
+    told: Mapping[str, str] = field(default_factory=dict[str, str])
+    name: str = "session.start"
+
+    def plan(self, view: View) -> Plan:
+        """Everybody their own."""
+        _oneself(view, self.principal)
+        body = {"principal": self.principal, "hash": self.hash, "ends": self.ends, "at": view.now, "how": self.how}
+        return Plan((), (DocumentPut("session", self.session, {**body, **self.told}, new=True),))
+
+
+@dataclass(frozen=True, slots=True)
+class EndSessions:
+    """Sessions of one user are over, at once."""
+
+    principal: PrincipalId
+    sessions: tuple[str, ...]
+    name: str = "session.end"
+
+    def plan(self, view: View) -> Plan:
+        """Everybody their own, and the deployment anybody's."""
+        _oneself(view, self.principal)
+        return Plan((), tuple(DocumentPut("session", each, None) for each in self.sessions))
+
+
+def _oneself(view: View, principal: PrincipalId) -> None:
+    if view.caller is not None and view.caller.principal != principal:
+        raise InvalidError("logins are everybody's own")

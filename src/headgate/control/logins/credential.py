@@ -1,0 +1,44 @@
+"""Secrets that are handed out once and kept as a hash: `<prefix>.<id>.<secret>`, the last of 256 random bits."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SESSION, ACCESS, INVITATION, DEVICE = "hgs", "hga", "hgi", "hgd"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """An id with its secret."""
+
+    id: str
+    secret: str
+
+    def written(self, prefix: str) -> str:
+        """Return it as its holder writes it."""
+        return f"{prefix}.{self.id}.{self.secret}"
+
+    @property
+    def hash(self) -> str:
+        """Return what is kept of the secret. A plain hash is enough: there is nothing to guess."""
+        return hashlib.sha256(self.secret.encode()).hexdigest()
+
+    def matches(self, document: Mapping[str, Any] | None) -> bool:
+        """Say whether the document keeps the hash of this secret."""
+        return document is not None and hmac.compare_digest(str(document.get("hash", "")), self.hash)
+
+
+def made(id: str) -> Credential:
+    """Return a new secret for an id."""
+    return Credential(id, secrets.token_urlsafe(32))
+
+
+def read(prefix: str, text: str) -> Credential | None:
+    """Return a credential as written, or None if it is none of that prefix."""
+    parts = text.split(".")
+    if len(parts) != 3 or parts[0] != prefix or not all(parts) or not text.isascii():  # noqa: PLR2004 (the three)
+        return None
+    return Credential(parts[1], parts[2])

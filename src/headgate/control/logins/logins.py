@@ -1,0 +1,176 @@
+"""The users of a deployment, and how they prove who they are by a password."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.control.command import InvalidError, MissingError, TakenError
+from headgate.control.control import Control
+from headgate.control.ids import new_id
+from headgate.control.logins.commands import Password, RegisterUser, SetPassword
+from headgate.control.logins.errors import LoginError
+from headgate.control.logins.names import address, folded, login_name
+from headgate.control.logins.passwords import Passwords
+from headgate.control.logins.sessions import Session, Sessions, Started
+from headgate.control.logins.settings import LoginSettings
+from headgate.control.logins.throttle import Throttle, origin_of
+from headgate.control.ports import DocumentConflictError, DocumentPut, Store
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId
+
+_WRONG = "that is not the login name and password of anybody here"
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user of the deployment: the name they are called, the one they log in by, and their address, if any."""
+
+    principal: PrincipalId
+    name: str
+    login: str | None
+    email: str | None
+
+
+class Logins:
+    """Users, their passwords and sessions, in the deployment's own log. Safe to use from several threads.
+
+    `shared` says whether other processes write to the store (`Stores.shared`).
+    """
+
+    def __init__(self, control: Control, store: Store, settings: LoginSettings, *, shared: bool) -> None:
+        self.settings = settings
+        self.sessions = Sessions(control, store, settings.session, shared=shared)
+        self._control = control
+        self._store = store
+        self._passwords = Passwords(settings)
+        self._names = Throttle(settings.tries_of_name)
+        self._addresses = Throttle(settings.tries_of_address)
+
+    @property
+    def now(self) -> float:
+        """The time, in seconds since the epoch."""
+        return self._control.now
+
+    def register(
+        self,
+        person: str,
+        *,
+        login: str | None = None,
+        password: str | None = None,
+        email: str | None = None,
+        verified: bool = False,
+        principal: PrincipalId | None = None,
+    ) -> PrincipalId:
+        """Make a new user of the deployment, with a password or to be known in another way.
+
+        Raises `InvalidError` for a name or password that cannot be, `TakenError` for a login name or address of another.
+        """
+        id = principal or PrincipalId(new_id("p"))
+        kept = self._new_password(login or person, password) if password is not None else None
+        mail = address(email) if email else None
+        self._register(RegisterUser(id, person, kept, mail, verified))
+        return id
+
+    def users(self) -> tuple[User, ...]:
+        """Return everybody, by name."""
+        found = (_user(id, body) for id, body in self._store.documents("user").items())
+        return tuple(sorted(found, key=lambda each: (each.name, each.principal)))
+
+    def user(self, principal: PrincipalId) -> User | None:
+        """Return one user, or None for who is none, or was forgotten."""
+        body = self._store.document("user", principal)
+        return None if body is None else _user(principal, body)
+
+    def user_of(self, login: str) -> User:
+        """Return the user of a login name. Raises `MissingError`."""
+        found = self._store.document("login", login_name(login))
+        user = self.user(PrincipalId(found["principal"])) if found else None
+        if user is None:
+            raise MissingError(f"there is no user with the login name `{login}`")
+        return user
+
+    def log_in(self, login: str, password: str, told: Mapping[str, str]) -> Started:
+        """Return a new session of who has this password. `told` is the `address` it comes from, and the `agent`.
+
+        Raises `LoginError` if it is nobody's, `TooOftenError` after too many wrong ones.
+        """
+        found = self._proved(login, password, told.get("address", ""))
+        started = self.sessions.start(PrincipalId(found["principal"]), "password", told)
+        if self._login(login) != found:
+            # The password was changed while the old one was checked; who changed it has not seen this session.
+            self.sessions.end(started.session.principal, started.session.id)
+            raise LoginError(_WRONG)
+        return started
+
+    def change_password(self, session: Session, old: str, new: str, origin: str) -> None:
+        """Give the user of a session another password, and end their other sessions.
+
+        Raises `LoginError` if `old` is not theirs, `TooOftenError` after too many wrong ones from the address `origin` or
+        for the name, `InvalidError` for an unusable new one.
+        """
+        user = self.user(session.principal)
+        if user is None or user.login is None:
+            raise LoginError("this user has no password here")
+        self._proved(user.login, old, origin)
+        self._set(user, user.login, new, Caller(session.principal))
+        others = (each.id for each in self.sessions.of(session.principal) if each.id != session.id)
+        self.sessions.end(session.principal, *others)
+
+    def set_password(self, user: User, new: str) -> None:
+        """Give a user a password, as the deployment, and end all their sessions. Who has no login name gets their own."""
+        self._set(user, user.login or login_name(user.name), new, None)
+        self.sessions.end(user.principal, *(each.id for each in self.sessions.of(user.principal)))
+
+    def principal_of(self, secret: str) -> PrincipalId | None:
+        """Return whose session this is the secret of now, or None."""
+        session = self.sessions.find(secret)
+        return session.principal if session else None
+
+    def _register(self, command: RegisterUser) -> None:
+        try:
+            self._control.execute(command, None)
+        except DocumentConflictError:
+            raise TakenError("that login name or address is taken") from None
+
+    def _set(self, user: User, login: str, new: str, caller: Caller | None) -> None:
+        before = self._store.document("login", login)
+        if before is not None and before["principal"] != user.principal:
+            raise TakenError(f"the login name `{login}` is taken")
+        old = str(before["password"]) if before else None
+        password = Password(login, new_id("w"), self._passwords.hashed(new, login), old)
+        body = {**(self._store.document("user", user.principal) or {}), "login": login}
+        try:
+            self._control.execute(SetPassword(user.principal, password, body), caller)
+        except DocumentConflictError:
+            raise TakenError(f"the login name `{login}` is taken") from None
+
+    def _new_password(self, login: str, password: str) -> Password:
+        name = login_name(login)
+        return Password(name, new_id("w"), self._passwords.hashed(password, name))
+
+    def _proved(self, login: str, password: str, origin: str) -> Mapping[str, Any]:
+        now, name, network = self._control.now, folded(login[:_LONGEST]), origin_of(origin)
+        self._addresses.count(network, now)
+        self._names.count(name, now)
+        found = self._login(login)
+        kept = self._store.document("password", str(found["password"])) if found else None
+        if not self._passwords.matches(kept["hash"] if kept else None, password) or not (found and kept):
+            raise LoginError(_WRONG)
+        self._addresses.forgive(network)
+        self._names.forget(name)
+        if self._passwords.is_outdated(kept["hash"]):
+            again = {**kept, "hash": self._passwords.kept(password)}
+            self._store.put_document(DocumentPut("password", str(found["password"]), again))
+        return found
+
+    def _login(self, login: str) -> Mapping[str, Any] | None:
+        try:
+            name = login_name(login)
+        except InvalidError:
+            return None
+        return self._store.document("login", name)
+
+
+def _user(id: str, body: Mapping[str, Any]) -> User:
+    return User(PrincipalId(id), str(body["name"]), body.get("login"), body.get("email"))

@@ -1,0 +1,55 @@
+"""Passwords: argon2id, with the same work whether or not there is somebody of that name."""
+
+import threading
+import unicodedata
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from headgate.control.command import InvalidError
+from headgate.control.logins.settings import LoginSettings
+
+
+class Passwords:
+    """Hashes and checks. Safe to use from several threads; only so many work at once, for each takes its memory."""
+
+    def __init__(self, settings: LoginSettings) -> None:
+        cost = settings.hashing
+        self._settings = settings
+        self._hasher = PasswordHasher(cost.time, cost.memory, cost.lanes)
+        self._turn = threading.BoundedSemaphore(cost.at_once)
+        self._nobodys = self._hasher.hash("")
+
+    def hashed(self, password: str, name: str) -> str:
+        """Return what is kept of a new password. Raises `InvalidError` for one that is too short, or is the name."""
+        shortest, longest = self._settings.shortest_password, self._settings.longest_password
+        if not shortest <= len(password) <= longest:
+            raise InvalidError(f"a password has {shortest} to {longest} characters")
+        if password.casefold() == name.casefold():
+            raise InvalidError("a password is not the login name")
+        return self.kept(password)
+
+    def kept(self, password: str) -> str:
+        """Return what is kept of a password."""
+        with self._turn:
+            return self._hasher.hash(_spelled(password))
+
+    def matches(self, kept: str | None, password: str) -> bool:
+        """Say whether it is the password that this was kept of; None is nobody's, and takes as long."""
+        if len(password) > self._settings.longest_password:
+            return False
+        with self._turn:
+            try:
+                self._hasher.verify(kept or self._nobodys, _spelled(password))
+            except (VerificationError, InvalidHashError):
+                return False
+        return kept is not None
+
+    def is_outdated(self, kept: str) -> bool:
+        """Say whether it was kept at another cost than the one that is set now."""
+        return self._hasher.check_needs_rehash(kept)
+
+
+def _spelled(password: str) -> str:
+    # Keyboards differ in how they write an accent.
+    return unicodedata.normalize("NFKC", password)

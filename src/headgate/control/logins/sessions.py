@@ -1,0 +1,115 @@
+"""Sessions: what somebody who has logged in presents instead of a password, until it ends."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.control.control import Control
+from headgate.control.ids import new_id
+from headgate.control.logins.commands import EndSessions, StartSession
+from headgate.control.logins.credential import SESSION, Credential, made, read
+from headgate.control.ports import DocumentPut, Store
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId
+
+_MOST_KEPT = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Somebody is logged in. Times in seconds since the epoch; `how` is by what, `told` what the client said of itself."""
+
+    id: str
+    principal: PrincipalId
+    at: float
+    ends: float
+    how: str
+    told: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A session that has just begun, with its secret, which stands nowhere else."""
+
+    secret: str
+    session: Session
+
+
+class Sessions:
+    """The sessions of a deployment. One that has ended is nobody's at once, on whatever replica it was ended."""
+
+    def __init__(self, control: Control, store: Store, length: float, *, shared: bool) -> None:
+        self._control = control
+        self._store = store
+        self._length = length
+        self._shared = shared
+        self._lock = threading.Lock()
+        self._kept: dict[str, Mapping[str, Any]] = {}
+
+    def start(self, principal: PrincipalId, how: str, told: Mapping[str, str] | None = None) -> Started:
+        """Begin a session of somebody who has proved who they are."""
+        credential, now = made(new_id("s")), self._control.now
+        session = Session(credential.id, principal, now, now + self._length, how, told or {})
+        started = StartSession(session.id, credential.hash, principal, session.ends, how, session.told)
+        self._control.execute(started, Caller(principal))
+        return Started(credential.written(SESSION), session)
+
+    def find(self, secret: str) -> Session | None:
+        """Return the session of this secret, or None if there is none any more."""
+        credential = read(SESSION, secret)
+        if credential is None:
+            return None
+        body = self._body(credential)
+        return self._standing(credential.id, body) if body is not None and credential.matches(body) else None
+
+    def by_id(self, id: str) -> Session | None:
+        """Return a session by its id, or None if there is none any more."""
+        body = self._store.document("session", id)
+        return None if body is None else self._standing(id, body)
+
+    def of(self, principal: PrincipalId) -> tuple[Session, ...]:
+        """Return the sessions of somebody, newest first."""
+        found = (self._standing(id, body) for id, body in self._store.documents("session").items())
+        mine = (each for each in found if each and each.principal == principal)
+        return tuple(sorted(mine, key=lambda each: each.at, reverse=True))
+
+    def end(self, principal: PrincipalId, *sessions: str) -> None:
+        """End sessions of somebody."""
+        if sessions:
+            self._control.execute(EndSessions(principal, sessions), Caller(principal))
+        with self._lock:
+            for each in sessions:
+                self._kept.pop(each, None)
+
+    def tidy(self) -> None:
+        """Erase what has ended by itself; nothing rests on it."""
+        now = self._control.now
+        for id, body in self._store.documents("session").items():
+            if body["ends"] <= now:
+                self._store.put_document(DocumentPut("session", id, None))
+
+    def _body(self, credential: Credential) -> Mapping[str, Any] | None:
+        if self._shared:
+            # Another replica may have ended it.
+            return self._store.document("session", credential.id)
+        found = self._kept.get(credential.id)
+        if found is not None:
+            return found
+        with self._lock:
+            # Under the lock, or one that is ended meanwhile would be kept.
+            found = self._store.document("session", credential.id)
+            if found is not None:
+                if len(self._kept) >= _MOST_KEPT:
+                    self._kept.clear()
+                self._kept[credential.id] = found
+            return found
+
+    def _standing(self, id: str, body: Mapping[str, Any]) -> Session | None:
+        principal = PrincipalId(body["principal"])
+        known = self._control.snapshot.principals.get(principal)
+        now = self._control.now
+        if body["ends"] <= now or known is None or (known.ends is not None and known.ends <= now):
+            return None
+        told = {key: str(body[key]) for key in ("address", "agent") if key in body}
+        return Session(id, principal, body["at"], body["ends"], body["how"], told)

@@ -1,0 +1,67 @@
+"""What can be set about logins, with the defaults."""
+
+from dataclasses import dataclass, field
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many attempts within so many seconds."""
+
+    attempts: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """The cost of one argon2id hash (RFC 9106), and how many are worked out at once; memory in KiB."""
+
+    time: int = 3
+    memory: int = 65_536
+    lanes: int = 4
+    at_once: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """An OpenID Connect provider. Times in seconds.
+
+    `join` are the domains whose verified addresses make a newcomer a user of the deployment; with none, only who is known
+    already comes in. `skew` is how far the provider's clock may be off, `keys_age` after how long its keys are read
+    again, `refetch` how often at most an unknown key makes that happen earlier.
+    """
+
+    issuer: str
+    client: str
+    secret: str | None = None
+    join: frozenset[str] = frozenset()
+    algorithms: tuple[str, ...] = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
+    scopes: tuple[str, ...] = ("openid", "email", "profile")
+    skew: float = 60.0
+    keys_age: float = HOUR
+    refetch: float = MINUTE
+    timeout: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoginSettings:
+    """Everything about logins. Lengths in seconds, those of passwords in characters.
+
+    `tries_of_name` and `tries_of_address` are wrong passwords; `codes_of_address` are device codes asked for, and
+    `tries_of_code` the codes that one person enters.
+    """
+
+    session: float = 12 * HOUR
+    access_token: float = HOUR
+    invitation: float = 7 * DAY
+    device: float = 10 * MINUTE
+    device_interval: float = 5.0
+    shortest_password: int = 12
+    longest_password: int = 1024
+    hashing: Hashing = field(default_factory=Hashing)
+    tries_of_name: Limit = Limit(10, 15 * MINUTE)
+    tries_of_address: Limit = Limit(50, 15 * MINUTE)
+    codes_of_address: Limit = Limit(20, 10 * MINUTE)
+    tries_of_code: Limit = Limit(10, 10 * MINUTE)
+    provider: Provider | None = None
