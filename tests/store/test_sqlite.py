@@ -105,7 +105,7 @@ class TestOpenRefuses:
 
     def test_another_schema_version(self, tmp_path: Path) -> None:
         SqliteStore.open(tmp_path).close()
-        _tamper(tmp_path, "UPDATE meta SET schema_version = 99")
+        _tamper(tmp_path, "UPDATE alembic_version SET version_num = 99")
 
         with pytest.raises(StoreError, match="schema version 99"):
             SqliteStore.open(tmp_path)
@@ -124,7 +124,7 @@ class TestOpenRefuses:
 
     def test_a_store_without_a_version(self, tmp_path: Path) -> None:
         SqliteStore.open(tmp_path).close()
-        _tamper(tmp_path, "DELETE FROM meta")
+        _tamper(tmp_path, "DELETE FROM alembic_version")
 
         with pytest.raises(StoreError, match="schema version None"):
             SqliteStore.open(tmp_path)

@@ -23,8 +23,8 @@ from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import load_actions
 from headgate.pipelines.places import Places
+from headgate.store import SqliteStore
 from headgate.store.lock import FolderLock
-from headgate.store.sqlite import SqliteStore
 
 HOME = "nekt"
 """The home model of an organization that is made without naming one."""

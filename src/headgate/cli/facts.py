@@ -24,7 +24,7 @@ def export(
     """Print the log of a data folder as a facts file: ids only, no names, e-mail addresses or secrets."""
     from headgate.control.ports import StoreError
     from headgate.facts.encoding import write_history
-    from headgate.store.sqlite import FILE, SqliteStore
+    from headgate.store import FILE, SqliteStore
 
     if not (folder / FILE).is_file():
         fail(f"`{folder}` is no data folder; it has no `{FILE}`")

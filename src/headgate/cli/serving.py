@@ -76,8 +76,8 @@ def demo(
 
 def verify(data: Data = None) -> None:
     """Prove that the log is whole: each entry carries the hash of the one before it."""
+    from headgate.store import SqliteStore
     from headgate.store.lock import FolderLock
-    from headgate.store.sqlite import SqliteStore
 
     def check() -> int:
         folder = default_settings(os.environ, folder=data).folder

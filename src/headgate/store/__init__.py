@@ -1,6 +1,9 @@
-"""The log, the documents and the catalog pointers in SQL, and the lock of a data folder."""
+"""The logs, their documents and their catalog pointers in SQL, and the lock of a data folder."""
 
 from headgate.store.lock import FolderInUseError, FolderLock
-from headgate.store.sqlite import SqliteStore
+from headgate.store.log import SqlStore
+from headgate.store.single import SqliteStore
+from headgate.store.sqlite import FILE
+from headgate.store.stores import SqlStores, open_stores
 
-__all__ = ["FolderInUseError", "FolderLock", "SqliteStore"]
+__all__ = ["FILE", "FolderInUseError", "FolderLock", "SqlStore", "SqlStores", "SqliteStore", "open_stores"]

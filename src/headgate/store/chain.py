@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 GENESIS = ""
@@ -13,16 +14,6 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def entry_hash(
-    *, revision: int, at: float, actor: str | None, command: str, changes: list[Any], previous_hash: str
-) -> str:
-    """Return the SHA-256 of an entry's canonical JSON, in hex."""
-    entry = {
-        "revision": revision,
-        "at": float(at),
-        "actor": actor,
-        "command": command,
-        "changes": changes,
-        "previous_hash": previous_hash,
-    }
+def entry_hash(entry: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the canonical JSON of everything that an entry says, in hex."""
     return hashlib.sha256(canonical(entry).encode()).hexdigest()

@@ -1,91 +1,83 @@
-"""Opening the SQLite file: durable, shared by threads, and of the schema version that this code knows."""
+"""A store's database: opened with the schema that this code knows, read and written with one kind of error."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, select
+from sqlalchemy import Connection, Executable, Row
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from headgate.control.ports import StoreError
-from headgate.store import tables
+from headgate.store.backends import Backend
+from headgate.store.schema import bring_up
 
-BUSY_SECONDS = 10
-
-
-def open_database(path: Path) -> Engine:
-    """Return an engine on the file, made if it is not there. Raises `StoreError` if it cannot serve."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"the data folder `{path.parent}` cannot be made ({error.strerror}); choose another"
-        ) from error
-    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY_SECONDS})
-    event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
-    try:
-        with writing(engine) as connection:
-            _make_or_check(connection, path)
-    except StoreError:
-        engine.dispose()
-        raise
-    return engine
+_ERRORS = (DBAPIError, PoolTimeoutError)
 
 
-@contextmanager
-def reading(engine: Engine) -> Iterator[Connection]:
-    """A connection that sees one state. Raises `StoreError` if the database cannot be read."""
-    try:
-        with engine.connect() as connection, connection.begin():
-            yield connection
-    except DBAPIError as error:
-        raise _unusable(engine, error) from error
+class Database:
+    """Reads and writes, from several threads. Every failure is a `StoreError`; the next call tries anew."""
 
+    def __init__(self, backend: Backend) -> None:
+        """Take the database, with its tables made or brought up to date. Raises `StoreError` if it cannot serve."""
+        self.backend = backend
+        self._engine = backend.engine
+        try:
+            with self.writing() as connection:
+                bring_up(connection, backend, self.name)
+        except BaseException:
+            self.close()
+            raise
 
-@contextmanager
-def writing(engine: Engine) -> Iterator[Connection]:
-    """A connection that holds the write lock from the start, so that what it reads is what it writes on."""
-    try:
-        with engine.connect().execution_options(headgate_begin="IMMEDIATE") as connection, connection.begin():
-            yield connection
-    except DBAPIError as error:
-        raise _unusable(engine, error) from error
+    @property
+    def name(self) -> str:
+        """What the operator knows it as: a file, or a URL without its password."""
+        url = self._engine.url
+        return url.render_as_string().replace("+psycopg", "", 1) if self.backend.shared else str(url.database)
 
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._engine.dispose()
 
-def _prepare(connection: Any, _record: Any) -> None:
-    # The driver must not start transactions by itself: `_begin` does, with the lock it needs.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+    def rows(self, query: Executable) -> Sequence[Row[Any]]:
+        """Return what a query finds. A connection that has died meanwhile is tried once more, with a new one."""
+        try:
+            try:
+                return self._read(query)
+            except DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+                return self._read(query)
+        except _ERRORS as error:
+            raise self._unusable(error) from error
 
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is written when the block ends, and not at all if it raises."""
+        try:
+            with (
+                self.backend.turn(),
+                self._engine.connect().execution_options(**self.backend.write) as connection,
+                connection.begin(),
+            ):
+                yield connection
+        except _ERRORS as error:
+            raise self._unusable(error) from error
 
-def _begin(connection: Connection) -> None:
-    mode = connection.get_execution_options().get("headgate_begin", "DEFERRED")
-    connection.exec_driver_sql(f"BEGIN {mode}")
+    def insert_new(self, connection: Connection, table: Any, values: dict[str, Any]) -> bool:
+        """Insert a row, and say whether it was new: where there is one under this key, nothing is written."""
+        statement = self.backend.insert(table).values(values).on_conflict_do_nothing()
+        return connection.execute(statement).rowcount == 1
 
+    def _read(self, query: Executable) -> Sequence[Row[Any]]:
+        with (
+            self.backend.turn(),
+            self._engine.connect().execution_options(**self.backend.read) as connection,
+            connection.begin(),
+        ):
+            return connection.execute(query).all()
 
-def _make_or_check(connection: Connection, path: Path) -> None:
-    names = inspect(connection).get_table_names()
-    if not names:
-        tables.metadata.create_all(connection)
-        connection.execute(insert(tables.meta).values(id=1, schema_version=tables.SCHEMA_VERSION))
-        return
-    if "meta" not in names:
-        raise StoreError(f"`{path}` is not a store of Headgate; choose another data folder")
-    version = connection.execute(select(tables.meta.c.schema_version)).scalar()
-    if version != tables.SCHEMA_VERSION:
-        raise StoreError(
-            f"`{path}` has schema version {version} and this Headgate needs {tables.SCHEMA_VERSION}; "
-            "start the version that made it or choose another data folder"
-        )
-
-
-def _unusable(engine: Engine, error: DBAPIError) -> StoreError:
-    return StoreError(
-        f"the store `{engine.url.database}` cannot be used ({error.orig}); "
-        "check the disk and the permissions, or restore a copy"
-    )
+    def _unusable(self, error: Exception) -> StoreError:
+        said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()[0]
+        help = "check the server and the network" if self.backend.shared else "check the disk and the permissions"
+        return StoreError(f"the store `{self.name}` cannot be used ({said}); {help}, or restore a copy")

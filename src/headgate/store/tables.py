@@ -1,10 +1,22 @@
-"""The tables of a store. Nobody outside this package sees them."""
+"""The tables of a store, as the newest migration leaves them. Nobody outside this package sees them."""
 
-from sqlalchemy import Column, Float, Integer, MetaData, String, Table, Text
+from sqlalchemy import (
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    literal_column,
+)
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""What `meta` says."""
 
-metadata = MetaData()
+metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s", "ix": "ix_%(table_name)s_%(column_0_N_name)s"})
 
 meta = Table(
     "meta",
@@ -12,32 +24,65 @@ meta = Table(
     Column("id", Integer, primary_key=True),
     Column("schema_version", Integer, nullable=False),
 )
-"""One row."""
+"""One row, from before there were migrations: what a Headgate of that time reads to refuse a newer store."""
 
 log = Table(
     "log",
     metadata,
+    Column("log_id", String, primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
-    Column("at", Float, nullable=False),
+    Column("at", Double, nullable=False),
     Column("actor", String),
     Column("command", String, nullable=False),
     Column("changes", Text, nullable=False),
+    Column("origin", Text),
+    Column("grounds", Text),
     Column("previous_hash", String, nullable=False),
     Column("hash", String, nullable=False),
 )
+"""The entries of every log. Those from before there were several have no origin and no grounds."""
+
+FIRST = literal_column("log.revision") == literal_column("1")
+"""The first entry of a log, said as its index says it."""
+
+Index("ix_log_first", log.c.log_id, sqlite_where=FIRST, postgresql_where=FIRST)
 
 documents = Table(
     "documents",
     metadata,
+    Column("log_id", String, primary_key=True),
     Column("kind", String, primary_key=True),
     Column("id", String, primary_key=True),
     Column("body", Text, nullable=False),
+    Index(None, "kind", "id"),
 )
 
 pointers = Table(
     "pointers",
     metadata,
+    Column("log_id", String, primary_key=True),
     Column("table_id", String, primary_key=True),
     Column("metadata_location", Text, nullable=False),
     Column("previous_location", Text),
 )
+
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("log_id", String, primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+seals = Table(
+    "seals",
+    metadata,
+    Column("log_id", String, primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("key", String, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("hash", String, nullable=False),
+    Column("signature", String, nullable=False),
+)
+"""Signed checkpoints of the chain; `key` is the fingerprint of the one that signed."""

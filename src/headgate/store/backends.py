@@ -1,0 +1,33 @@
+"""What is said of one kind of database: an engine on it, and everything in which it differs from the other."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+
+def _nothing(*_: Any) -> None:
+    """Neither is needed where there is one process only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One database, ready to be connected to."""
+
+    engine: Engine
+    shared: bool
+    """Whether other processes write here too."""
+    insert: Callable[..., Any]
+    """`INSERT` that can say what happens on a conflict."""
+    read: Mapping[str, Any]
+    """The options of a connection that reads."""
+    write: Mapping[str, Any]
+    """The options of a connection that writes."""
+    turn: Callable[[], AbstractContextManager[Any]] = nullcontext
+    """Where all share one connection: whose turn it is."""
+    announce: Callable[[Connection, str, int], None] = _nothing
+    """Tell other processes of a log's new revision, once it is written."""
+    alone: Callable[[Connection], None] = _nothing
+    """Make this connection the only one that migrates, for as long as it takes."""

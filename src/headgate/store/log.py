@@ -1,0 +1,177 @@
+"""The store of one log. Implements `headgate.control.ports.Store`."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, select, update
+
+from headgate.control.ports import (
+    Checkpoint,
+    DocumentConflictError,
+    DocumentPut,
+    Draft,
+    Entry,
+    Pointer,
+    PointerConflictError,
+    RevisionConflictError,
+    StoreError,
+)
+from headgate.facts.changes import ResourceDeleted
+from headgate.facts.ids import ResourceId
+from headgate.store import chain
+from headgate.store.database import Database
+from headgate.store.rows import entry_of, hash_of, row_of
+from headgate.store.tables import checkpoints, documents, log, pointers
+
+_PAGE = 500
+
+
+class SqlStore:
+    """The entries, the documents and the pointers. Every write is one transaction that survives a crash."""
+
+    def __init__(self, database: Database, root: ResourceId) -> None:
+        self._database = database
+        self.root = root
+
+    def head(self) -> int:
+        """Return the newest revision; 0 for an empty log."""
+        query = select(func.coalesce(func.max(log.c.revision), 0)).where(log.c.log_id == self.root)
+        return self._database.rows(query)[0][0]
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """Yield the entries above revision `after`, oldest first. Raises `StoreError` for one it cannot read."""
+        return map(entry_of, self.rows(after))
+
+    def entry(self, revision: int) -> Entry | None:
+        """Return one entry, or None."""
+        query = select(log).where(log.c.log_id == self.root, log.c.revision == revision)
+        return next(map(entry_of, self._database.rows(query)), None)
+
+    def revision_at(self, at: float) -> int:
+        """Return the newest revision that was written at this time (seconds since the epoch) or before; 0 for none."""
+        query = select(log.c.revision).where(log.c.log_id == self.root, log.c.at <= at)
+        found = self._database.rows(query.order_by(log.c.revision.desc()).limit(1))
+        return found[0].revision if found else 0
+
+    def append(self, expected: int, draft: Draft) -> int:
+        """Write the draft at revision `expected` + 1 and return that revision.
+
+        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` or
+        `DocumentConflictError` if the draft makes a pointer or a new document that is there, `StoreError` if it
+        cannot be written; then nothing is.
+        """
+        with self._database.writing() as connection:
+            self._add_entry(connection, expected, draft)
+            for put in draft.documents:
+                self._put(connection, put)
+            self._drop_pointers(connection, draft)
+            for pointer in draft.pointers:
+                self._add_pointer(connection, pointer)
+            self._database.backend.announce(connection, self.root, expected + 1)
+        return expected + 1
+
+    def checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
+        """Return the newest checkpoint, or the newest of a revision that is not above `at_most`."""
+        query = select(checkpoints).where(checkpoints.c.log_id == self.root)
+        if at_most is not None:
+            query = query.where(checkpoints.c.revision <= at_most)
+        found = self._database.rows(query.order_by(checkpoints.c.revision.desc()).limit(1))
+        return Checkpoint(found[0].revision, found[0].at, found[0].content) if found else None
+
+    def put_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint; it is a copy that can be made again, so that losing one loses nothing."""
+        values = {"log_id": self.root, "revision": checkpoint.revision}
+        values |= {"at": checkpoint.at, "content": checkpoint.content}
+        with self._database.writing() as connection:
+            self._database.insert_new(connection, checkpoints, values)
+
+    def pointer(self, table: ResourceId) -> Pointer | None:
+        """Return the table's pointer, or None."""
+        query = select(pointers.c.metadata_location).where(pointers.c.log_id == self.root, pointers.c.table_id == table)
+        found = self._database.rows(query)
+        return Pointer(table, found[0].metadata_location) if found else None
+
+    def swap_pointer(self, expected: Pointer, new_location: str) -> None:
+        """Move the pointer of a data commit (no log entry). Raises `PointerConflictError` if it has moved."""
+        statement = (
+            update(pointers)
+            .where(pointers.c.log_id == self.root, pointers.c.table_id == expected.table)
+            .where(pointers.c.metadata_location == expected.metadata_location)
+            .values(metadata_location=new_location, previous_location=expected.metadata_location)
+        )
+        with self._database.writing() as connection:
+            if connection.execute(statement).rowcount != 1:
+                raise PointerConflictError(f"the metadata of table `{expected.table}` has changed meanwhile")
+
+    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
+        """Return one document, or None."""
+        return self.documents(kind, [id]).get(id)
+
+    def documents(self, kind: str, ids: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
+        """Return documents of a kind by id, all or those named."""
+        query = select(documents.c.id, documents.c.body).where(
+            documents.c.log_id == self.root, documents.c.kind == kind
+        )
+        if ids is None:
+            return _bodies(self._database.rows(query))
+        wanted = list(dict.fromkeys(ids))
+        pages = (wanted[start : start + _PAGE] for start in range(0, len(wanted), _PAGE))
+        return _bodies(row for page in pages for row in self._database.rows(query.where(documents.c.id.in_(page))))
+
+    def put_document(self, put: DocumentPut) -> None:
+        """Write a document outside a command (progress of a run)."""
+        with self._database.writing() as connection:
+            self._put(connection, put)
+
+    def verify(self) -> None:
+        """Walk the hash chain. Raises `StoreError` that names the first revision that does not hold."""
+        expected, previous = 1, chain.GENESIS
+        for row in self.rows():
+            if row.revision != expected or row.previous_hash != previous or row.hash != hash_of(row):
+                raise StoreError(f"revision {expected} of the log was altered or lost; restore a copy from before it")
+            expected, previous = expected + 1, row.hash
+
+    def rows(self, after: int = 0) -> Iterator[Row[Any]]:
+        """Yield the rows of the entries above revision `after`, in pages: a slow reader holds no transaction open."""
+        query = select(log).where(log.c.log_id == self.root).order_by(log.c.revision).limit(_PAGE)
+        while page := self._database.rows(query.where(log.c.revision > after)):
+            yield from page
+            after = page[-1].revision
+
+    def _add_entry(self, connection: Connection, expected: int, draft: Draft) -> None:
+        query = select(log.c.revision, log.c.hash).where(log.c.log_id == self.root)
+        last = connection.execute(query.order_by(log.c.revision.desc()).limit(1)).first()
+        revision, last_hash = (last.revision, last.hash) if last else (0, chain.GENESIS)
+        row = row_of(self.root, expected + 1, draft, last_hash)
+        # Whoever is faster between the question and the insert has the key that this entry needs.
+        if revision != expected or not self._database.insert_new(connection, log, row):
+            raise RevisionConflictError(f"the log is not at revision {expected} any more")
+
+    def _put(self, connection: Connection, put: DocumentPut) -> None:
+        key = {"log_id": self.root, "kind": put.kind, "id": put.id}
+        if put.body is None:
+            connection.execute(delete(documents).filter_by(**key))
+            return
+        # Only ASCII, so that any text that JSON can say can be stored.
+        body = json.dumps(dict(put.body), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        if put.new:
+            if not self._database.insert_new(connection, documents, {**key, "body": body}):
+                raise DocumentConflictError(f"there is a {put.kind} `{put.id}` already")
+            return
+        statement = self._database.backend.insert(documents).values(**key, body=body)
+        connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_={"body": body}))
+
+    def _drop_pointers(self, connection: Connection, draft: Draft) -> None:
+        gone = [change.resource for change in draft.changes if isinstance(change, ResourceDeleted)]
+        for table in gone:
+            connection.execute(delete(pointers).where(pointers.c.log_id == self.root, pointers.c.table_id == table))
+
+    def _add_pointer(self, connection: Connection, pointer: Pointer) -> None:
+        values = {"table_id": pointer.table, "metadata_location": pointer.metadata_location}
+        if not self._database.insert_new(connection, pointers, {"log_id": self.root, **values}):
+            raise PointerConflictError(f"table `{pointer.table}` has metadata already")
+
+
+def _bodies(rows: Iterable[Row[Any]]) -> dict[str, Mapping[str, Any]]:
+    return {row.id: json.loads(row.body) for row in rows}

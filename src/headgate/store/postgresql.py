@@ -1,0 +1,103 @@
+"""PostgreSQL: the store of several processes. Nothing waits for it longer than the seconds that stand here."""
+
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+from sqlalchemy import URL, Connection, ExceptionContext, create_engine, event, func, make_url, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import ArgumentError
+
+from headgate.control.ports import StoreError
+from headgate.store.backends import Backend
+
+T = TypeVar("T")
+
+CHANNEL = "headgate"
+"""Where it is told that a log has moved on: `root:revision`."""
+
+CONNECT_SECONDS = 3
+STATEMENT_SECONDS = 5
+"""How long the server may take for one statement before it gives up by itself."""
+SILENT_SECONDS = 8.0
+"""How long a server may say nothing at all before the connection is given up."""
+POOL_SECONDS = 2
+POOL_SIZE = 16
+
+_LIMITS = " ".join(
+    f"-c {name}={STATEMENT_SECONDS}s"
+    for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+)
+_READ_ONLY = "25006"
+_MIGRATION = 0x68656164  # any number that nobody else locks
+
+
+class Impatient(psycopg.Connection[Any]):
+    """A connection that gives up a server which has stopped answering: the kernel of a stopped one still does."""
+
+    patience: float | None = SILENT_SECONDS
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        """Wait for an answer. Raises `psycopg.OperationalError`, with the connection closed, where none comes."""
+        try:
+            return super().wait(gen, interval, self.patience if timeout is None else timeout)
+        except psycopg.errors._WaitTimeout as error:
+            self.close()
+            raise psycopg.OperationalError(f"no answer within {self.patience} s") from error
+
+
+def at(url: str) -> Backend:
+    """Return the database of a `postgresql://` URL. Raises `StoreError` for another URL."""
+    engine = create_engine(
+        _url(url),
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_SIZE,
+        pool_timeout=POOL_SECONDS,
+        connect_args={
+            "connect_timeout": CONNECT_SECONDS,
+            "application_name": "headgate",
+            "options": f"{_LIMITS} -c synchronous_commit=on",
+        },
+    )
+    event.listen(engine, "do_connect", lambda _dialect, _record, _positional, given: Impatient.connect(**given))
+    event.listen(engine, "handle_error", _leave_a_standby)
+    return Backend(
+        engine=engine,
+        shared=True,
+        insert=insert,
+        # One statement sees one state, so that a reader needs no transaction around it.
+        read={"isolation_level": "AUTOCOMMIT"},
+        write={"isolation_level": "READ COMMITTED"},
+        announce=_announce,
+        alone=_alone,
+    )
+
+
+def _url(url: str) -> URL:
+    try:
+        read = make_url(url)
+    except ArgumentError as error:
+        raise StoreError("the store's URL cannot be read; write `postgresql://USER@HOST/DATABASE`") from error
+    if read.get_backend_name() != "postgresql":
+        raise StoreError(f"no store lies in `{read.get_backend_name()}`; name a data folder or a `postgresql://` URL")
+    return read.set(drivername="postgresql+psycopg")
+
+
+def _leave_a_standby(context: ExceptionContext) -> None:
+    # A server that has become a standby keeps its connections: they must go, or nobody finds the new primary.
+    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+        context.is_disconnect = True
+
+
+def _announce(connection: Connection, root: str, revision: int) -> None:
+    connection.execute(select(func.pg_notify(CHANNEL, f"{root}:{revision}")))
+
+
+def _alone(connection: Connection) -> None:
+    driver = connection.connection.driver_connection
+    if isinstance(driver, Impatient):
+        driver.patience = None
+    connection.detach()
+    for limit in ("statement_timeout", "lock_timeout"):
+        connection.execute(text(f"SET LOCAL {limit} = 0"))
+    connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION)))

@@ -1,0 +1,98 @@
+"""Log entries as rows: what is written, what is hashed, and what is read back."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from sqlalchemy import Row
+
+from headgate.control.ports import HERE, Draft, Entry, Ground, Origin, StoreError
+from headgate.facts.encoding import FactsError, decode, encode
+from headgate.facts.ids import PrincipalId
+from headgate.store import chain
+
+T = TypeVar("T")
+
+
+def row_of(log_id: str, revision: int, draft: Draft, previous_hash: str) -> dict[str, Any]:
+    """Return the row of a draft that follows the entry with this hash. Raises `StoreError` for text that is none."""
+    said = {
+        "log_id": log_id,
+        "revision": revision,
+        "at": float(draft.at),
+        "actor": draft.actor,
+        "command": draft.command,
+        "changes": [encode(change) for change in draft.changes],
+        "origin": asdict(draft.origin),
+        "grounds": [asdict(ground) for ground in draft.grounds],
+        "previous_hash": previous_hash,
+    }
+    try:
+        hashed = chain.entry_hash(said)
+    except UnicodeEncodeError as error:
+        raise StoreError(f"the change cannot be written: it holds text that is not Unicode ({error.reason})") from error
+    written = {name: chain.canonical(said[name]) for name in ("changes", "origin", "grounds")}
+    return said | written | {"hash": hashed}
+
+
+def hash_of(row: Row[Any]) -> str | None:
+    """Return the hash that the row's content has; None for content that cannot be read."""
+    said = {
+        "revision": row.revision,
+        "at": float(row.at),
+        "actor": row.actor,
+        "command": row.command,
+        "previous_hash": row.previous_hash,
+    }
+    try:
+        said["changes"] = json.loads(row.changes)
+        # An entry from before there were several logs was hashed without what it did not have.
+        if row.origin is not None:
+            said |= {"log_id": row.log_id, "origin": json.loads(row.origin), "grounds": json.loads(row.grounds or "")}
+        return chain.entry_hash(said)
+    except ValueError:
+        return None
+
+
+def entry_of(row: Row[Any]) -> Entry:
+    """Return the entry of a row. Raises `StoreError` for one that cannot be read or understood."""
+    return Entry(
+        revision=row.revision,
+        at=row.at,
+        actor=None if row.actor is None else PrincipalId(row.actor),
+        command=row.command,
+        changes=tuple(_understood(row, decode, each) for each in _read(row, row.changes, list)),
+        origin=HERE if row.origin is None else _understood(row, _origin, _read(row, row.origin, dict)),
+        grounds=()
+        if row.grounds is None
+        else tuple(_understood(row, _ground, each) for each in _read(row, row.grounds, list)),
+    )
+
+
+def _origin(fields: Mapping[str, Any]) -> Origin:
+    return Origin(**fields)
+
+
+def _ground(fields: Mapping[str, Any]) -> Ground:
+    return Ground(**fields)
+
+
+def _read(row: Row[Any], text: str, kind: type[T]) -> T:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, kind):
+        raise StoreError(f"revision {row.revision} of the log cannot be read; restore a copy from before it")
+    return value
+
+
+def _understood(row: Row[Any], read: Callable[[Any], T], value: Any) -> T:
+    try:
+        return read(value)
+    except (FactsError, TypeError) as error:
+        raise StoreError(
+            f"revision {row.revision} of the log cannot be understood ({error}); "
+            "start the version of Headgate that wrote it"
+        ) from error

@@ -1,0 +1,75 @@
+"""Which schema a database has, and bringing it to the newest; `migrations` has one step for each that there ever was."""
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Column, Connection, MetaData, String, Table, insert, inspect, select
+
+from headgate.control.ports import StoreError
+from headgate.store import tables
+from headgate.store.backends import Backend
+
+NEWEST = "0002"
+"""The last migration."""
+
+BEFORE = {1: "0001"}
+"""What `meta` says of the schemas from before there were migrations, and the migration that would have made each."""
+
+FOLDER = Path(__file__).parent / "migrations"
+
+version = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
+"""One row: the migration that the database is at."""
+
+
+def bring_up(connection: Connection, backend: Backend, name: str) -> None:
+    """Make the tables, or migrate them. Raises `StoreError` for what is no store, or one of a newer Headgate."""
+    if _version(connection, name) == NEWEST:
+        return
+    backend.alone(connection)
+    found = _version(connection, name)  # asked again: another process may have been faster
+    if found is None:
+        tables.metadata.create_all(connection)
+        connection.execute(insert(tables.meta).values(id=1, schema_version=tables.SCHEMA_VERSION))
+        version.create(connection)
+        connection.execute(insert(version).values(version_num=NEWEST))
+    elif found != NEWEST:
+        migrate(connection, found)
+
+
+def migrate(connection: Connection, start: str | None, end: str = NEWEST) -> None:
+    """Take the migrations from one schema to another; None is an empty database."""
+    from alembic.migration import MigrationContext  # noqa: PLC0415 - it takes half a second that most starts do without
+    from alembic.operations import Operations  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    scripts = ScriptDirectory(str(FOLDER))
+
+    def steps(revision: Any, _context: MigrationContext) -> Any:
+        return scripts._upgrade_revs(end, revision)  # noqa: SLF001 - how Alembic's own commands do it
+
+    context = MigrationContext.configure(connection, opts={"fn": steps, "script": scripts})
+    if start is not None and context.get_current_revision() is None:
+        context.stamp(scripts, start)
+    with Operations.context(context):
+        context.run_migrations()
+
+
+def _version(connection: Connection, name: str) -> str | None:
+    """Return the migration that the database is at; None for an empty one."""
+    names = inspect(connection).get_table_names()
+    if not names:
+        return None
+    if "meta" not in names:
+        raise StoreError(f"`{name}` is not a store of Headgate; choose another")
+    if version.name in names:
+        found = connection.execute(select(version.c.version_num)).scalar()
+        known = found in {*BEFORE.values(), NEWEST}
+    else:
+        old = connection.execute(select(tables.meta.c.schema_version)).scalar()
+        found, known = BEFORE.get(old or 0, old), old in BEFORE
+    if not known:
+        raise StoreError(
+            f"`{name}` has schema version {found} and this Headgate knows those up to {NEWEST}; "
+            "start the version that made it, or choose another store"
+        )
+    return str(found)

@@ -1,0 +1,74 @@
+"""The store of a deployment: every log in one database. Implements `headgate.control.ports.Stores`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+
+from headgate.facts.ids import ResourceId
+from headgate.store import sqlite
+from headgate.store.backends import Backend
+from headgate.store.database import Database
+from headgate.store.log import SqlStore
+from headgate.store.tables import FIRST, documents, log
+
+MEMORY = ":memory:"
+"""A store that ends with its process."""
+
+
+def open_stores(where: str | Path) -> "SqlStores":
+    """Open a data folder, a `postgresql://` URL, or `:memory:`, which is made if it is empty.
+
+    Raises `StoreError` if it cannot be used.
+    """
+    return SqlStores(Database(_backend(where)))
+
+
+class SqlStores:
+    """All logs of a deployment. Safe to use from several threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes write here too, so that the newest revision has to be read before it is relied on."""
+        return self._database.backend.shared
+
+    def log(self, root: ResourceId) -> SqlStore:
+        """Return the store of a log, which need not have begun."""
+        return SqlStore(self._database, root)
+
+    def logs(self) -> Sequence[ResourceId]:
+        """Return the roots of the logs that have begun."""
+        rows = self._database.rows(select(log.c.log_id).where(FIRST).order_by(log.c.log_id))
+        return [ResourceId(row.log_id) for row in rows]
+
+    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
+        """Return the newest revisions of these logs, in one read; 0 for one that has not begun."""
+        every = log.alias("every")
+        newest = select(func.max(every.c.revision)).where(every.c.log_id == log.c.log_id).scalar_subquery()
+        query = select(log.c.log_id, newest.label("head")).where(FIRST, log.c.log_id.in_(roots))
+        return dict.fromkeys(roots, 0) | {ResourceId(row.log_id): row.head for row in self._database.rows(query)}
+
+    def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
+        """Return a document of any log with the root of that, for kinds whose ids nothing else has; None for none."""
+        query = select(documents.c.log_id, documents.c.body).where(documents.c.kind == kind, documents.c.id == id)
+        found = self._database.rows(query.limit(1))
+        return (ResourceId(found[0].log_id), json.loads(found[0].body)) if found else None
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+
+def _backend(where: str | Path) -> Backend:
+    if where == MEMORY:
+        return sqlite.in_memory()
+    if isinstance(where, str) and "://" in where:
+        from headgate.store import postgresql  # noqa: PLC0415 - the driver takes a third of a second to load
+
+        return postgresql.at(where)
+    return sqlite.in_folder(Path(where))
