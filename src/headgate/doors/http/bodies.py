@@ -1,0 +1,109 @@
+"""Bodies are read here, once and whole: what is too large, too slow, too deep or not text goes no further."""
+
+import asyncio
+import re
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headgate.doors.http.exchange import header
+from headgate.doors.http.limits import Limits
+from headgate.doors.problems import problem
+
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_SAME_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+class Bodies:
+    """Hands the application a body that is safe to parse, in one piece."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        length = header(scope, b"content-length")
+        if length is None and header(scope, b"transfer-encoding") is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._read(length, receive)
+        except _UnreadError as unread:
+            unread.answer.headers["connection"] = "close"
+            await unread.answer(scope, receive, send)
+            return
+        if body is not None:
+            answer = self._unusable(body)
+            await (answer or self._app)(scope, _replayed(body, receive), send)
+
+    async def _read(self, length: bytes | None, receive: Receive) -> bytes | None:
+        """Return the body, or None if the client has gone."""
+        if length is not None and not length.isdigit():
+            raise _UnreadError(problem(400, "ambiguous", "`content-length` is a number"))
+        if length is not None and int(length) > self._limits.body:
+            raise self._too_large()
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                return await self._gathered(receive)
+        except TimeoutError:
+            text = f"the body did not come within {self._limits.body_seconds:g} seconds"
+            raise _UnreadError(problem(408, "too-slow", text)) from None
+
+    async def _gathered(self, receive: Receive) -> bytes | None:
+        gathered = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            gathered += message.get("body", b"")
+            if len(gathered) > self._limits.body:
+                raise self._too_large()
+            more = message.get("more_body", False)
+        return bytes(gathered)
+
+    def _too_large(self) -> "_UnreadError":
+        return _UnreadError(problem(413, "too-large", f"a body has at most {self._limits.body} bytes"))
+
+    def _unusable(self, body: bytes) -> Response | None:
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            return problem(400, "not-text", "the body is not UTF-8")
+        if too_deep(body, self._limits.depth):
+            text = f"arrays and objects of a body lie at most {self._limits.depth} deep in each other"
+            return problem(400, "too-deep", text)
+        return None
+
+
+class _UnreadError(Exception):
+    def __init__(self, answer: Response) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+def too_deep(body: bytes, depth: int) -> bool:
+    """Say whether JSON nests deeper than `depth`; what is not JSON may seem to, and is refused either way.
+
+    It takes time in proportion to the body, and hardly any for one of few brackets.
+    """
+    if body.count(b"[") + body.count(b"{") <= depth:
+        return False
+    brackets = _STRINGS.sub(b"", body).translate(_SAME_BRACKETS, _NO_BRACKETS)
+    for _ in range(depth):
+        brackets = brackets.replace(b"[]", b"")
+    return b"[" in brackets
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay

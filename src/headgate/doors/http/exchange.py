@@ -1,0 +1,119 @@
+"""One request and its answer: the id they go by, and what is told of them afterwards."""
+
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headgate.doors.problems import problem
+
+log = logging.getLogger("headgate.requests")
+
+REQUEST = "headgate.request"
+"""Where a scope keeps the request's id."""
+EXCHANGE = "headgate.exchange"
+ROUTE = "headgate.route"
+"""Where a door that is no route of the framework's says its template."""
+UNMATCHED = "unmatched"
+
+_SANE = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Who sends a request, by opaque ids."""
+
+    principal: str
+    organization: str = ""
+
+
+Identify = Callable[[Scope], Known | None]
+"""Who sends a request, or None for nobody who is known. Asked once for each, in the event loop: it must not wait."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What may be told of a request and its answer. `status` is 0 until the answer begins; `seconds` is how long it took."""
+
+    id: str
+    method: str
+    known: Known | None = None
+    status: int = 0
+    route: str = UNMATCHED
+    seconds: float = 0.0
+
+
+class Exchanges:
+    """Gives each request its id, each answer its headers, and tells the observers when it is over.
+
+    What goes wrong without an answer becomes a problem that names the request, and a line of the log that says more.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        headers: Callable[[Scope, RawHeaders], RawHeaders],
+        observers: Sequence[Callable[[Exchange], None]],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._app = app
+        self._headers = headers
+        self._observers = observers
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = self._clock()
+        exchange = Exchange(request_id(scope), scope["method"])
+        scope[REQUEST], scope[EXCHANGE] = exchange.id, exchange
+        name = (b"x-request-id", exchange.id.encode())
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+                own = message.get("headers", ())
+                message = {**message, "headers": [*own, name, *self._headers(scope, list(own))]}
+            await send(message)
+
+        try:
+            await self._answered(scope, receive, answer, exchange)
+        finally:
+            exchange.route = template(scope)
+            exchange.seconds = self._clock() - began
+            for observe in self._observers:
+                observe(exchange)
+
+    async def _answered(self, scope: Scope, receive: Receive, answer: Send, exchange: Exchange) -> None:
+        try:
+            await self._app(scope, receive, answer)
+        except Exception:
+            log.exception("the request %s failed", exchange.id)
+            if not exchange.status:
+                said = f"this failed here; the server's log says why, under the request `{exchange.id}`"
+                await problem(500, "failed", said)(scope, receive, answer)
+
+
+def request_id(scope: Scope) -> str:
+    """Return the id that the client gave if it is a sane word, else a new one."""
+    given = header(scope, b"x-request-id")
+    return given.decode() if given and _SANE.fullmatch(given) else secrets.token_hex(16)
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """Return the first header of that name, or None."""
+    return next((value for key, value in scope["headers"] if key == name), None)
+
+
+def template(scope: Scope) -> str:
+    """Return the template of the route that served a request; a path itself may name what is nobody's business."""
+    named = scope.get(ROUTE) or getattr(scope.get("route"), "path", None)
+    return named if isinstance(named, str) else UNMATCHED

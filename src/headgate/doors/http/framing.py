@@ -1,0 +1,69 @@
+"""Heads that two readers could read differently, or that are too large, are refused."""
+
+from urllib.parse import unquote_to_bytes
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headgate.doors.http.limits import Limits
+from headgate.doors.problems import problem
+
+_ONCE = frozenset({b"host", b"authorization", b"content-length", b"content-type", b"transfer-encoding"})
+
+
+class Framing:
+    """Refuses a head before anything acts on it."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        answer = refusal(scope, self._limits) if scope["type"] == "http" else None
+        await (answer or self._app)(scope, receive, send)
+
+
+def refusal(scope: Scope, limits: Limits) -> Response | None:
+    """Return why a request's head is not read, or None. The connection closes: where its next request begins is unsure."""
+    answer = _too_large(scope, limits) or _ambiguous(scope) or _garbled(scope)
+    if answer is not None:
+        answer.headers["connection"] = "close"
+    return answer
+
+
+def _too_large(scope: Scope, limits: Limits) -> Response | None:
+    headers = scope["headers"]
+    if len(headers) > limits.headers:
+        return problem(431, "headers-too-large", f"a request has at most {limits.headers} headers")
+    target = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+    if target + sum(len(name) + len(value) for name, value in headers) > limits.header_bytes:
+        return problem(431, "headers-too-large", f"a request's head has at most {limits.header_bytes} bytes")
+    return None
+
+
+def _ambiguous(scope: Scope) -> Response | None:
+    names = [name for name, _ in scope["headers"] if name in _ONCE]
+    if len(names) != len(set(names)):
+        twice = next(name for name in names if names.count(name) > 1).decode()
+        return problem(400, "ambiguous", f"send `{twice}` once")
+    if b"content-length" in names and b"transfer-encoding" in names:
+        return problem(400, "ambiguous", "send `content-length` or `transfer-encoding`, not both")
+    if b"host" not in names and scope.get("http_version") == "1.1":
+        return problem(400, "ambiguous", "say with `host` whom the request is for")
+    return None
+
+
+def _garbled(scope: Scope) -> Response | None:
+    for part in (scope.get("raw_path") or b"", scope["query_string"]):
+        if b"%" in part and not _is_text(unquote_to_bytes(part)):
+            return problem(400, "not-text", "what `%` stands for in the address is not UTF-8")
+    return None
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in content

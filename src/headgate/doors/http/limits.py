@@ -1,0 +1,27 @@
+"""How much one request, and one client, may ask for."""
+
+from dataclasses import dataclass
+
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes in bytes, times in seconds, rates in requests per second; a rate of 0 is no limit."""
+
+    body: int = 1024 * KIB
+    depth: int = 32
+    """How deeply arrays and objects of a body may lie in each other."""
+    headers: int = 64
+    header_bytes: int = 32 * KIB
+    """All names and values of the headers, with the target."""
+    header_seconds: float = 15.0
+    """Within which a connection has to send the head of its first request."""
+    body_seconds: float = 30.0
+    request_seconds: float = 300.0
+    """Within which an answer has to begin and end; a statement on Spark is the longest there is."""
+    principal_rate: float = 10_000.0
+    address_rate: float = 200.0
+    """For requests of nobody who is known here."""
+    burst_seconds: float = 2.0
+    """How many seconds' worth of requests may come at once."""

@@ -1,0 +1,68 @@
+"""The application that stands behind what is tested, and how it is asked without a network."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+from fastapi import FastAPI, Request
+from starlette.types import ASGIApp
+
+from headgate.doors.http.around import around
+from headgate.doors.http.exchange import Known
+from headgate.doors.http.metrics import Metrics
+from headgate.doors.http.probes import Readiness
+
+
+def behind() -> FastAPI:
+    """Return an application that says what reached it."""
+    app = FastAPI()
+
+    @app.api_route("/things/{name}", methods=["GET", "POST"])
+    async def thing(name: str, request: Request) -> dict[str, Any]:
+        return {"name": name, "body": (await request.body()).decode(), "request": request.scope["headgate.request"]}
+
+    @app.get("/broken")
+    async def broken() -> None:
+        raise LookupError("a secret of the inside")
+
+    @app.get("/slow")
+    async def slow() -> None:
+        await asyncio.sleep(30)
+
+    return app
+
+
+def by_token(scope: Any) -> Known | None:
+    """Say that the bearer token is the principal."""
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            return Known(value.removeprefix(b"Bearer ").decode(), "o-1")
+    return None
+
+
+def guarded(app: ASGIApp | None = None, **options: Any) -> ASGIApp:
+    """Return what stands around the application, ready unless told otherwise."""
+    options = {"identify": by_token, "readiness": Readiness(lambda: None), "metrics": Metrics(), **options}
+    return around(app or behind(), **options)
+
+
+def ask(
+    app: ASGIApp, method: str, path: str, *, client: tuple[str, int] = ("127.0.0.1", 5), **more: Any
+) -> httpx.Response:
+    """Ask the application one thing."""
+    return asks(app, client=client)(method, path, **more)
+
+
+def asks(app: ASGIApp, *, client: tuple[str, int] = ("127.0.0.1", 5), base: str = "http://here") -> Callable[..., Any]:
+    """Return a way to ask the application, from that address."""
+
+    def one(method: str, path: str, **more: Any) -> httpx.Response:
+        async def asked() -> httpx.Response:
+            transport = httpx.ASGITransport(app, client=client, raise_app_exceptions=False)
+            async with httpx.AsyncClient(transport=transport, base_url=base) as opened:
+                return await opened.request(method, path, **more)
+
+        return asyncio.run(asked())
+
+    return one
