@@ -41,7 +41,7 @@ class Impatient(psycopg.Connection[Any]):
         """Wait for an answer. Raises `psycopg.OperationalError`, with the connection closed, where none comes."""
         try:
             return super().wait(gen, interval, self.patience if timeout is None else timeout)
-        except psycopg.errors._WaitTimeout as error:
+        except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - there is no public name for it
             self.close()
             raise psycopg.OperationalError(f"no answer within {self.patience} s") from error
 

@@ -28,7 +28,7 @@ def bring_up(connection: Connection, backend: Backend, name: str) -> None:
     backend.alone(connection)
     found = _version(connection, name)  # asked again: another process may have been faster
     if found is None:
-        tables.metadata.create_all(connection)
+        tables.metadata.create_all(connection, checkfirst=False)
         connection.execute(insert(tables.meta).values(id=1, schema_version=tables.SCHEMA_VERSION))
         version.create(connection)
         connection.execute(insert(version).values(version_num=NEWEST))

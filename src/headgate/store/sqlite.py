@@ -39,7 +39,7 @@ def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) ->
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     # A writer holds the write lock from the start, so that what it reads is what it writes on.
-    return Backend(engine, False, insert, read={}, write={"headgate_begin": "IMMEDIATE"}, turn=turn)
+    return Backend(engine, shared=False, insert=insert, read={}, write={"headgate_begin": "IMMEDIATE"}, turn=turn)
 
 
 def _prepare(connection: Any, _record: Any) -> None:

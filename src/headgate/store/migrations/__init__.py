@@ -1,0 +1,1 @@
+"""Migrations of the store, taken when it is opened."""
