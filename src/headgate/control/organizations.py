@@ -50,7 +50,7 @@ class CreateOrganization:
                 GroupCreated(EVERYBODY, built_in=True),
                 *implied(model, self.organization, "organization"),
                 PrincipalAdded(self.owner, "user"),
-                RoleAssigned(self.owner, _of_founders(model), self.organization, model.name),
+                RoleAssigned(self.owner, of_founders(model), self.organization, model.name),
             ),
             documents=(DocumentPut("principal", self.owner, {"name": self.owner_name}),),
         )
@@ -113,7 +113,7 @@ def _in_force(view: View, name: str) -> Model:
     return view.models[name]
 
 
-def _of_founders(model: Model) -> str:
+def of_founders(model: Model) -> str:
     """Return the role of who makes an organization: what the model gives to makers, else the weakest that rules it."""
     made = [creator.role for creator in model.creators if "organization" in creator.types]
     roles = (*made, *ruling(model))

@@ -1,0 +1,160 @@
+"""Invitations: whoever holds the link joins an organization, as far as who invited could add them then."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.control.call import BY_ITSELF, Call
+from headgate.control.command import InvalidError, MissingError, Plan, RefusedError, UnknownCallerError, View
+from headgate.control.ids import new_id
+from headgate.control.logins.credential import INVITATION, made, read
+from headgate.control.organization import Organization, Organizations
+from headgate.control.ports import DocumentConflictError, DocumentPut
+from headgate.control.principals import AddPrincipal
+from headgate.decision.records import Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.facts.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """Who holds its secret can join with a role on a place, until `ends` (seconds since the epoch)."""
+
+    id: str
+    organization: ResourceId
+    by: Caller
+    role: str
+    place: ResourceId | None
+    ends: float
+
+
+@dataclass(frozen=True, slots=True)
+class Invite:
+    """Somebody is invited, by who could add them."""
+
+    invitation: Invitation
+    hash: str
+    name: str = "invitation.create"
+
+    def plan(self, view: View) -> Plan:
+        """Need what adding them needs."""
+        new = self.invitation
+        if view.caller != new.by or new.by.run is not None:
+            raise InvalidError("everybody invites for themselves")
+        AddPrincipal(PrincipalId(new.id), "", new.role, new.place).plan(view)
+        body = {
+            "hash": self.hash,
+            "principal": new.by.principal,
+            "token": new.by.token,
+            "role": new.role,
+            "place": new.place,
+            "ends": new.ends,
+        }
+        return Plan((), (DocumentPut("invitation", new.id, body, new=True),))
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Somebody takes an invitation, which is used up by that. It is who invited that adds them."""
+
+    invitation: Invitation
+    principal: PrincipalId
+    person: str
+    name: str = "invitation.accept"
+
+    def plan(self, view: View) -> Plan:
+        """Need what adding them needs, now, of who invited."""
+        added = AddPrincipal(self.principal, self.person, self.invitation.role, self.invitation.place).plan(view)
+        used = DocumentPut("invitation_used", self.invitation.id, {"principal": self.principal}, new=True)
+        return Plan(added.changes, (*added.documents, used, DocumentPut("invitation", self.invitation.id, None)))
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """The invitation is good for nothing any more."""
+
+    invitation: Invitation
+    name: str = "invitation.withdraw"
+
+    def plan(self, view: View) -> Plan:
+        """Everybody their own; another's as who manages users."""
+        if view.actor != self.invitation.by.principal:
+            view.require_action("organization.manage_users", view.root)
+        return Plan((), (DocumentPut("invitation", self.invitation.id, None),))
+
+
+class Invitations:
+    """The invitations into the organizations of a deployment."""
+
+    def __init__(self, organizations: Organizations, length: float) -> None:
+        self._organizations = organizations
+        self._length = length
+
+    def invite(
+        self,
+        organization: Organization,
+        caller: Caller,
+        role: str,
+        place: ResourceId | None = None,
+        call: Call = BY_ITSELF,
+    ) -> tuple[Invitation, str]:
+        """Return a new invitation with its secret, which stands nowhere else. Raises a `CommandError`."""
+        credential, ends = made(new_id("i")), self._organizations.now + self._length
+        new = Invitation(credential.id, organization.id, caller, role, place, ends)
+        organization.control.execute(Invite(new, credential.hash), caller, call)
+        return new, credential.written(INVITATION)
+
+    def find(self, secret: str) -> Invitation:
+        """Return the invitation of a secret. Raises `MissingError` if it is none, was used or has ended."""
+        credential = read(INVITATION, secret)
+        found = self._organizations.stores.find("invitation", credential.id) if credential else None
+        if credential is None or found is None or not credential.matches(found[1]):
+            raise _missing()
+        root, body = found
+        if body["ends"] <= self._organizations.now:
+            raise _missing()
+        return _invitation(credential.id, root, body)
+
+    def accept(self, invitation: Invitation, principal: PrincipalId, person: str, call: Call = BY_ITSELF) -> Snapshot:
+        """Make a user of the deployment somebody in the organization; it is who invited that adds them.
+
+        Raises `MissingError` if they could not do so now, `TakenError` for who is there already.
+        """
+        organization = self._organizations.open(invitation.organization)
+        try:
+            return organization.control.execute(Join(invitation, principal, person), invitation.by, call)
+        except (UnknownCallerError, RefusedError, DocumentConflictError):
+            raise _missing() from None
+
+    def seen_by(self, organization: Organization, caller: Caller) -> tuple[Invitation, ...]:
+        """Return the invitations that stand: all for who manages users, one's own for anybody else."""
+        control = organization.control
+        everybodys = control.ask(Question(caller, "organization.manage_users", organization.id)).allowed
+        bodies = organization.store.documents("invitation").items()
+        found = (_invitation(id, organization.id, body) for id, body in bodies if body["ends"] > control.now)
+        return tuple(each for each in found if everybodys or each.by.principal == caller.principal)
+
+    def withdraw(self, organization: Organization, caller: Caller, id: str, call: Call = BY_ITSELF) -> Snapshot:
+        """End an invitation. Raises a `CommandError`; one that may not be seen is missing."""
+        found = next((each for each in self.seen_by(organization, caller) if each.id == id), None)
+        if found is None:
+            raise _missing()
+        return organization.control.execute(Withdraw(found), caller, call)
+
+    def tidy(self) -> None:
+        """Erase what has ended by itself; nothing rests on it."""
+        for organization in self._organizations.all():
+            for id, body in organization.store.documents("invitation").items():
+                if body["ends"] <= self._organizations.now:
+                    organization.store.put_document(DocumentPut("invitation", id, None))
+
+
+def _invitation(id: str, root: ResourceId, body: Mapping[str, Any]) -> Invitation:
+    token, place = body["token"], body["place"]
+    by = Caller(PrincipalId(body["principal"]), TokenId(token) if token else None)
+    return Invitation(id, root, by, str(body["role"]), ResourceId(place) if place else None, float(body["ends"]))
+
+
+def _missing() -> MissingError:
+    return MissingError("this invitation is not good any more, or never was")
