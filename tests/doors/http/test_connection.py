@@ -1,0 +1,152 @@
+"""Over the wire, byte by byte: what two readers could take for different requests is never two requests here."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+
+from headgate.doors.http.connection import connections
+from headgate.doors.http.limits import Limits
+from tests.doors.http.asking import guarded
+
+LIMITS = Limits(body=1000, header_bytes=4096, header_seconds=0.5, body_seconds=0.5)
+Address = tuple[str, int]
+
+
+@contextmanager
+def listening(app: Any, limits: Limits = LIMITS, **options: Any) -> Iterator[Address]:
+    """Serve on a free port as the server does."""
+    config = uvicorn.Config(app, port=0, http=connections(limits), ws="none", log_level="critical", **options)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    try:
+        yield server.servers[0].sockets[0].getsockname()[:2]
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[Address]:
+    with listening(guarded(limits=LIMITS), server_header=False) as found:
+        yield found
+
+
+def exchange(address: Address, *pieces: bytes, wrap: Callable[[socket.socket], Any] = lambda plain: plain) -> bytes:
+    """Send these pieces, and return everything that comes until the server closes."""
+    with socket.create_connection(address, timeout=10) as plain, wrap(plain) as opened:
+        for piece in pieces:
+            opened.sendall(piece)
+        gathered = b""
+        try:
+            while more := opened.recv(65536):
+                gathered += more
+        except ConnectionResetError:
+            pass
+        return gathered
+
+
+def statuses(answers: bytes) -> list[int]:
+    """Return the statuses of the answers in what came."""
+    return [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]]
+
+
+HEAD = b"POST /things/a HTTP/1.1\r\nHost: h\r\n"
+LAST = b"GET /things/last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+
+
+class TestOneConnection:
+    def test_carries_one_request_after_the_other(self, address: Address) -> None:
+        answers = exchange(address, HEAD + b"Content-Length: 2\r\n\r\nhi", LAST)
+
+        assert statuses(answers) == [200, 200]
+        assert b"server:" not in answers.lower()
+
+    def test_takes_a_body_in_chunks(self, address: Address) -> None:
+        chunks = b"2\r\nab\r\n3;note=x\r\ncde\r\n0\r\n\r\n"
+
+        answers = exchange(address, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", chunks, LAST)
+
+        assert statuses(answers) == [200, 200]
+        assert b'"body":"abcde"' in answers
+
+    @pytest.mark.parametrize(
+        "rest",
+        [
+            b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+            b"Content-Length: 0\r\nContent-Length: 5\r\n\r\nhello",
+            b"Content-Length: 5, 5\r\n\r\nhello",
+            b"Content-Length: +5\r\n\r\nhello",
+            b"Content-Length : 5\r\n\r\nhello",
+            b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+            b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+            b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            b"Transfer-Encoding: chunked\r\n\r\n5\nhello\n0\n\n",
+            b"Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
+            b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+            b" Content-Length: 5\r\n\r\nhello",
+            b"X-A: b\r\n folded\r\n\r\n",
+            b"X-A: b\x00c\r\n\r\n",
+            b"X-A: b\rContent-Length: 5\r\n\r\nhello",
+            b"Host: other\r\n\r\n",
+            b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n",
+        ],
+    )
+    def test_ends_with_a_problem_where_it_could_be_read_in_two_ways(self, address: Address, rest: bytes) -> None:
+        answers = exchange(address, HEAD + rest + LAST)
+
+        assert statuses(answers) == [400]
+        assert b"application/problem+json" in answers
+
+    def test_takes_no_header_from_behind_the_body(self, address: Address) -> None:
+        trailer = b"0\r\nX-Request-Id: from-the-trailer\r\nAuthorization: Bearer root\r\n\r\n"
+
+        answers = exchange(address, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", trailer, LAST)
+
+        assert statuses(answers) == [200, 200]
+        assert b"from-the-trailer" not in answers
+
+    def test_wants_to_know_whom_it_is_for(self, address: Address) -> None:
+        assert statuses(exchange(address, b"GET /things/a HTTP/1.1\r\n\r\n")) == [400]
+
+    def test_does_not_become_another_protocol(self, address: Address) -> None:
+        upgrade = b"GET /things/a HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+
+        assert 101 not in statuses(exchange(address, upgrade + LAST))
+
+    @pytest.mark.parametrize("piece", [b"X-A: " + b"a" * 1000, b"X-B: b\r\n" * 200])
+    def test_does_not_gather_a_head_without_end(self, address: Address, piece: bytes) -> None:
+        def sent(plain: socket.socket) -> socket.socket:
+            plain.sendall(HEAD)
+            for _ in range(50):
+                try:
+                    plain.sendall(piece)
+                except OSError:
+                    break
+                time.sleep(0.001)
+            return plain
+
+        answers = exchange(address, wrap=sent)
+
+        assert statuses(answers) in ([431], [])
+
+    @pytest.mark.parametrize("begun", [b"", b"GET /thi", HEAD + b"X-A: "])
+    def test_is_not_kept_for_a_head_that_does_not_come(self, address: Address, begun: bytes) -> None:
+        assert exchange(address, begun) == b""
+
+    def test_is_not_kept_for_a_body_that_does_not_come(self, address: Address) -> None:
+        assert statuses(exchange(address, HEAD + b"Content-Length: 9\r\n\r\nhi")) == [408]
+
+    def test_is_told_before_the_body_that_it_is_too_large(self, address: Address) -> None:
+        answers = exchange(address, HEAD + b"Expect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
+
+        assert statuses(answers) == [413]
