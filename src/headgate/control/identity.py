@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from headgate.control.logins.credential import ACCESS
 from headgate.control.ports import Stores
 from headgate.control.tokens import PREFIX, matches, read
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
@@ -26,6 +27,13 @@ class Presented:
 Logins = Callable[[str], PrincipalId | None]
 """Says whose login a session secret is, now; None for nobody's."""
 
+Access = Callable[[str], Presented | None]
+"""Says who presents an access token, now; None for nobody."""
+
+
+def _no_access(_: str) -> Presented | None:
+    return None
+
 
 class Identity:
     """Knows callers by what they present. Keeps the secrets of runs in memory: they end with the run or the process.
@@ -33,9 +41,10 @@ class Identity:
     Whether a token still stands is not said here: that is a fact of the organization, which its snapshot knows.
     """
 
-    def __init__(self, stores: Stores, logins: Logins) -> None:
+    def __init__(self, stores: Stores, logins: Logins, access: Access = _no_access) -> None:
         self._stores = stores
         self._logins = logins
+        self._access = access
         self._lock = threading.Lock()
         self._runs: dict[RunId, tuple[str, Presented]] = {}
         self._checked: dict[str, Presented] = {}
@@ -47,6 +56,8 @@ class Identity:
             return self._token(text)
         if prefix == _RUN_PREFIX:
             return self._run(rest)
+        if prefix == ACCESS:
+            return self._access(text)
         principal = self._logins(text)
         return Presented(principal, None) if principal else None
 

@@ -5,14 +5,17 @@ One acts by way of the token that it was given for, with all that narrows that, 
 
 from dataclasses import dataclass
 
-from headgate.control.identity import Identity, Presented
+from headgate.control.identity import Presented
 from headgate.control.ids import new_id
 from headgate.control.logins.credential import ACCESS, made, read
 from headgate.control.logins.errors import LoginError
 from headgate.control.organization import Organizations
 from headgate.control.ports import DocumentPut
-from headgate.control.tokens import PREFIX
+from headgate.control.tokens import matches
+from headgate.control.tokens import read as read_token
 from headgate.facts.ids import PrincipalId, TokenId
+
+_WRONG = "that is not the id and a token of a service principal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +29,19 @@ class AccessToken:
 class AccessTokens:
     """The access tokens of a deployment's service principals, each kept as a document of its organization."""
 
-    def __init__(self, organizations: Organizations, identity: Identity, length: float) -> None:
+    def __init__(self, organizations: Organizations, length: float) -> None:
         self._organizations = organizations
-        self._identity = identity
         self._length = length
 
     def issue(self, client: str, secret: str) -> AccessToken:
         """Return one for the service principal `client`, whose token `secret` is. Raises `LoginError` if it is not."""
-        found = self._identity.authenticate(secret) if secret.startswith(f"{PREFIX}.") else None
+        found = self._token(secret)
         if found is None or found.organization is None or found.principal != client:
-            raise LoginError("that is not the id and a token of a service principal")
+            raise LoginError(_WRONG)
         organization = self._organizations.open(found.organization)
         principal = organization.control.snapshot.principals.get(found.principal)
         if principal is None or principal.kind != "service_principal" or organization.caller(found) is None:
-            raise LoginError("that is not the id and a token of a service principal")
+            raise LoginError(_WRONG)
         credential, ends = made(new_id("a")), self._organizations.now + self._length
         body = {"principal": found.principal, "token": found.token, "hash": credential.hash, "ends": ends}
         organization.store.put_document(DocumentPut("access", credential.id, body))
@@ -55,6 +57,13 @@ class AccessTokens:
         if body["ends"] <= self._organizations.now:
             return None
         return Presented(PrincipalId(body["principal"]), root, token=TokenId(body["token"]))
+
+    def _token(self, secret: str) -> Presented | None:
+        parts = read_token(secret)
+        found = self._organizations.stores.find("token", parts[0]) if parts else None
+        if parts is None or found is None or not matches(found[1], parts[1]):
+            return None
+        return Presented(PrincipalId(str(found[1]["principal"])), found[0], token=parts[0])
 
     def tidy(self) -> None:
         """Erase what has ended by itself; nothing rests on it."""

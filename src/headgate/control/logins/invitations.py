@@ -91,19 +91,13 @@ class Invitations:
         self._organizations = organizations
         self._length = length
 
-    def invite(
-        self,
-        organization: Organization,
-        caller: Caller,
-        role: str,
-        place: ResourceId | None = None,
-        call: Call = BY_ITSELF,
-    ) -> tuple[Invitation, str]:
-        """Return a new invitation with its secret, which stands nowhere else. Raises a `CommandError`."""
+    def draft(
+        self, organization: Organization, caller: Caller, role: str, place: ResourceId | None = None
+    ) -> tuple[Invite, str]:
+        """Return the command that invites somebody, and the invitation's secret, which stands nowhere else."""
         credential, ends = made(new_id("i")), self._organizations.now + self._length
         new = Invitation(credential.id, organization.id, caller, role, place, ends)
-        organization.control.execute(Invite(new, credential.hash), caller, call)
-        return new, credential.written(INVITATION)
+        return Invite(new, credential.hash), credential.written(INVITATION)
 
     def find(self, secret: str) -> Invitation:
         """Return the invitation of a secret. Raises `MissingError` if it is none, was used or has ended."""
@@ -135,12 +129,12 @@ class Invitations:
         found = (_invitation(id, organization.id, body) for id, body in bodies if body["ends"] > control.now)
         return tuple(each for each in found if everybodys or each.by.principal == caller.principal)
 
-    def withdraw(self, organization: Organization, caller: Caller, id: str, call: Call = BY_ITSELF) -> Snapshot:
-        """End an invitation. Raises a `CommandError`; one that may not be seen is missing."""
+    def one(self, organization: Organization, caller: Caller, id: str) -> Invitation:
+        """Return an invitation by its id. Raises `MissingError` for one that the caller may not see."""
         found = next((each for each in self.seen_by(organization, caller) if each.id == id), None)
         if found is None:
             raise _missing()
-        return organization.control.execute(Withdraw(found), caller, call)
+        return found
 
     def tidy(self) -> None:
         """Erase what has ended by itself; nothing rests on it."""
