@@ -1,0 +1,1 @@
+"""AuthZEN 1.0: any policy enforcement point asks here. The door turns requests into questions; what decides is the engine."""

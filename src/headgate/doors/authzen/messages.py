@@ -1,0 +1,139 @@
+"""What AuthZEN's requests say, read from their bodies; and what is said when one cannot be read.
+
+The framework is left out on purpose: reading a body into models costs more than a decision. Whatever is not named here is
+ignored, as the specification asks.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+JSON = "application/json"
+
+NOTHING: Mapping[str, Any] = {}
+
+
+class BadRequestError(Exception):
+    """The request, or one evaluation of it, is not of the form that is asked for."""
+
+
+class ForbiddenError(Exception):
+    """Whoever asks may not ask this."""
+
+
+class Entity(NamedTuple):
+    """A subject or a resource."""
+
+    type: str
+    id: str
+    properties: Mapping[str, Any] = NOTHING
+
+
+class Context(NamedTuple):
+    """About which facts is asked: of this revision at least, or those of a past revision or time; and whether to say why.
+
+    A time is in seconds since the epoch.
+    """
+
+    at_least: int = 0
+    as_of_revision: int | None = None
+    as_of_time: float | None = None
+    explain: bool = False
+
+
+NOW = Context()
+"""The newest facts, without the reasons."""
+
+
+def read(content_type: str, body: bytes) -> Mapping[str, Any]:
+    """Return the object that a body is. Raises `BadRequestError` for any other."""
+    if content_type.partition(";")[0].strip().lower() != JSON:
+        raise BadRequestError(f"send the body as `Content-Type: {JSON}`")
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise BadRequestError("the body is not JSON") from None
+    if not isinstance(found, dict):
+        raise BadRequestError("the body should be an object")
+    return found
+
+
+def part(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the object under a key. Raises `BadRequestError` if there is none."""
+    found = source.get(key)
+    if not isinstance(found, dict):
+        raise BadRequestError(f"`{key}` is missing" if found is None else f"`{key}` should be an object")
+    return found
+
+
+def optional(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the object under a key; an empty one where there is none."""
+    return NOTHING if source.get(key) is None else part(source, key)
+
+
+def word(source: Mapping[str, Any], key: str, of: str) -> str:
+    """Return the text under a key of an object that goes by the name `of`. Raises `BadRequestError` if there is none."""
+    found = source.get(key)
+    if not isinstance(found, str) or not found:
+        raise BadRequestError(f"`{of}.{key}` is missing" if found is None else f"`{of}.{key}` should be a text")
+    return found
+
+
+def entity(source: Mapping[str, Any], key: str) -> Entity:
+    """Return a subject or resource."""
+    found = part(source, key)
+    return Entity(word(found, "type", key), word(found, "id", key), optional(found, "properties"))
+
+
+def searched(source: Mapping[str, Any], key: str) -> str:
+    """Return the type of what is searched for; an id of it means nothing."""
+    return word(part(source, key), "type", key)
+
+
+def action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the name of the action, and what else is said of the call."""
+    found = part(source, "action")
+    return word(found, "name", "action"), optional(found, "properties")
+
+
+def context(source: Mapping[str, Any]) -> Context:
+    """Return what the context says to Headgate."""
+    if source.get("context") is None:
+        return NOW
+    found = part(source, "context")
+    revision, time = _as_of(found.get("as_of"))
+    return Context(_number(found, "at_least"), revision, time, explain=_switch(found, "explain"))
+
+
+def _number(source: Mapping[str, Any], key: str) -> int:
+    found = source.get(key, 0)
+    if not _is_revision(found):
+        raise BadRequestError(f"`context.{key}` should be a revision, which is a whole number")
+    return found
+
+
+def _switch(source: Mapping[str, Any], key: str) -> bool:
+    found = source.get(key, False)
+    if not isinstance(found, bool):
+        raise BadRequestError(f"`context.{key}` should be `true` or `false`")
+    return found
+
+
+def _as_of(value: object) -> tuple[int | None, float | None]:
+    if value is None:
+        return None, None
+    if isinstance(value, int) and _is_revision(value):
+        return value, None
+    try:
+        time = datetime.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None:
+        raise BadRequestError("`context.as_of` should be a revision, or a time with its zone as in RFC 3339")
+    return None, time.timestamp()
+
+
+def _is_revision(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
