@@ -13,6 +13,8 @@ from headgate.spark.toolchain import Toolchain, default_cache, default_jars_fold
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 """Where nobody reads the list of skipped tests, what is missing fails."""
 
+pytest_plugins = ["tests.postgres"]
+
 SPARK_TIMEOUT = 300
 _COST = ("spark", "soak")
 

@@ -85,6 +85,8 @@ class FakeStore:
         return {id: body for (held, id), body in self.bodies.items() if held == kind and (ids is None or id in ids)}
 
     def put_document(self, put: DocumentPut) -> None:
+        if put.new and (put.kind, put.id) in self.bodies:
+            raise DocumentConflictError
         if put.body is None:
             self.bodies.pop((put.kind, put.id), None)
         else:

@@ -5,6 +5,9 @@ from headgate.facts import changes as c
 from headgate.facts.ids import ResourceId
 from tests.facts.samples import ANNA, LAKE
 
+ROOT, OTHER = ResourceId("organization"), ResourceId("other")
+"""The roots of two logs."""
+
 
 def created(number: int) -> Draft:
     """A draft that creates table `number` with a pointer and a document."""

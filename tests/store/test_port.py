@@ -1,92 +1,218 @@
-"""What `control.ports.Store` promises, of every store: the one of a data folder and the fake that other tests use."""
+"""What `control.ports` promises of stores, held by every kind of store there is."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import DocumentPut, Pointer, PointerConflictError, RevisionConflictError, Store
-from headgate.facts.ids import ResourceId
-from headgate.store import SqliteStore
-from tests.fakes.store import FakeStore
-from tests.store.samples import created, deleted
+from headgate.control.ports import (
+    Checkpoint,
+    DocumentConflictError,
+    DocumentPut,
+    Draft,
+    Entry,
+    Ground,
+    Origin,
+    Pointer,
+    PointerConflictError,
+    RevisionConflictError,
+    Store,
+    Stores,
+)
+from headgate.facts.ids import ResourceId, TokenId
+from tests.facts.samples import ANNA, LAKE
+from tests.store.samples import OTHER, ROOT, created, deleted
 
 T1 = ResourceId("t1")
 
 
-@pytest.fixture(params=["sqlite", "fake"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    if request.param == "fake":
-        yield FakeStore()
-        return
-    opened = SqliteStore.open(tmp_path)
-    yield opened
-    opened.close()
+@pytest.fixture
+def store(stores: Stores) -> Store:
+    return stores.log(ROOT)
 
 
-def test_a_new_store_is_at_revision_zero(store: Store) -> None:
-    assert store.head() == 0
-    assert list(store.entries()) == []
+class TestLog:
+    """The entries of one log."""
+
+    def test_begins_at_revision_zero(self, store: Store) -> None:
+        assert store.head() == 0
+        assert list(store.entries()) == []
+
+    def test_gives_its_entries_in_order_from_where_one_asks(self, store: Store) -> None:
+        for number in range(3):
+            assert store.append(number, created(number)) == number + 1
+
+        assert [entry.revision for entry in store.entries(after=1)] == [2, 3]
+
+    def test_keeps_everything_that_a_draft_says(self, store: Store) -> None:
+        origin = Origin("api", "request-1", TokenId("t"))
+        grounds = (Ground("table.create", LAKE, "nekt", "owner", ROOT), Ground("table.alter", LAKE, "nekt"))
+        draft = Draft(1.5, ANNA, "create_table", created(1).changes, origin=origin, grounds=grounds)
+
+        store.append(0, draft)
+
+        assert store.entry(1) == Entry(1, 1.5, ANNA, "create_table", draft.changes, origin, grounds)
+        assert list(store.entries()) == [store.entry(1)]
+
+    def test_has_no_entry_beyond_its_ends(self, store: Store) -> None:
+        store.append(0, created(1))
+
+        assert store.entry(0) is None
+        assert store.entry(2) is None
+
+    def test_knows_the_revision_of_a_time(self, store: Store) -> None:
+        for number, at in enumerate((10.0, 20.0, 15.0, 30.0)):
+            store.append(number, replace(created(number), at=at))
+
+        assert [store.revision_at(at) for at in (9.9, 10.0, 17.0, 20.0, 29.0, 30.0, 99.0)] == [0, 1, 3, 3, 3, 4, 4]
+
+    def test_does_not_write_at_another_revision_than_the_next(self, store: Store) -> None:
+        store.append(0, created(1))
+
+        for expected in (0, 2):
+            with pytest.raises(RevisionConflictError):
+                store.append(expected, created(2))
+
+        assert store.head() == 1
+        assert store.pointer(ResourceId("t2")) is None
+        assert store.document("table", "t2") is None
 
 
-def test_a_conflict_writes_nothing(store: Store) -> None:
-    store.append(0, created(1))
+class TestPointers:
+    """Where the tables' metadata lies."""
 
-    with pytest.raises(RevisionConflictError):
-        store.append(0, created(2))
+    def test_one_that_exists_undoes_the_whole_draft(self, store: Store) -> None:
+        store.append(0, created(1))
 
-    assert store.head() == 1
-    assert store.pointer(ResourceId("t2")) is None
-    assert store.document("table", "t2") is None
+        with pytest.raises(PointerConflictError):
+            store.append(1, replace(created(2), pointers=(Pointer(T1, "file:///w/other"),)))
 
+        assert store.head() == 1
+        assert store.document("table", "t2") is None
+        assert store.pointer(T1) == Pointer(T1, "file:///w/1")
 
-def test_a_pointer_that_exists_undoes_the_whole_draft(store: Store) -> None:
-    store.append(0, created(1))
+    def test_go_with_the_resource(self, store: Store) -> None:
+        store.append(0, created(1))
+        store.append(1, deleted(1))
 
-    with pytest.raises(PointerConflictError):
-        store.append(1, replace(created(2), pointers=(Pointer(T1, "file:///w/other"),)))
+        assert store.pointer(T1) is None
 
-    assert store.head() == 1
-    assert store.document("table", "t2") is None
-    assert store.pointer(T1) == Pointer(T1, "file:///w/1")
+    def test_move_only_from_where_they_are(self, store: Store) -> None:
+        store.append(0, created(1))
+        first = store.pointer(T1)
+        assert first is not None
 
+        store.swap_pointer(first, "file:///w/next")
 
-def test_a_deleted_resource_takes_its_pointer_along(store: Store) -> None:
-    store.append(0, created(1))
-    store.append(1, deleted(1))
-
-    assert store.pointer(T1) is None
-
-
-def test_a_pointer_moves_only_from_where_it_is(store: Store) -> None:
-    store.append(0, created(1))
-    first = store.pointer(T1)
-    assert first is not None
-
-    store.swap_pointer(first, "file:///w/next")
-
-    assert store.pointer(T1) == Pointer(T1, "file:///w/next")
-    assert store.head() == 1
-    with pytest.raises(PointerConflictError):
-        store.swap_pointer(first, "file:///w/late")
+        assert store.pointer(T1) == Pointer(T1, "file:///w/next")
+        assert store.head() == 1
+        with pytest.raises(PointerConflictError):
+            store.swap_pointer(first, "file:///w/late")
 
 
-def test_documents_are_replaced_and_erased(store: Store) -> None:
-    store.put_document(DocumentPut("run", "a", {"state": "running"}))
-    store.put_document(DocumentPut("run", "a", {"state": "failed"}))
-    store.put_document(DocumentPut("run", "b", {"state": "running"}))
+class TestDocuments:
+    """What facts point to."""
 
-    assert store.document("run", "a") == {"state": "failed"}
-    assert store.documents("run").keys() == {"a", "b"}
-    assert store.documents("run", ["b", "c"]).keys() == {"b"}
-    assert store.documents("run", []) == {}
-    store.put_document(DocumentPut("run", "a", None))
-    assert store.document("run", "a") is None
+    def test_are_replaced_and_erased(self, store: Store) -> None:
+        store.put_document(DocumentPut("run", "a", {"state": "running"}))
+        store.put_document(DocumentPut("run", "a", {"state": "failed"}))
+        store.put_document(DocumentPut("run", "b", {"state": "running"}))
+
+        assert store.document("run", "a") == {"state": "failed"}
+        assert store.documents("run").keys() == {"a", "b"}
+        assert store.documents("run", ["b", "c"]).keys() == {"b"}
+        assert store.documents("run", []) == {}
+        store.put_document(DocumentPut("run", "a", None))
+        assert store.document("run", "a") is None
+
+    def test_new_ones_replace_nothing(self, store: Store) -> None:
+        store.append(0, replace(created(1), documents=(DocumentPut("login", "anna", {"of": "u1"}, new=True),)))
+
+        with pytest.raises(DocumentConflictError):
+            store.append(1, replace(created(2), documents=(DocumentPut("login", "anna", {"of": "u2"}, new=True),)))
+
+        assert store.head() == 1
+        assert store.pointer(ResourceId("t2")) is None
+        assert store.document("login", "anna") == {"of": "u1"}
+
+    def test_new_ones_outside_a_command_replace_nothing_either(self, store: Store) -> None:
+        store.put_document(DocumentPut("login", "anna", {"of": "u1"}, new=True))
+
+        with pytest.raises(DocumentConflictError):
+            store.put_document(DocumentPut("login", "anna", {"of": "u2"}, new=True))
+
+        assert store.document("login", "anna") == {"of": "u1"}
+
+    @pytest.mark.parametrize("text", ["", "é", "Ж\n\t", "a\0b", "\ud800", "'; DROP TABLE documents; --", "x" * 20_000])
+    def test_hold_any_text(self, store: Store, text: str) -> None:
+        store.put_document(DocumentPut("note", "n", {text: [text, {"in": text}]}))
+
+        assert store.document("note", "n") == {text: [text, {"in": text}]}
+
+    @pytest.mark.parametrize("id", ["", "a\0b", "\ud800", "'", "%", "x" * 5000])
+    def test_that_are_not_there_are_none_whatever_they_are_called(self, store: Store, stores: Stores, id: str) -> None:
+        assert store.document("token", id) is None
+        assert store.documents("token", [id, "b"]) == {}
+        assert store.pointer(ResourceId(id)) is None
+        assert stores.find("token", id) is None
+
+    def test_are_found_by_many_ids(self, store: Store) -> None:
+        store.put_document(DocumentPut("run", "7", {"state": "running"}))
+        store.put_document(DocumentPut("run", "1999", {"state": "failed"}))
+
+        assert store.documents("run", [str(number) for number in range(2000)]).keys() == {"7", "1999"}
 
 
-def test_entries_come_in_order_from_where_one_asks(store: Store) -> None:
-    for number in range(3):
-        assert store.append(number, created(number)) == number + 1
+class TestCheckpoints:
+    """Copies of the facts."""
 
-    assert [entry.revision for entry in store.entries(after=1)] == [2, 3]
+    def test_the_newest_is_found_that_one_asks_for(self, store: Store) -> None:
+        kept = [Checkpoint(revision, float(revision), bytes([0, revision, 255])) for revision in (5, 7, 9)]
+        for checkpoint in kept:
+            store.put_checkpoint(checkpoint)
+
+        assert store.checkpoint() == kept[2]
+        assert store.checkpoint(at_most=8) == kept[1]
+        assert store.checkpoint(at_most=4) is None
+
+    def test_there_is_none_at_first(self, store: Store) -> None:
+        assert store.checkpoint() is None
+
+
+class TestStores:
+    """Every log of a deployment."""
+
+    def test_a_log_begins_with_its_first_entry(self, stores: Stores) -> None:
+        stores.log(OTHER)
+        assert list(stores.logs()) == []
+
+        stores.log(ROOT).append(0, created(1))
+
+        assert list(stores.logs()) == [ROOT]
+
+    def test_logs_do_not_touch_each_other(self, stores: Stores) -> None:
+        one, other = stores.log(ROOT), stores.log(OTHER)
+        one.append(0, created(1))
+        other.append(0, created(1))
+        one.append(1, deleted(1))
+        one.put_document(DocumentPut("table", "t1", None))
+        one.put_checkpoint(Checkpoint(1, 0.0, b"one"))
+
+        assert (one.head(), other.head()) == (2, 1)
+        assert (one.pointer(T1), other.pointer(T1)) == (None, Pointer(T1, "file:///w/1"))
+        assert (one.document("table", "t1"), other.document("table", "t1")) == (None, {"comment": "number 1"})
+        assert other.checkpoint() is None
+        assert [entry.revision for entry in other.entries()] == [1]
+
+    def test_the_newest_revisions_come_in_one_read(self, stores: Stores) -> None:
+        for number in range(3):
+            stores.log(ROOT).append(number, created(number))
+
+        assert stores.heads([ROOT, OTHER]) == {ROOT: 3, OTHER: 0}
+        assert stores.heads([]) == {}
+
+    def test_a_document_is_found_in_any_log(self, stores: Stores) -> None:
+        stores.log(ROOT).put_document(DocumentPut("token", "a", {"of": "u1"}))
+        stores.log(OTHER).put_document(DocumentPut("token", "b", {"of": "u2"}))
+
+        assert stores.find("token", "b") == (OTHER, {"of": "u2"})
+        assert stores.find("run", "b") is None

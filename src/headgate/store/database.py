@@ -15,6 +15,14 @@ from headgate.store.schema import bring_up
 _ERRORS = (DBAPIError, PoolTimeoutError)
 
 
+def storable(text: str) -> bool:
+    """Say whether a row can hold this text at all; what nothing can be called need not be looked for."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
+
+
 class Database:
     """Reads and writes, from several threads. Every failure is a `StoreError`; the next call tries anew."""
 
@@ -63,11 +71,15 @@ class Database:
                 yield connection
         except _ERRORS as error:
             raise self._unusable(error) from error
+        except UnicodeEncodeError as error:
+            raise StoreError(
+                f"a text that is not Unicode cannot be stored ({error.reason}); nothing was written"
+            ) from error
 
     def insert_new(self, connection: Connection, table: Any, values: dict[str, Any]) -> bool:
         """Insert a row, and say whether it was new: where there is one under this key, nothing is written."""
         statement = self.backend.insert(table).values(values).on_conflict_do_nothing()
-        return connection.execute(statement).rowcount == 1
+        return connection.execute(statement, execution_options={"preserve_rowcount": True}).rowcount == 1
 
     def _read(self, query: Executable) -> Sequence[Row[Any]]:
         with (

@@ -20,7 +20,7 @@ from headgate.control.ports import (
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
-from headgate.store.database import Database
+from headgate.store.database import Database, storable
 from headgate.store.rows import entry_of, hash_of, row_of
 from headgate.store.tables import checkpoints, documents, log, pointers
 
@@ -88,6 +88,8 @@ class SqlStore:
 
     def pointer(self, table: ResourceId) -> Pointer | None:
         """Return the table's pointer, or None."""
+        if not storable(table):
+            return None
         query = select(pointers.c.metadata_location).where(pointers.c.log_id == self.root, pointers.c.table_id == table)
         found = self._database.rows(query)
         return Pointer(table, found[0].metadata_location) if found else None
@@ -115,7 +117,7 @@ class SqlStore:
         )
         if ids is None:
             return _bodies(self._database.rows(query))
-        wanted = list(dict.fromkeys(ids))
+        wanted = [id for id in dict.fromkeys(ids) if storable(id)]
         pages = (wanted[start : start + _PAGE] for start in range(0, len(wanted), _PAGE))
         return _bodies(row for page in pages for row in self._database.rows(query.where(documents.c.id.in_(page))))
 

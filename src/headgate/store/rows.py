@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def row_of(log_id: str, revision: int, draft: Draft, previous_hash: str) -> dict[str, Any]:
-    """Return the row of a draft that follows the entry with this hash. Raises `StoreError` for text that is none."""
+    """Return the row of a draft that follows the entry with this hash."""
     said = {
         "log_id": log_id,
         "revision": revision,
@@ -28,12 +28,8 @@ def row_of(log_id: str, revision: int, draft: Draft, previous_hash: str) -> dict
         "grounds": [asdict(ground) for ground in draft.grounds],
         "previous_hash": previous_hash,
     }
-    try:
-        hashed = chain.entry_hash(said)
-    except UnicodeEncodeError as error:
-        raise StoreError(f"the change cannot be written: it holds text that is not Unicode ({error.reason})") from error
     written = {name: chain.canonical(said[name]) for name in ("changes", "origin", "grounds")}
-    return said | written | {"hash": hashed}
+    return said | written | {"hash": chain.entry_hash(said)}
 
 
 def hash_of(row: Row[Any]) -> str | None:

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
 from headgate.store.backends import Backend
-from headgate.store.database import Database
+from headgate.store.database import Database, storable
 from headgate.store.log import SqlStore
 from headgate.store.tables import FIRST, documents, log
 
@@ -55,6 +55,8 @@ class SqlStores:
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
         """Return a document of any log with the root of that, for kinds whose ids nothing else has; None for none."""
+        if not storable(id):
+            return None
         query = select(documents.c.log_id, documents.c.body).where(documents.c.kind == kind, documents.c.id == id)
         found = self._database.rows(query.limit(1))
         return (ResourceId(found[0].log_id), json.loads(found[0].body)) if found else None
