@@ -20,19 +20,20 @@ TEXT = "text/plain; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where it is below a decision point, its name in the discovery document, and what answers."""
+    """Where it is below a decision point, its name in the discovery document, what answers, and whether that takes long."""
 
     path: str
     named: str
     answers: Callable[[Mapping[str, Any], Asker], Answered]
+    long: bool = False
 
 
 ENDPOINTS = (
     Endpoint("/access/v1/evaluation", "access_evaluation_endpoint", evaluate),
     Endpoint("/access/v1/evaluations", "access_evaluations_endpoint", evaluate_many),
-    Endpoint("/access/v1/search/subject", "search_subject_endpoint", subjects),
-    Endpoint("/access/v1/search/resource", "search_resource_endpoint", resources),
-    Endpoint("/access/v1/search/action", "search_action_endpoint", actions),
+    Endpoint("/access/v1/search/subject", "search_subject_endpoint", subjects, long=True),
+    Endpoint("/access/v1/search/resource", "search_resource_endpoint", resources, long=True),
+    Endpoint("/access/v1/search/action", "search_action_endpoint", actions, long=True),
 )
 
 

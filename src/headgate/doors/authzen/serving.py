@@ -1,0 +1,121 @@
+"""The routes of AuthZEN on the bare ASGI interface: a framework would cost more than the decision.
+
+`documents` says what they are in OpenAPI.
+"""
+
+from collections.abc import Iterable
+
+import anyio.to_thread
+import orjson
+from starlette.datastructures import URL
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headgate.control.organization import Organization
+from headgate.control.ports import AuditRecord, Origin, StoreError
+from headgate.decision.records import Decision
+from headgate.doors.authzen.discovery import WELL_KNOWN, configuration
+from headgate.doors.authzen.endpoints import ENDPOINTS, JSON, TEXT, Endpoint, Response, respond
+from headgate.doors.freshness import RETRY_AFTER
+from headgate.doors.problems import ProblemError
+from headgate.doors.scope import CALLER, ORGANIZATION, REQUEST
+from headgate.doors.services import Deployed
+from headgate.facts.caller import Caller
+
+_BY_PATH = {each.path: each for each in ENDPOINTS}
+_LONG = (b'"explain"', b'"as_of"', b'"at_least"')
+"""What makes an answer take long, or read the store: such a request does not hold up the others."""
+
+_NOBODY = Response(401, TEXT, b"send a token as `Authorization: Bearer <token>`")
+_UNAVAILABLE = Response(503, TEXT, b"the store cannot be used; the server's log says why")
+
+_MORE = {401: ((b"www-authenticate", b"Bearer"),), 503: ((b"retry-after", RETRY_AFTER.encode()),)}
+"""The headers that only one status has."""
+
+
+class AuthZen:
+    """Answers the requests that are for AuthZEN, and leaves all others to the application behind it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http":
+            endpoint = _BY_PATH.get(scope["path"])
+            if endpoint is not None and scope["method"] == "POST":
+                await _send(await _answer(endpoint, scope, receive), send)
+                return
+            if scope["path"].startswith(WELL_KNOWN) and scope["method"] == "GET":
+                await _send(_discovered(scope), send)
+                return
+        await self._app(scope, receive, send)
+
+
+async def _answer(endpoint: Endpoint, scope: Scope, receive: Receive) -> Response:
+    body = await _body(receive)
+    deployed: Deployed = scope["app"].state.deployed
+    headers = dict(scope["headers"])
+    scheme, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    if scheme.lower() != "bearer" or not secret:
+        return _NOBODY
+    try:
+        organization, caller = scope[CALLER] = deployed.access(scope.get(ORGANIZATION), secret)
+        said = (endpoint, headers.get(b"content-type", b"").decode("latin-1"), body, organization, caller)
+        if endpoint.long or any(word in body for word in _LONG):
+            answer = await anyio.to_thread.run_sync(respond, *said)
+        else:
+            answer = respond(*said)
+    except ProblemError as error:
+        return Response(error.status, TEXT, str(error).encode())
+    except StoreError:
+        return _UNAVAILABLE
+    _keep(deployed, organization, caller, answer.decisions, str(scope.get(REQUEST, "")))
+    return answer
+
+
+def _keep(
+    deployed: Deployed, organization: Organization, caller: Caller, decisions: Iterable[Decision], request: str
+) -> None:
+    """Have the audit keep what was decided, as far as it wants to know."""
+    audit, everything, origin = deployed.audit, deployed.audit.everything, Origin("authzen", request, caller.token)
+    for each in decisions:
+        if everything or not each.allowed:
+            question = each.question
+            record = AuditRecord(
+                at=organization.control.now,
+                principal=question.caller.principal,
+                action=question.action,
+                resource=question.resource,
+                allowed=each.allowed,
+                revision=each.revision,
+                model=each.model,
+                code="" if each.allowed else "denied",
+                origin=origin,
+            )
+            audit.record(organization.id, record)
+
+
+def _discovered(scope: Scope) -> Response:
+    url = URL(scope=scope)
+    point = f"{url.scheme}://{url.netloc}{scope['path'].removeprefix(WELL_KNOWN).rstrip('/')}"
+    return Response(200, JSON, orjson.dumps(configuration(point)))
+
+
+async def _body(receive: Receive) -> bytes:
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    while message.get("more_body"):
+        message = await receive()
+        body += message.get("body", b"")
+    return body
+
+
+async def _send(answer: Response, send: Send) -> None:
+    headers = [(b"content-type", answer.content_type.encode()), (b"content-length", str(len(answer.body)).encode())]
+    start = {
+        "type": "http.response.start",
+        "status": answer.status,
+        "headers": [*headers, *_MORE.get(answer.status, ())],
+    }
+    await send(start)
+    await send({"type": "http.response.body", "body": answer.body})
