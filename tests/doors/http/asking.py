@@ -33,7 +33,7 @@ def behind() -> FastAPI:
     return app
 
 
-def by_token(scope: Any) -> Known | None:
+async def by_token(scope: Any) -> Known | None:
     """Say that the bearer token is the principal."""
     for name, value in scope["headers"]:
         if name == b"authorization":

@@ -4,7 +4,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -33,8 +33,8 @@ class Known:
     organization: str = ""
 
 
-Identify = Callable[[Scope], Known | None]
-"""Who sends a request, or None for nobody who is known. Asked once for each, in the event loop: it must not wait."""
+Identify = Callable[[Scope], Awaitable[Known | None]]
+"""Who sends a request, or None for nobody who is known. Asked once for each request, after its head was checked."""
 
 
 @dataclass(slots=True)

@@ -53,7 +53,7 @@ class Rates:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        wait = self._wait(scope) if scope["type"] == "http" else 0.0
+        wait = await self._wait(scope) if scope["type"] == "http" else 0.0
         if not wait:
             await self._app(scope, receive, send)
             return
@@ -62,8 +62,8 @@ class Rates:
         answer.headers["retry-after"] = str(seconds)
         await answer(scope, receive, send)
 
-    def _wait(self, scope: Scope) -> float:
-        known = self._identify(scope)
+    async def _wait(self, scope: Scope) -> float:
+        known = await self._identify(scope)
         scope[EXCHANGE].known = known
         if known is not None:
             return self._principals.take(known.principal, self._clock())
