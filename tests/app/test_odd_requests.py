@@ -81,7 +81,7 @@ class _Bytes:
 
 
 def test_bytes_are_written_in_base64(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.app.state, "services", replace(world.app.state.services, statements=_Bytes()))
+    monkeypatch.setattr(world.app.state, "deployed", replace(world.app.state.deployed, statements=_Bytes()))
 
     answer = world.call("vic", "POST", "/sql", {"statement": "SELECT X'FF'"})
 

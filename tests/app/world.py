@@ -46,7 +46,7 @@ class World:
             raise StatementError("no Spark in this test", None, None)
 
         found = self.deployment
-        return Runner(found.control, found.store, found.identity, found.places, connect)
+        return Runner(found.home, found.identity, found.places, connect)
 
     def call(self, who: str, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """Return the answer to somebody's call."""
@@ -64,7 +64,8 @@ class World:
 
     def caller(self, name: str) -> Caller:
         """Return who somebody is to the core."""
-        found = self.deployment.identity.authenticate(self.tokens[name])
+        presented = self.deployment.identity.authenticate(self.tokens[name])
+        found = self.deployment.home.caller(presented) if presented else None
         assert found is not None
         return found
 

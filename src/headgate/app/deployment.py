@@ -1,20 +1,26 @@
-"""One deployment, opened: the store, the core over it, and the first organization if there is none."""
+"""One deployment, opened: the store, the organizations in it, and the first one if there is none."""
 
 import os
 import secrets
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from headgate.app.settings import Settings
+from headgate.control.audit import Audit
 from headgate.control.control import Control
 from headgate.control.directory import Directory
+from headgate.control.founding import Founding, begin_deployment, found
 from headgate.control.gate import Gate
 from headgate.control.identity import Identity
 from headgate.control.ids import new_id
-from headgate.control.organizations import CreateOrganization
-from headgate.control.ports import StoreError
+from headgate.control.logins.logins import Logins
+from headgate.control.logins.settings import LoginSettings
+from headgate.control.organization import Organization, Organizations
+from headgate.control.organizations import ORGANIZATION
+from headgate.control.ports import DocumentPut, Store, Stores
 from headgate.control.tokens import IssueToken, written
 from headgate.control.wording import Wording
 from headgate.decision.conditions import CONDITIONS
@@ -23,85 +29,157 @@ from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import load_actions
 from headgate.pipelines.places import Places
-from headgate.store import SqliteStore
-from headgate.store.lock import FolderLock
+from headgate.store import FolderLock, open_stores
 
 HOME = "nekt"
-"""The home model of an organization that is made without naming one."""
+"""The home model of an organization that is made without naming one, and the deployment's own."""
+
+SHIPPED = ("nekt", "y42", "onehouse", "datamesh")
+"""The models of the package."""
+
+FIRST = "main"
+"""The name of the organization that an empty deployment begins with."""
+
+_SOURCE = "model"
+"""The kind of document that keeps a model's source by its hash, in the deployment's log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The core of a deployment, ready to be asked."""
+    """The core of a deployment, ready to be asked. What it says of one organization is of the home: its lake is Spark's."""
 
     settings: Settings
-    lock: FolderLock
-    store: SqliteStore
-    control: Control
-    directory: Directory
+    lock: FolderLock | None
+    stores: Stores
+    organizations: Organizations
+    logins: Logins
     identity: Identity
-    wording: Wording
-    gate: Gate
+    audit: Audit
+    home: Organization
     places: Places
 
+    @property
+    def control(self) -> Control:
+        """The home organization's commands and questions."""
+        return self.home.control
+
+    @property
+    def store(self) -> Store:
+        """The home organization's documents."""
+        return self.home.store
+
+    @property
+    def directory(self) -> Directory:
+        """The home organization's names."""
+        return self.home.directory
+
+    @property
+    def wording(self) -> Wording:
+        """Its refusals in words."""
+        return self.home.wording
+
+    @property
+    def gate(self) -> Gate:
+        """Its questions by name."""
+        return self.home.gate
+
     def close(self) -> None:
-        """Let go of the store and of the data folder."""
-        self.store.close()
-        self.lock.close()
+        """Keep what makes the next start fast, and let go of the store and of the data folder."""
+        self.audit.close()
+        self.organizations.keep()
+        self.stores.close()
+        if self.lock is not None:
+            self.lock.close()
 
 
 def open_deployment(settings: Settings) -> Deployment:
-    """Open the data folder, for this process alone. Raises `StoreError` with what to do about it."""
-    lock = FolderLock.take(settings.folder)
+    """Open the store, an embedded one for this process alone. Raises `StoreError` with what to do about it."""
+    lock = None if settings.store_url else FolderLock.take(settings.folder)
     try:
-        store = SqliteStore.open(settings.folder)
+        return over(settings, open_stores(settings.store_url or settings.folder), lock)
     except BaseException:
-        lock.close()
+        if lock is not None:
+            lock.close()
         raise
-    control = Control(store, {HOME: shipped_model(HOME)}, time.time)
-    directory = Directory(control, store)
-    wording = Wording(directory)
-    opened = Deployment(
-        settings=settings,
-        lock=lock,
-        store=store,
-        control=control,
-        directory=directory,
-        identity=Identity(control, store),
-        wording=wording,
-        gate=Gate(control, wording),
-        places=Places(control, store, settings.folder),
+
+
+def over(
+    settings: Settings,
+    stores: Stores,
+    lock: FolderLock | None = None,
+    clock: Callable[[], float] = time.time,
+    logins: LoginSettings | None = None,
+) -> Deployment:
+    """Return the deployment over a store that is open, with its first organization if there is none."""
+    try:
+        return _over(settings, stores, lock, clock, logins or LoginSettings())
+    except BaseException:
+        stores.close()
+        raise
+
+
+def _over(
+    settings: Settings, stores: Stores, lock: FolderLock | None, clock: Callable[[], float], logins: LoginSettings
+) -> Deployment:
+    models = {name: shipped_model(name) for name in SHIPPED}
+    organizations = Organizations(stores, models, clock, former=_Former(stores))
+    begin_deployment(organizations, HOME)
+    _keep_sources(organizations.deployment, models)
+    known = Logins(organizations.deployment.control, organizations.deployment.store, logins, shared=stores.shared)
+    identity = Identity(stores, known.principal_of)
+    if not organizations.all():
+        _found(settings, organizations)
+    home = organizations.all()[0] if ORGANIZATION not in stores.logs() else organizations.open(ORGANIZATION)
+    places = Places(home.control, home.store, settings.folder)
+    return Deployment(
+        settings, lock, stores, organizations, known, identity, Audit(stores, settings.audit), home, places
     )
-    if control.snapshot.organization is None:
-        _found(opened)
-    elif control.snapshot.model_hash != control.model.hash:
-        opened.close()
-        raise StoreError(
-            f"the data folder `{settings.folder}` was made with another version of the model `{control.model.name}`; "
-            "use the Headgate that made it, or choose another folder"
-        )
-    return opened
+
+
+class _Former:
+    """Finds models whose sources were kept when they were in force."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    def __call__(self, hash: str) -> Model | None:
+        kept = self._stores.find(_SOURCE, hash)
+        return None if kept is None else model_of(str(kept[1]["source"]), f"{kept[1]['name']}.yaml")
 
 
 def shipped_model(name: str) -> Model:
     """Return a model of the package."""
-    room = files("headgate.model")
-    actions = load_actions(room.joinpath("actions.yaml").read_text(encoding="utf-8"))
-    source = room.joinpath("models", f"{name}.yaml").read_text(encoding="utf-8")
-    return load_model(source, actions, f"{name}.yaml", CONDITIONS)
+    return model_of(_source(name), f"{name}.yaml")
 
 
-def _found(opened: Deployment) -> None:
+def model_of(source: str, file: str) -> Model:
+    """Return the model that a text says."""
+    actions = load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
+    return load_model(source, actions, file, CONDITIONS)
+
+
+def _source(name: str) -> str:
+    return files("headgate.model").joinpath("models", f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def _keep_sources(deployment: Organization, models: Mapping[str, Model]) -> None:
+    """Keep the source of every model that can be in force, so that a later version can read what was decided by it."""
+    for name, model in models.items():
+        if deployment.store.document(_SOURCE, model.hash) is None:
+            deployment.store.put_document(DocumentPut(_SOURCE, model.hash, {"name": name, "source": _source(name)}))
+
+
+def _found(settings: Settings, organizations: Organizations) -> None:
     """Make the organization and its owner, whose token is left in a file that only this user can read."""
-    settings, control = opened.settings, opened.control
     owner = PrincipalId(new_id("p"))
-    control.execute(CreateOrganization(owner, settings.owner, HOME), None)
+    first = found(organizations, Founding(ORGANIZATION, FIRST, owner, settings.owner, HOME))
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
-    control.execute(IssueToken(token, secret, owner, "first owner"), None)
+    first.control.execute(IssueToken(token, secret, owner, "first owner"), None)
     _write_private(settings.owner_token, written(token, secret))
 
 
 def _write_private(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -9,9 +9,11 @@ from headgate.app.deployment import Deployment
 from headgate.app.lakegate import LakeGate, identifier
 from headgate.doors import problems
 from headgate.doors.api import api_router
+from headgate.doors.freshness import Fresh, Freshness
 from headgate.doors.guard import guard_router
 from headgate.doors.iceberg_rest import iceberg_router
-from headgate.doors.services import Services, StartsRuns
+from headgate.doors.services import Deployed, StartsRuns
+from headgate.doors.tenants import Tenants
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.warehouse import Warehouse
 from headgate.spark.driver_calls import DriverCalls
@@ -28,23 +30,26 @@ def http_application(
     """Return the application of one deployment."""
     # No pages of the framework's: they load their scripts from elsewhere.
     app = FastAPI(title="Headgate", version="0.1.0", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
-    app.state.services = Services(
-        control=deployment.control,
-        store=deployment.store,
-        directory=deployment.directory,
+    app.state.deployed = Deployed(
+        organizations=deployment.organizations,
         identity=deployment.identity,
-        gate=deployment.gate,
-        wording=deployment.wording,
+        audit=deployment.audit,
+        home=deployment.home,
         runner=runner,
         statements=statements,
         health=health,
     )
-    problems.install(app, deployment.control, deployment.wording)
+    problems.install(app)
+    # The last one added comes first: the organization is known before anything is read for it.
+    app.add_middleware(Fresh, freshness=Freshness(deployment.organizations))
+    app.add_middleware(Tenants)
     app.include_router(api_router())
     app.include_router(
         guard_router(deployment.control, deployment.gate, deployment.wording, calls, deployment.places.may_read)
     )
     gate = LakeGate(deployment.control, deployment.gate)
     catalog = TableCatalog(deployment.store, Warehouse(deployment.settings.warehouse))
-    app.include_router(iceberg_router(gate, catalog, identifier(deployment.identity, calls)), prefix="/iceberg")
+    app.include_router(
+        iceberg_router(gate, catalog, identifier(deployment.identity, deployment.home, calls)), prefix="/iceberg"
+    )
     return app

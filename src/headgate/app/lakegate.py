@@ -8,6 +8,7 @@ from headgate.control.control import Control
 from headgate.control.gate import Gate, Verdict
 from headgate.control.identity import Identity
 from headgate.control.ids import new_id
+from headgate.control.organization import Organization
 from headgate.control.ports import Pointer
 from headgate.control.resources import CreateResource
 from headgate.control.tables import CreateTable, DropDatabase, DropTable, RenameTable
@@ -90,7 +91,7 @@ class LakeGate:
         return Verdict(allowed=False, discoverable=True, revision=self._control.snapshot.revision, message=message)
 
 
-def identifier(identity: Identity, calls: DriverCalls) -> ports.Identify:
+def identifier(identity: Identity, home: Organization, calls: DriverCalls) -> ports.Identify:
     """Return who sends a catalog request: the driver for one of its sessions, or the holder of a token."""
 
     def identify(method: str, target: str, headers: Mapping[str, str], body: bytes) -> ports.Identified | None:
@@ -98,7 +99,8 @@ def identifier(identity: Identity, calls: DriverCalls) -> ports.Identify:
             caller = calls.caller(method, target, headers, body)
             return ports.Identified(caller, guarded=True) if caller else None
         presented = headers.get("authorization", "")
-        caller = identity.authenticate(presented.removeprefix(_BEARER)) if presented.startswith(_BEARER) else None
+        found = identity.authenticate(presented.removeprefix(_BEARER)) if presented.startswith(_BEARER) else None
+        caller = home.caller(found) if found else None
         # A run's identity exists for statements that the guard has seen, and comes here through the driver only.
         return ports.Identified(caller, guarded=False) if caller and caller.run is None else None
 

@@ -12,6 +12,7 @@ import uvicorn
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
 from headgate.app.settings import HOST, Settings
+from headgate.facts.caller import Caller
 from headgate.pipelines.runner import Runner
 from headgate.spark.driver import Driver, DriverSettings, rest_lake
 from headgate.spark.driver_calls import DriverCalls
@@ -74,9 +75,7 @@ class Server:
         self._statements = _Statements(self._spark_port)
         self._stop = asyncio.Event()
         deployment = self.deployment
-        self.runner = Runner(
-            deployment.control, deployment.store, deployment.identity, deployment.places, self._connect
-        )
+        self.runner = Runner(deployment.home, deployment.identity, deployment.places, self._connect)
         self.runner.end_left_over()
 
     @property
@@ -156,7 +155,7 @@ class Server:
         deployment = self.deployment
         self._gateway = Gateway(
             GatewaySettings(HOST, self.settings.gateway_port),
-            deployment.identity.authenticate,
+            self._authenticate,
             deployment.places.may_read,
             self._sessions,
             driver,
@@ -174,6 +173,12 @@ class Server:
             await self._gateway.stop(grace=1)
         if self._driver:
             await self._driver.stop()
+
+    def _authenticate(self, token: str) -> Caller | None:
+        deployment = self.deployment
+        deployment.organizations.refresh()
+        found = deployment.identity.authenticate(token)
+        return deployment.home.caller(found) if found else None
 
     def _connect(self, token: str) -> "SparkSession":
         from headgate.spark.client import connect

@@ -1,25 +1,29 @@
-"""Where a deployment keeps its data and where it listens."""
+"""What a deployment can be told: where it keeps its data, where it listens, and how much it takes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any, Literal
 
+from headgate.app.variables import LAST_PORT
+from headgate.app.written import SettingsError, values
+from headgate.control.audit import Level
+from headgate.control.logins.settings import LoginSettings, Provider
+from headgate.doors.http.limits import Limits
 from headgate.spark.toolchain import default_cache, default_jars_folder
 
+__all__ = ["API_PORT", "HOST", "LAST_PORT", "SPARK_PORT", "Settings", "SettingsError", "default_settings"]
+
 HOST = "127.0.0.1"
-"""The embedded deployment listens on loopback only."""
+"""Where a deployment listens that is not told otherwise, and where its Spark driver finds it."""
 API_PORT = 8020
 SPARK_PORT = 15002
-LAST_PORT = 65535
-
-
-class SettingsError(Exception):
-    """A variable of the environment cannot be used; the message says which and what would be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One embedded deployment. Port 0 takes a free one."""
+    """One deployment. Port 0 takes a free one. Raises `SettingsError` for what cannot be together."""
 
     folder: Path
     cache: Path
@@ -27,6 +31,43 @@ class Settings:
     api_port: int = API_PORT
     gateway_port: int = SPARK_PORT
     owner: str = "owner"
+    store_url: str | None = field(default=None, repr=False)
+    """A `postgresql://` URL; without one the store is a file in the data folder."""
+    log_key: Path | None = None
+    """The key that seals the log; without one it lies in the data folder."""
+    audit: Level = "denied"
+    bind: str = HOST
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    insecure_http: bool = False
+    proxies: tuple[str, ...] = ()
+    """Whose `X-Forwarded-...` headers are believed."""
+    origins: tuple[str, ...] = ()
+    drain_seconds: float = 10.0
+    limits: Limits = field(default_factory=Limits)
+    log: Literal["text", "json"] = "text"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    metrics: Literal["loopback", "token", "open"] = "loopback"
+    metrics_token: str = field(default="", repr=False)
+    logins: LoginSettings = field(default_factory=LoginSettings, repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise SettingsError("HEADGATE_TLS_CERT and HEADGATE_TLS_KEY go together; set both or neither")
+        if not (self.tls or self.insecure_http or ip_address(self.bind).is_loopback):
+            raise SettingsError(
+                f"`{self.bind}` in HEADGATE_BIND can be reached from other machines, and tokens would travel in the clear; "
+                "set HEADGATE_TLS_CERT and HEADGATE_TLS_KEY, or, behind a load balancer that has TLS, HEADGATE_INSECURE_HTTP=1"
+            )
+        if self.metrics == "token" and not self.metrics_token:
+            raise SettingsError(
+                "HEADGATE_METRICS is `token` and there is none; set HEADGATE_METRICS_TOKEN, or its file"
+            )
+
+    @property
+    def tls(self) -> bool:
+        """Whether the HTTP API is served under TLS."""
+        return self.tls_cert is not None
 
     @property
     def warehouse(self) -> Path:
@@ -47,18 +88,29 @@ def default_settings(
     api_port: int | None = None,
     gateway_port: int | None = None,
 ) -> Settings:
-    """Return the settings that the environment names, under those that are given. Raises `SettingsError`."""
-    return Settings(
-        folder=(folder or Path(environ.get("HEADGATE_DATA") or ".headgate")).absolute(),
-        cache=default_cache(environ),
-        jars_folder=jars_folder or default_jars_folder(environ),
-        api_port=_port(environ, "HEADGATE_API_PORT", API_PORT) if api_port is None else api_port,
-        gateway_port=_port(environ, "HEADGATE_SPARK_PORT", SPARK_PORT) if gateway_port is None else gateway_port,
-    )
+    """Return the settings that the environment and its file name, under those that are given. Raises `SettingsError`."""
+    written = dict(values(environ))
+    given = {"folder": folder, "jars_folder": jars_folder, "api_port": api_port, "gateway_port": gateway_port}
+    written |= {name: value for name, value in given.items() if value is not None}
+    own = {name: value for name, value in written.items() if "." not in name}
+    own |= {"limits": replace(Limits(), **_below("limits", written)), "logins": _logins(written)}
+    defaults = {"folder": Path(".headgate"), "cache": default_cache({}), "jars_folder": default_jars_folder({})}
+    settings = Settings(**{**defaults, **own})
+    return replace(settings, folder=settings.folder.absolute())
 
 
-def _port(environ: Mapping[str, str], variable: str, default: int) -> int:
-    written = environ.get(variable) or str(default)
-    if not written.isdecimal() or int(written) > LAST_PORT:
-        raise SettingsError(f"`{written}` in {variable} is not a port; use a number up to {LAST_PORT}, or unset it")
-    return int(written)
+def _logins(written: Mapping[str, Any]) -> LoginSettings:
+    provider = _below("provider", written)
+    if not provider:
+        return replace(LoginSettings(), **_below("logins", written))
+    if "issuer" not in provider or "client" not in provider:
+        raise SettingsError(
+            "logging in elsewhere needs HEADGATE_OIDC_ISSUER and HEADGATE_OIDC_CLIENT; set both or neither"
+        )
+    provider["join"] = frozenset(provider.get("join", ()))
+    return replace(LoginSettings(), provider=Provider(**provider), **_below("logins", written))
+
+
+def _below(group: str, written: Mapping[str, Any]) -> dict[str, Any]:
+    prefix = f"{group}."
+    return {name.removeprefix(prefix): value for name, value in written.items() if name.startswith(prefix)}

@@ -10,12 +10,14 @@ from headgate.control.directory import Directory
 from headgate.control.gate import Gate
 from headgate.control.identity import Presented
 from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import Store, Stores
+from headgate.control.ports import Store, StoreError, Stores
 from headgate.control.wording import Wording
 from headgate.decision.asked import Models, not_standing
 from headgate.decision.engine import Engine
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,18 @@ class Organization:
 class Organizations:
     """Opens logs when they are first asked for. Safe to use from several threads."""
 
-    def __init__(self, stores: Stores, models: Models, clock: Callable[[], float], engine: Start = Engine) -> None:
+    def __init__(
+        self,
+        stores: Stores,
+        models: Models,
+        clock: Callable[[], float],
+        engine: Start = Engine,
+        former: Callable[[str], Model | None] = lambda _: None,
+    ) -> None:
+        """`former` returns the model whose source has a hash, if it is kept, for logs that began under another version."""
         self._stores = stores
         self._models = models
+        self._former = former
         self._clock = clock
         self._engine = engine
         self._lock = threading.Lock()
@@ -121,6 +132,19 @@ class Organizations:
     def _open(self, root: ResourceId) -> Organization:
         store = self._stores.log(root)
         control = Control(store, self._models, self._clock, self._engine)
+        facts = control.snapshot
+        if facts.organization is not None and facts.model_hash != self._models[facts.model].hash:
+            control = Control(store, self._as_it_was(facts), self._clock, self._engine)
         directory = Directory(control, store)
         wording = Wording(directory)
         return Organization(root, store, control, directory, wording, Gate(control, wording))
+
+    def _as_it_was(self, facts: Snapshot) -> Models:
+        """Return the models with the home model in the version that the log began with."""
+        model = self._former(facts.model_hash)
+        if model is None:
+            raise StoreError(
+                f"`{facts.organization}` began under another version of the model `{facts.model}`, whose source is not "
+                "kept; use the Headgate that made it"
+            )
+        return {**self._models, model.name: model}

@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from headgate.control.call import ChangedError
 from headgate.control.command import (
     CommandError,
     InvalidError,
@@ -18,9 +19,10 @@ from headgate.control.command import (
     TakenError,
     UnknownCallerError,
 )
-from headgate.control.control import Control
-from headgate.control.ports import StoreError
-from headgate.control.wording import Wording
+from headgate.control.organization import Organization
+from headgate.control.ports import AuditRecord, Origin, StoreError
+from headgate.decision.records import Question
+from headgate.doors.scope import CALLER, REQUEST
 from headgate.spark.statements import REFUSED, StatementError
 
 log = logging.getLogger(__name__)
@@ -30,8 +32,14 @@ _STATUS: dict[type[CommandError], tuple[int, str]] = {
     MissingError: (404, "not-found"),
     TakenError: (409, "taken"),
     NotEmptyError: (409, "not-empty"),
+    ChangedError: (412, "changed"),
     InvalidError: (422, "invalid"),
 }
+
+_DENIED = (401, 403, 404)
+"""What the audit keeps: who asks is not known, may not, or may not know."""
+
+RETRY_AFTER = "2"
 
 
 class ProblemError(Exception):
@@ -50,24 +58,24 @@ def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     return JSONResponse({**body, **more}, status, media_type="application/problem+json")
 
 
-def install(app: FastAPI, control: Control, wording: Wording) -> None:
-    """Make every error of the core and of the framework a problem document."""
+def install(app: FastAPI) -> None:
+    """Make every error of the core and of the framework a problem document, and have the audit keep who was denied."""
 
     @app.exception_handler(ProblemError)
-    def on_problem(_: Request, error: ProblemError) -> JSONResponse:
-        return problem(error.status, error.code, str(error), **error.more)
+    def on_problem(request: Request, error: ProblemError) -> JSONResponse:
+        return _audited(request, problem(error.status, error.code, str(error), **error.more), error.code)
 
     @app.exception_handler(CommandError)
-    def on_command(_: Request, error: CommandError) -> JSONResponse:
+    def on_command(request: Request, error: CommandError) -> JSONResponse:
         if isinstance(error, RefusedError):
-            return refused(control, wording, error)
+            return _audited(request, refused(_organization(request), error), "refused", error.question)
         status, code = _STATUS[type(error)]
-        return problem(status, code, str(error))
+        return _audited(request, problem(status, code, str(error)), code)
 
     @app.exception_handler(StatementError)
     def on_statement(_: Request, error: StatementError) -> JSONResponse:
         if error.condition == "UNAVAILABLE":
-            return problem(503, "unavailable", str(error))
+            return _later(problem(503, "unavailable", str(error)))
         refusal = error.sqlstate == REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
         status, code = (403, "refused") if refusal else (400, "statement-failed")
         return problem(status, code, str(error), sqlstate=error.sqlstate)
@@ -84,7 +92,7 @@ def install(app: FastAPI, control: Control, wording: Wording) -> None:
     def on_store(_: Request, error: StoreError) -> JSONResponse:
         # Its own words name a path of this machine, which is for the operator.
         log.error("the store cannot be used", exc_info=error)
-        return problem(503, "unavailable", "the store cannot be used; the server's log says why")
+        return _later(problem(503, "unavailable", "the store cannot be used; the server's log says why"))
 
     @app.exception_handler(RequestValidationError)
     def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -92,9 +100,9 @@ def install(app: FastAPI, control: Control, wording: Wording) -> None:
         return problem(422, "invalid", "the request is not of the form that this route takes", faults=faults)
 
 
-def refused(control: Control, wording: Wording, error: RefusedError) -> JSONResponse:
+def refused(organization: Organization, error: RefusedError) -> JSONResponse:
     """Return a refusal: with its reason to who may know the resource, as a missing name to anybody else."""
-    facts, question = control.snapshot, error.question
+    facts, question, wording = organization.control.snapshot, error.question, organization.wording
     resource = facts.resources.get(question.resource)
     if resource is None:
         return problem(404, "not-found", wording.hidden((question.resource,)))
@@ -106,3 +114,33 @@ def refused(control: Control, wording: Wording, error: RefusedError) -> JSONResp
     if not error.explanation.discoverable:
         return problem(404, "not-found", wording.hidden(names))
     return problem(403, "refused", wording.refusal(facts, question.action, names, error.explanation))
+
+
+def _organization(request: Request) -> Organization:
+    found = request.scope.get(CALLER)
+    organization: Organization = found[0] if found else request.app.state.deployed.home
+    return organization
+
+
+def _later(answer: JSONResponse) -> JSONResponse:
+    answer.headers["retry-after"] = RETRY_AFTER
+    return answer
+
+
+def _audited(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
+    if answer.status_code in _DENIED:
+        organization, found = _organization(request), request.scope.get(CALLER)
+        caller = found[1] if found else None
+        route = getattr(request.scope.get("route"), "path", "")
+        record = AuditRecord(
+            at=organization.control.now,
+            principal=caller.principal if caller else None,
+            action=question.action if question else f"{request.method} {route}",
+            resource=question.resource if question else "",
+            allowed=False,
+            revision=organization.control.snapshot.revision,
+            code=code,
+            origin=Origin("api", str(request.scope.get(REQUEST, "")), caller.token if caller else None),
+        )
+        request.app.state.deployed.audit.record(organization.id, record)
+    return answer

@@ -1,4 +1,4 @@
-"""What the doors are given: the core's questions and commands, and who can say who is asking."""
+"""What the doors are given: the organizations' questions and commands, and who can say who is asking."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,16 +6,22 @@ from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
 
+from headgate.control.audit import Audit
+from headgate.control.command import MissingError
 from headgate.control.control import Control
 from headgate.control.directory import Directory
 from headgate.control.gate import Gate
-from headgate.control.identity import Identity
+from headgate.control.identity import Identity, Presented
+from headgate.control.organization import Organization, Organizations
 from headgate.control.ports import Store
 from headgate.control.wording import Wording
 from headgate.doors.problems import ProblemError
+from headgate.doors.scope import CALLER, ORGANIZATION
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.spark.statements import RunsStatements
+
+_NOBODY = "this is not known here, or has ended; send a token or session as `Authorization: Bearer <secret>`"
 
 
 class StartsRuns(Protocol):
@@ -27,18 +33,92 @@ class StartsRuns(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
-    """Everything a door may use."""
+class Deployed:
+    """Everything that the doors of a deployment may use. `home` is the organization whose lake its Spark serves."""
 
-    control: Control
-    store: Store
-    directory: Directory
+    organizations: Organizations
     identity: Identity
-    gate: Gate
-    wording: Wording
+    audit: Audit
+    home: Organization
     runner: StartsRuns
     statements: RunsStatements
     health: Callable[[], Mapping[str, Any]]
+
+    def access(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
+        """Return the organization that a request is for, and who asks there. Raises `ProblemError` 401 for nobody.
+
+        An organization that is not there and one where the caller is nobody look the same.
+        """
+        presented = self.identity.authenticate(secret)
+        if presented is None:
+            raise ProblemError(401, "unauthenticated", _NOBODY)
+        organization = self._named(named) if named is not None else self._meant(presented)
+        caller = organization.caller(presented) if organization else None
+        if organization is None or caller is None:
+            raise ProblemError(401, "unauthenticated", _NOBODY)
+        return organization, caller
+
+    def _named(self, name: str) -> Organization | None:
+        try:
+            return self.organizations.find(name)
+        except MissingError:
+            return None
+
+    def _meant(self, presented: Presented) -> Organization | None:
+        if presented.organization is not None:
+            return self.organizations.open(presented.organization)
+        mine = self.organizations.of(presented.principal)
+        if len(mine) > 1:
+            raise ProblemError(
+                400,
+                "organization-needed",
+                "you are in several organizations; name one as `/o/{organization}` before the path",
+                organizations=[each.id for each in mine],
+            )
+        return next(iter(mine), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What a door may use for one request: the deployment, and the organization that the request is for."""
+
+    deployed: Deployed
+    organization: Organization
+
+    @property
+    def control(self) -> Control:
+        """The organization's commands and questions."""
+        return self.organization.control
+
+    @property
+    def store(self) -> Store:
+        """The organization's documents."""
+        return self.organization.store
+
+    @property
+    def directory(self) -> Directory:
+        """The organization's names."""
+        return self.organization.directory
+
+    @property
+    def gate(self) -> Gate:
+        """Questions by name."""
+        return self.organization.gate
+
+    @property
+    def wording(self) -> Wording:
+        """Refusals in words."""
+        return self.organization.wording
+
+    @property
+    def runner(self) -> StartsRuns:
+        """What starts runs."""
+        return self.deployed.runner
+
+    @property
+    def statements(self) -> RunsStatements:
+        """What runs SQL."""
+        return self.deployed.statements
 
 
 def bearer(request: Request) -> str:
@@ -49,20 +129,33 @@ def bearer(request: Request) -> str:
     return token
 
 
-def services(request: Request) -> Services:
+def deployed(request: Request) -> Deployed:
     """Return what the application was wired with."""
-    found: Services = request.app.state.services
+    found: Deployed = request.app.state.deployed
     return found
 
 
-def caller(request: Request) -> Caller:
-    """Return who is asking, or answer 401."""
-    known = services(request).identity.authenticate(bearer(request))
-    if known is None:
-        raise ProblemError(401, "unauthenticated", "this token is not known here, or has ended")
-    return known
+def access(request: Request) -> tuple[Organization, Caller]:
+    """Return which organization a request is for, and who asks; or answer 401."""
+    found = deployed(request).access(request.scope.get(ORGANIZATION), bearer(request))
+    request.scope[CALLER] = found
+    return found
 
 
+Access = Annotated[tuple[Organization, Caller], Depends(access)]
+
+
+async def services(request: Request, found: Access) -> Services:
+    """Return what a request may use."""
+    return Services(deployed(request), found[0])
+
+
+async def caller(found: Access) -> Caller:
+    """Return who is asking."""
+    return found[1]
+
+
+Everything = Annotated[Deployed, Depends(deployed)]
 Uses = Annotated[Services, Depends(services)]
 By = Annotated[Caller, Depends(caller)]
 Bearer = Annotated[str, Depends(bearer)]

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from headgate.control.command import MissingError
-from headgate.control.control import Control
 from headgate.control.identity import Identity
 from headgate.control.ids import new_id
+from headgate.control.organization import Organization
 from headgate.control.pipelines import EndRun, StartRun
-from headgate.control.ports import Store
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definition import Definition, QueryDefinition, SourceDefinition, parts
@@ -31,14 +30,14 @@ class Runner:
 
     def __init__(
         self,
-        control: Control,
-        store: Store,
+        home: Organization,
         identity: Identity,
         places: Places,
         connect: "Callable[[str], SparkSession]",
     ) -> None:
-        self._control = control
-        self._store = store
+        self._home = home.id
+        self._control = home.control
+        self._store = home.store
         self._identity = identity
         self._places = places
         self._connect = connect
@@ -65,7 +64,7 @@ class Runner:
     def _carry_out(self, run: RunId) -> None:
         started = self._control.snapshot.runs[run]
         journal = Journal(self._store, run, lambda: self._control.now)
-        token = self._identity.open_run(run, started.run_as)
+        token = self._identity.open_run(run, started.run_as, self._home)
         state = "failed"
         try:
             self._execute(self._definition(started.pipeline), started.pipeline, token, journal)

@@ -6,19 +6,20 @@ from typing import Any
 from fastapi import APIRouter
 
 from headgate.doors.api.names import written
-from headgate.doors.services import By, Uses
+from headgate.doors.api.routing import own, public
+from headgate.doors.services import By, Everything, Uses
 from headgate.facts.snapshot import NOTHING_HELD
 
 router = APIRouter(tags=["status"])
 
 
-@router.get("/health")
-def health(services: Uses) -> dict[str, Any]:
+@router.get("/health", **public("whether the API and Spark answer, and nothing about any organization"))
+def health(deployed: Everything) -> dict[str, Any]:
     """Public: whether the API and Spark answer. Tells nothing about the organization."""
-    return dict(services.health())
+    return dict(deployed.health())
 
 
-@router.get("/me")
+@router.get("/me", **own("says who the caller is"))
 def me(services: Uses, caller: By) -> dict[str, Any]:
     """The caller's name and direct assignments."""
     facts = services.control.snapshot

@@ -1,0 +1,73 @@
+"""The page of the settings, from the settings themselves."""
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+from headgate.app.settings import Settings
+from headgate.app.variables import FILE, GROUPS, Variable
+from headgate.control.logins.settings import LoginSettings, Provider
+from headgate.doors.http.limits import Limits
+
+_HEAD = """\
+# Settings
+
+What a deployment can be told. Generated from `src/headgate/app/variables.py`; a test holds it to that.
+
+Each is a variable of the environment. What has a key can also stand in a TOML file that `HEADGATE_CONFIG` names:
+
+```toml
+bind = "0.0.0.0"
+tls_cert = "/etc/headgate/tls/tls.crt"
+tls_key = "/etc/headgate/tls/tls.key"
+store_file = "/run/secrets/store"
+log = "json"
+```
+
+An option of the command comes first, then the environment, then the file, then what holds otherwise. A variable that is set to
+nothing is not set. A key or variable that is not on this page is refused, and so is a value that cannot be used: the message says what
+would be right. A secret may lie in a file of its own: its variable or key with `_FILE` or `_file` behind it names that file.
+"""
+_ELSEWHERE = """\
+
+## Read by others
+
+| variable | means | if it is not set |
+|---|---|---|
+| `JAVA_HOME` | the Java that runs Spark, if Spark supports it | the first `java` on `PATH`, else the one from PyPI |
+| `SSL_CERT_FILE` | whom the bundled Java trusts while it fetches the jar | whom Python trusts |
+| `PYTHON` | the Python that `make setup` makes `.venv` with | the newest of 3.11 and above that is found |
+"""
+_HOLDERS = {"": Settings, "limits": Limits, "logins": LoginSettings, "provider": Provider}
+
+
+def page() -> str:
+    """Return the page."""
+    return _HEAD + "".join(_group(title, group) for title, group in GROUPS.items()) + _ELSEWHERE
+
+
+def _group(title: str, variables: tuple[Variable, ...]) -> str:
+    head = f"\n## {title}\n\n| variable | key | means | if it is not set | option |\n|---|---|---|---|---|\n"
+    return head + "".join(_row(each) for each in variables)
+
+
+def _row(variable: Variable) -> str:
+    key = f"`{variable.key}`" if variable.in_file else ""
+    choices = " (" + ", ".join(f"`{each}`" for each in variable.choices) + ")" if variable.choices else ""
+    secret = f". Or a file: `{variable.key}{FILE.lower()}`" if variable.secret and key else ""
+    means = f"{variable.means}{choices}{secret}"
+    option = f"`{variable.option}`" if variable.option else ""
+    return f"| `{variable.name}` | {key} | {means} | {variable.otherwise or _default(variable)} | {option} |\n"
+
+
+def _default(variable: Variable) -> str:
+    group, _, name = variable.field.rpartition(".")
+    (found,) = (each for each in fields(_HOLDERS[group]) if each.name == name)
+    if found.default is MISSING:
+        raise ValueError(f"say what holds otherwise than {variable.name}")
+    return _shown(found.default)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,278 @@
+"""Every setting as data: its variable, what it means, and the field of the settings that it is for."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+PREFIX = "HEADGATE_"
+FILE = "_FILE"
+"""Behind the name of a secret's variable: the file that the secret is read from."""
+CONFIG = "HEADGATE_CONFIG"
+FLAG_ON, FLAG_OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+LAST_PORT = 65535
+
+Kind = Literal[
+    "text", "path", "port", "count", "seconds", "rate", "flag", "choice", "words", "address", "postgresql", "web"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One setting. `field` leads to it in `Settings`; an empty one is read elsewhere, and not in the configuration file.
+
+    `otherwise` says what holds when it is not set, where the field's default does not.
+    """
+
+    name: str
+    kind: Kind
+    field: str
+    means: str
+    otherwise: str = ""
+    choices: tuple[str, ...] = ()
+    secret: bool = False
+    option: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its name in the configuration file."""
+        return self.name.removeprefix(PREFIX).lower()
+
+    @property
+    def in_file(self) -> bool:
+        """Whether it can stand in the configuration file."""
+        return bool(self.field)
+
+
+_STORE = (
+    Variable(
+        CONFIG, "path", "", "a TOML file with settings by their keys; the environment comes before it", "none is read"
+    ),
+    Variable(
+        "HEADGATE_DATA",
+        "path",
+        "folder",
+        "the data folder: the store, the tables' files, keys, logs and the first owner's token. One process serves from it",
+        "`.headgate` here; for the demo `.headgate-demo`",
+        option="--data",
+    ),
+    Variable(
+        "HEADGATE_STORE",
+        "postgresql",
+        "store_url",
+        "a `postgresql://` URL: the store is there, and several processes can serve from it",
+        "a file in the data folder",
+        secret=True,
+    ),
+    Variable(
+        "HEADGATE_LOG_KEY",
+        "path",
+        "log_key",
+        "the file of the key that seals the log; made if it is not there",
+        "`keys/log.pem` in the data folder",
+    ),
+    Variable(
+        "HEADGATE_AUDIT",
+        "choice",
+        "audit",
+        "what the audit keeps beside the log of changes: nothing more, what was denied, or every decision",
+        choices=("changes", "denied", "all"),
+    ),
+)
+
+_LISTENING = (
+    Variable(
+        "HEADGATE_BIND",
+        "address",
+        "bind",
+        "the address that the HTTP API listens on. Another than this machine's own needs TLS, or HEADGATE_INSECURE_HTTP",
+    ),
+    Variable(
+        "HEADGATE_API_PORT",
+        "port",
+        "api_port",
+        "the port of the HTTP API and the Iceberg REST catalog; 0 takes a free one",
+        option="--api-port",
+    ),
+    Variable(
+        "HEADGATE_SPARK_PORT",
+        "port",
+        "gateway_port",
+        "the port of Spark Connect, on 127.0.0.1; 0 takes a free one",
+        option="--spark-port",
+    ),
+    Variable(
+        "HEADGATE_TLS_CERT",
+        "path",
+        "tls_cert",
+        "the file of the certificate, with those above it (PEM). Read again when it changes, or on SIGHUP",
+        "HTTP without TLS",
+    ),
+    Variable(
+        "HEADGATE_TLS_KEY", "path", "tls_key", "the file of the certificate's private key (PEM)", "HTTP without TLS"
+    ),
+    Variable(
+        "HEADGATE_INSECURE_HTTP",
+        "flag",
+        "insecure_http",
+        "1 lets HEADGATE_BIND be another address without TLS, behind a load balancer that has it",
+    ),
+    Variable(
+        "HEADGATE_PROXIES",
+        "words",
+        "proxies",
+        "the addresses or networks of load balancers, with commas: what they say in `X-Forwarded-For` and "
+        "`X-Forwarded-Proto` is believed",
+        "nobody is believed",
+    ),
+    Variable(
+        "HEADGATE_ORIGINS",
+        "words",
+        "origins",
+        "origins whose pages may call the API from a browser, with commas: `https://app.example.com`",
+        "none but its own",
+    ),
+    Variable(
+        "HEADGATE_DRAIN_SECONDS",
+        "seconds",
+        "drain_seconds",
+        "how long a process that is told to end lets requests finish. It first says on `/readyz` that it is not ready",
+    ),
+)
+
+_LIMITS = (
+    Variable("HEADGATE_RATE", "rate", "limits.principal_rate", "requests per second of one principal; 0 is no limit"),
+    Variable(
+        "HEADGATE_ADDRESS_RATE",
+        "rate",
+        "limits.address_rate",
+        "requests per second from one address, of nobody who is known; 0 is no limit",
+    ),
+    Variable("HEADGATE_BODY_BYTES", "count", "limits.body", "the largest body"),
+    Variable(
+        "HEADGATE_JSON_DEPTH", "count", "limits.depth", "how deeply arrays and objects of a body may lie in each other"
+    ),
+    Variable("HEADGATE_HEADERS", "count", "limits.headers", "how many headers a request may have"),
+    Variable(
+        "HEADGATE_HEADER_BYTES", "count", "limits.header_bytes", "the largest head: all headers, with the address"
+    ),
+    Variable(
+        "HEADGATE_HEADER_SECONDS",
+        "seconds",
+        "limits.header_seconds",
+        "within which a connection sends the head of a request",
+    ),
+    Variable("HEADGATE_BODY_SECONDS", "seconds", "limits.body_seconds", "within which a body is sent"),
+    Variable("HEADGATE_REQUEST_SECONDS", "seconds", "limits.request_seconds", "within which a request is answered"),
+)
+
+_WATCHING = (
+    Variable(
+        "HEADGATE_LOG",
+        "choice",
+        "log",
+        "how the log is written to the standard error: lines of text, or one JSON object for each",
+        choices=("text", "json"),
+    ),
+    Variable(
+        "HEADGATE_LOG_LEVEL",
+        "choice",
+        "log_level",
+        "the least that is logged; each request is `info`, those of probes `debug`",
+        choices=("debug", "info", "warning", "error"),
+    ),
+    Variable(
+        "HEADGATE_METRICS",
+        "choice",
+        "metrics",
+        "who may read `/metrics`: this machine, who has the token, or anybody who gets there",
+        choices=("loopback", "token", "open"),
+    ),
+    Variable(
+        "HEADGATE_METRICS_TOKEN", "text", "metrics_token", "the token for `/metrics`", "there is none", secret=True
+    ),
+)
+
+_LOGINS = (
+    Variable(
+        "HEADGATE_OIDC_ISSUER",
+        "web",
+        "provider.issuer",
+        "the OpenID Connect provider that people log in at",
+        "passwords of local users",
+    ),
+    Variable("HEADGATE_OIDC_CLIENT", "text", "provider.client", "Headgate's client id there", "needed with an issuer"),
+    Variable(
+        "HEADGATE_OIDC_SECRET",
+        "text",
+        "provider.secret",
+        "its client secret",
+        "a public client, with PKCE alone",
+        secret=True,
+    ),
+    Variable(
+        "HEADGATE_OIDC_DOMAINS",
+        "words",
+        "provider.join",
+        "domains whose verified e-mail addresses make a newcomer a user, with commas",
+        "only who is known already comes in",
+    ),
+    Variable(
+        "HEADGATE_CLOCK_SKEW_SECONDS", "seconds", "provider.skew", "how far the provider's clock may be from this one"
+    ),
+    Variable("HEADGATE_SESSION_SECONDS", "seconds", "logins.session", "how long a login lasts"),
+)
+
+_SETTING_UP = (
+    Variable(
+        "HEADGATE_CACHE",
+        "path",
+        "cache",
+        "the folder for what can be made again: the Iceberg jar, the compiled guard, the demo's data",
+        "`~/.cache/headgate`",
+    ),
+    Variable(
+        "HEADGATE_JARS",
+        "path",
+        "jars_folder",
+        "a folder that the Iceberg jar is taken from instead of the network",
+        "the jar is fetched by Spark's own resolver",
+        option="setup --jars",
+    ),
+)
+
+_COMMAND_LINE = (
+    Variable(
+        "HEADGATE_URL",
+        "web",
+        "",
+        "where the command line finds a server that is not on this machine's usual port",
+        "`http://127.0.0.1` with the port of `HEADGATE_API_PORT`",
+    ),
+    Variable(
+        "HEADGATE_TOKEN",
+        "text",
+        "",
+        "as whom the command line acts",
+        "the first owner's token, read from the data folder",
+    ),
+    Variable(
+        "HEADGATE_DEMO_ONCE",
+        "flag",
+        "",
+        "if it is neither empty nor 0, the demo ends after its story",
+        "it serves until Ctrl-C",
+        option="--once",
+    ),
+)
+
+GROUPS = {
+    "The store": _STORE,
+    "Listening": _LISTENING,
+    "Limits": _LIMITS,
+    "Logs and metrics": _WATCHING,
+    "Logins": _LOGINS,
+    "Setting up": _SETTING_UP,
+    "The command line": _COMMAND_LINE,
+}
+"""The settings under the headings of their page."""
+
+VARIABLES = tuple(variable for group in GROUPS.values() for variable in group)

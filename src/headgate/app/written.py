@@ -1,0 +1,190 @@
+"""What is written in the environment and in the configuration file, as words, and what a word of each kind may be."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from headgate.app.variables import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, VARIABLES, Kind, Variable
+
+# Kubernetes tells a pod of every service in its namespace, and one of them may well be called `headgate`.
+_OF_KUBERNETES = re.compile(PREFIX + r"(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_\w+)?)")
+_BY_NAME = {each.name: each for each in VARIABLES}
+_BY_KEY = {each.key: each for each in VARIABLES if each.in_file}
+
+
+class SettingsError(Exception):
+    """A setting cannot be used; the message says which and what would be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A setting's word and where it stands, as an error names it."""
+
+    word: str
+    place: str
+
+
+def values(environ: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return what is set, by the field of the settings that it is for. Raises `SettingsError`.
+
+    The environment comes before the configuration file. A variable that is set to nothing is not set.
+    """
+    written = {**_in_file(environ.get(CONFIG, "")), **_in_environment(environ)}
+    return {variable.field: read(variable, written[name]) for name, variable in _BY_NAME.items() if name in written}
+
+
+def read(variable: Variable, written: Written) -> Any:
+    """Return what the word means for this setting."""
+    try:
+        return _KINDS[variable.kind](written.word, variable.choices)
+    except ValueError as error:
+        said = f"what {written.place} says" if variable.secret else f"`{written.word}` in {written.place}"
+        raise SettingsError(f"{said} is not {error}, or unset it") from None
+
+
+def _in_environment(environ: Mapping[str, str]) -> Mapping[str, Written]:
+    found: dict[str, Written] = {}
+    for name in sorted(environ):
+        if not environ[name] or not name.startswith(PREFIX) or _OF_KUBERNETES.fullmatch(name):
+            continue
+        variable, written = _taken(name, name, environ[name], _BY_NAME)
+        if variable.name in found:
+            raise SettingsError(f"{variable.name} and {variable.name}{FILE} are both set; unset one")
+        found[variable.name] = written
+    return found
+
+
+def _in_file(path: str) -> Mapping[str, Written]:
+    if not path:
+        return {}
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"the configuration file `{path}` in {CONFIG} cannot be read: {error}") from None
+    found: dict[str, Written] = {}
+    for key, value in content.items():
+        place = f"`{key}` of `{path}`"
+        variable, written = _taken(key, place, _word(value, place), _BY_KEY)
+        if variable.name in found:
+            raise SettingsError(
+                f"`{variable.key}` and `{variable.key}{FILE.lower()}` of `{path}` are both set; drop one"
+            )
+        found[variable.name] = written
+    return found
+
+
+def _taken(name: str, place: str, word: str, known: Mapping[str, Variable]) -> tuple[Variable, Written]:
+    """Return the variable that a name is of, and its word, read from a file if the name says so."""
+    if name in known:
+        return known[name], Written(word, place)
+    bare = name.removesuffix(FILE).removesuffix(FILE.lower())
+    if bare != name and bare in known and known[bare].secret:
+        return known[bare], Written(_secret(word, place), place)
+    close = difflib.get_close_matches(name, known, 1)
+    raise SettingsError(f"{place} is not a setting" + (f"; did you mean `{close[0]}`?" if close else ""))
+
+
+def _secret(path: str, place: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the file `{path}` in {place} cannot be read: {error}") from None
+
+
+def _word(value: object, place: str) -> str:
+    if isinstance(value, bool):
+        return FLAG_ON[0] if value else FLAG_OFF[0]
+    if isinstance(value, list):
+        return ",".join(_word(each, place) for each in value)
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise SettingsError(f"{place} is not a text, a number, true, false or a list")
+
+
+def _text(word: str, _: Sequence[str]) -> str:
+    return word
+
+
+def _path(word: str, _: Sequence[str]) -> Path:
+    return Path(word)
+
+
+def _port(word: str, _: Sequence[str]) -> int:
+    if not word.isdecimal() or int(word) > LAST_PORT:
+        raise ValueError(f"a port; use a number up to {LAST_PORT}")
+    return int(word)
+
+
+def _count(word: str, _: Sequence[str]) -> int:
+    if not word.isdecimal() or int(word) == 0:
+        raise ValueError("a count; use a whole number above 0")
+    return int(word)
+
+
+def _seconds(word: str, _: Sequence[str]) -> float:
+    if not _NUMBER.fullmatch(word) or float(word) == 0:
+        raise ValueError("a time; use a number of seconds above 0")
+    return float(word)
+
+
+def _rate(word: str, _: Sequence[str]) -> float:
+    if not _NUMBER.fullmatch(word):
+        raise ValueError("a rate; use a number per second, or 0 for no limit")
+    return float(word)
+
+
+def _flag(word: str, _: Sequence[str]) -> bool:
+    if word.lower() not in (*FLAG_ON, *FLAG_OFF):
+        raise ValueError("yes or no; use 1 or 0")
+    return word.lower() in FLAG_ON
+
+
+def _choice(word: str, choices: Sequence[str]) -> str:
+    if word not in choices:
+        raise ValueError("one of " + ", ".join(f"`{each}`" for each in choices) + "; use one of these")
+    return word
+
+
+def _words(word: str, _: Sequence[str]) -> tuple[str, ...]:
+    return tuple(each.strip() for each in word.split(",") if each.strip())
+
+
+def _address(word: str, _: Sequence[str]) -> str:
+    try:
+        return str(ip_address(word))
+    except ValueError:
+        raise ValueError("an address; use one such as 127.0.0.1, 0.0.0.0 or ::") from None
+
+
+def _postgresql(word: str, _: Sequence[str]) -> str:
+    if not word.startswith("postgresql://"):
+        raise ValueError("a `postgresql://` URL; use one")
+    return word
+
+
+def _web(word: str, _: Sequence[str]) -> str:
+    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", word):
+        raise ValueError("the address of a web server; use one such as https://login.example.com")
+    return word
+
+
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+_KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
+    "text": _text,
+    "path": _path,
+    "port": _port,
+    "count": _count,
+    "seconds": _seconds,
+    "rate": _rate,
+    "flag": _flag,
+    "choice": _choice,
+    "words": _words,
+    "address": _address,
+    "postgresql": _postgresql,
+    "web": _web,
+}

@@ -1,0 +1,60 @@
+"""Beginning a deployment and its organizations: a resource in the deployment's log, then a log of its own."""
+
+from dataclasses import dataclass, field
+
+from headgate.control.call import BY_ITSELF, Call
+from headgate.control.command import TakenError
+from headgate.control.organization import Organization, Organizations
+from headgate.control.organizations import DEPLOYMENT, CreateDeployment, CreateOrganization
+from headgate.control.principals import SignUp
+from headgate.control.resources import CreateResource
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Attributes
+from headgate.facts.ids import PrincipalId, ResourceId
+
+
+@dataclass(frozen=True, slots=True)
+class Founding:
+    """An organization to begin: its root, its name, who owns it, and the models that it begins with."""
+
+    root: ResourceId
+    title: str
+    owner: PrincipalId
+    owner_name: str
+    model: str
+    tree: str | None = None
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+
+
+def begin_deployment(organizations: Organizations, model: str) -> None:
+    """Begin the deployment's own log, where it has not begun."""
+    if organizations.deployment.begun:
+        return
+    try:
+        organizations.deployment.control.execute(CreateDeployment(model), None)
+    except TakenError:
+        # Another process was faster; what it wrote is taken over already.
+        return
+
+
+def found(
+    organizations: Organizations, founding: Founding, caller: Caller | None = None, call: Call = BY_ITSELF
+) -> Organization:
+    """Begin an organization and return it. Raises a `CommandError` if the caller may not, or if there is one so called.
+
+    One that was begun half, because a process ended between the two logs, is begun whole by the same call.
+    """
+    deployment = organizations.deployment.control
+    if founding.owner not in deployment.snapshot.principals:
+        deployment.execute(SignUp(founding.owner, founding.owner_name), None, call)
+    organization = organizations.open(founding.root)
+    if founding.root not in deployment.snapshot.resources or organization.begun:
+        create = CreateResource(
+            founding.root, "organization", DEPLOYMENT, founding.title, attributes=founding.attributes
+        )
+        deployment.execute(create, caller, call)
+    command = CreateOrganization(
+        founding.owner, founding.owner_name, founding.model, founding.tree, founding.root, founding.attributes
+    )
+    organization.control.execute(command, None, call)
+    return organization

@@ -1,0 +1,196 @@
+"""Writes: dry runs, the version that they are meant for, and that a repeated one is written once."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Query, Request, Response
+from pydantic import BaseModel, ConfigDict
+
+from headgate.control.call import Call, Expected, version
+from headgate.control.command import Command, Plan
+from headgate.control.ports import DocumentConflictError, DocumentPut, Origin
+from headgate.decision.consequences import Effect, PipelineEffect
+from headgate.doors.api.names import Text
+from headgate.doors.problems import ProblemError
+from headgate.doors.scope import REQUEST
+from headgate.doors.services import By, Services, Uses
+from headgate.facts.caller import Caller
+from headgate.facts.encoding import encode
+from headgate.facts.ids import ResourceId
+
+_KIND = "answer"
+_SHOWN = 100
+"""So many effects of a dry run are shown; the rest is counted."""
+
+
+class Done(BaseModel):
+    """What a write gives: the revision that has it, what was made, and the new version of the resource.
+
+    A dry run writes nothing and gives what it would have written and what would be different for whom.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    revision: int
+    id: str | None = None
+    version: str | None = None
+    dry_run: bool = False
+    changes: list[dict[str, Any]] | None = None
+    needed: list[dict[str, Any]] | None = None
+    effects: list[dict[str, Any]] | None = None
+    pipelines: list[dict[str, Any]] | None = None
+    more_effects: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One request that writes: whoever sends it, and how it is to be carried out."""
+
+    services: Services
+    caller: Caller
+    response: Response
+    call: Call
+    dry_run: bool
+    if_match: str | None
+    once: "_Once | None"
+
+    def send(
+        self,
+        command: Command,
+        of: ResourceId | None = None,
+        *,
+        secret: Mapping[str, str] | None = None,
+        **made: Any,
+    ) -> dict[str, Any]:
+        """Carry out a command and return the answer. `of` is the resource that `If-Match` is about, or that is made.
+
+        `made` are fields of the answer. Those of `secret` stand in this answer and are kept nowhere: not for a repeated
+        request either. Raises a `CommandError` if it is refused.
+        """
+        if self.once is not None and (before := self._before(self.once)) is not None:
+            return before
+        call = self._call(of, made)
+        if self.dry_run:
+            return self._foreseen(self.services.control.preview(command, self.caller, call))
+        try:
+            facts = self.services.control.execute(command, self.caller, call)
+        except DocumentConflictError:
+            # The same request on another replica, a moment ago.
+            before = self._before(self.once) if self.once is not None else None
+            if before is None:
+                raise
+            return before
+        answer = {"revision": facts.revision, **made}
+        if of is not None and of in facts.resources:
+            answer["version"] = version(facts, of)
+            self.response.headers["etag"] = f'"{answer["version"]}"'
+        return {**answer, **(secret or {})}
+
+    def _call(self, of: ResourceId | None, made: Mapping[str, Any]) -> Call:
+        call = self.call
+        if self.if_match is not None:
+            if of is None:
+                raise ProblemError(422, "invalid", "`If-Match` is for what changes one resource; leave it out here")
+            call = replace(call, expected=Expected(of, self.if_match))
+        if self.once is not None:
+            once = self.once
+            call = replace(call, keeps=lambda revision: (once.kept({"revision": revision, **made}),))
+        return call
+
+    def _before(self, once: "_Once") -> dict[str, Any] | None:
+        kept = self.services.store.document(_KIND, once.id)
+        if kept is None:
+            return None
+        if kept["request"] != once.request:
+            raise ProblemError(422, "key-reused", "this `Idempotency-Key` was used for another request; use a new one")
+        self.response.headers["idempotency-replayed"] = "true"
+        return dict(kept["answer"])
+
+    def _foreseen(self, plan: Plan) -> dict[str, Any]:
+        self.response.status_code = 200
+        found = self.services.control.consequences(plan)
+        return {
+            "dry_run": True,
+            "revision": self.services.control.snapshot.revision,
+            "changes": [encode(each) for each in plan.changes],
+            "needed": [
+                {"action": each.question.action, "resource": each.question.resource, "model": each.model}
+                for each in plan.decisions
+            ],
+            "effects": [self._effect(each) for each in islice(found.effects, _SHOWN)],
+            "more_effects": max(0, len(found.effects) - _SHOWN),
+            "pipelines": [_pipeline(each) for each in islice(found.pipelines, _SHOWN)],
+        }
+
+    def _effect(self, effect: Effect) -> dict[str, Any]:
+        return {
+            "principal": effect.principal,
+            "name": self.services.directory.name(effect.principal),
+            "resource": effect.resource,
+            "before": effect.before,
+            "after": effect.after,
+            "lost": [asdict_of(each) for each in effect.lost],
+            "gained": [asdict_of(each) for each in effect.gained],
+        }
+
+
+def asdict_of(ability: tuple[str, str]) -> dict[str, str]:
+    """Return an ability as an object; `role` is there where it is about an assignment."""
+    action, role = ability
+    return {"action": action, "role": role} if role else {"action": action}
+
+
+def _pipeline(effect: PipelineEffect) -> dict[str, Any]:
+    return {"pipeline": effect.pipeline, "run_as": effect.run_as, "breaks": effect.breaks, "opens": effect.opens}
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """A request that is to be carried out once, however often it is sent."""
+
+    id: str
+    request: str
+
+    def kept(self, answer: Mapping[str, Any]) -> DocumentPut:
+        """Return what is kept of the answer, to be given again."""
+        return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
+
+
+async def write(
+    request: Request,
+    response: Response,
+    services: Uses,
+    caller: By,
+    *,
+    dry_run: Annotated[bool, Query(description="write nothing; answer what would change, and for whom")] = False,
+    idempotency_key: Annotated[
+        Text | None, Header(max_length=200, description="a repeated request is written once")
+    ] = None,
+    if_match: Annotated[Text | None, Header(max_length=200, description="the version that this is meant for")] = None,
+    headgate_why: Annotated[Text | None, Header(max_length=1000, description="why, for the audit")] = None,
+) -> Write:
+    """Return how a request is to be written."""
+    call = Call(Origin("api", str(request.scope.get(REQUEST, "")), caller.token), headgate_why or "")
+    once = None
+    if idempotency_key is not None and not dry_run:
+        body = await request.body()
+        said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
+        once = _Once(_digest((caller.principal, idempotency_key)), _digest(said))
+    return Write(services, caller, response, call, dry_run, _tag(if_match), once)
+
+
+Writes = Annotated[Write, Depends(write)]
+
+
+def _tag(if_match: str | None) -> str | None:
+    if if_match is None or if_match.strip() == "*":
+        return None
+    return if_match.strip().removeprefix("W/").strip('"')
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()

@@ -1,0 +1,55 @@
+"""No answer older than the question: where other processes write too, the newest revisions are read first."""
+
+import asyncio
+
+import anyio.to_thread
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headgate.control.organization import Organizations
+from headgate.control.ports import StoreError
+from headgate.doors.problems import problem
+
+RETRY_AFTER = "2"
+
+
+class Freshness:
+    """One read for everybody who waits: a read that begins after a request has come is new enough for it."""
+
+    def __init__(self, organizations: Organizations) -> None:
+        self._organizations = organizations
+        self._reading: asyncio.Task[None] | None = None
+        self._next: asyncio.Task[None] | None = None
+
+    async def wait(self) -> None:
+        """Return when every open log is as new as the store was at some moment after this was called."""
+        if not self._organizations.stores.shared:
+            return
+        if self._next is None:
+            self._next = asyncio.create_task(self._after(self._reading))
+        await asyncio.shield(self._next)
+
+    async def _after(self, reading: "asyncio.Task[None] | None") -> None:
+        if reading is not None:
+            await asyncio.wait({reading})
+        self._reading, self._next = self._next, None
+        await anyio.to_thread.run_sync(self._organizations.refresh)
+
+
+class Fresh:
+    """Waits for what is newest before a request goes on; without it the answer is 503, never an old one."""
+
+    def __init__(self, app: ASGIApp, freshness: Freshness) -> None:
+        self._app = app
+        self._freshness = freshness
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http":
+            try:
+                await self._freshness.wait()
+            except StoreError:
+                answer = problem(503, "unavailable", "the store cannot be used; the server's log says why")
+                answer.headers["retry-after"] = RETRY_AFTER
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

@@ -1,0 +1,10 @@
+"""What the doors keep in a request's ASGI scope, by name."""
+
+ORGANIZATION = "headgate.organization"
+"""Which organization the address names (`/o/{organization}/...`)."""
+
+CALLER = "headgate.caller"
+"""Who asks, and where, once that is known: a pair of organization and caller."""
+
+REQUEST = "headgate.request"
+"""The request's id."""

@@ -1,0 +1,24 @@
+"""Which organization an address names: every path is served below `/o/{organization}` too, for every door alike."""
+
+from urllib.parse import unquote
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headgate.doors.scope import ORGANIZATION
+
+_PREFIX = "/o/"
+
+
+class Tenants:
+    """Takes `/o/{organization}` off the path and keeps the name in the scope."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http" and scope["path"].startswith(_PREFIX):
+            name, _, rest = scope["path"].removeprefix(_PREFIX).partition("/")
+            raw = scope.get("raw_path", b"").decode("latin-1").removeprefix(_PREFIX).partition("/")[2]
+            scope = {**scope, ORGANIZATION: unquote(name), "path": f"/{rest}", "raw_path": f"/{raw}".encode("latin-1")}
+        await self._app(scope, receive, send)
