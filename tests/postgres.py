@@ -1,7 +1,6 @@
 """A PostgreSQL server of the tests' own, in a temporary folder, and a fresh database of it for each test that asks."""
 
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -101,9 +100,9 @@ def binaries() -> Path:
 def start_server(programs: Path, folder: Path) -> PostgresServer:
     """Make a cluster in the folder and start a server on it, on a free port of the loopback."""
     data, log = folder / "data", folder / "log"
-    identity = _identity(folder)
+    user = _user(folder)
     initdb = [programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
-    subprocess.run(initdb, check=True, cwd=folder, stdout=subprocess.DEVNULL, **identity)
+    subprocess.run(initdb, check=True, cwd=folder, stdout=subprocess.DEVNULL, user=user, group=user)
     port = _free_port()
     settings = {
         "listen_addresses": "127.0.0.1",
@@ -118,7 +117,8 @@ def start_server(programs: Path, folder: Path) -> PostgresServer:
             cwd=folder,
             stdout=output,
             stderr=output,
-            **identity,
+            user=user,
+            group=user,
         )
     server = PostgresServer(process, port)
     try:
@@ -140,13 +140,12 @@ def stop_server(server: PostgresServer) -> None:
         server.process.wait()
 
 
-def _identity(folder: Path) -> dict[str, int]:
-    """Return who the server runs as: root's servers are refused, so that root starts them as somebody else."""
+def _user(folder: Path) -> str | None:
+    """Return who the server runs as: one of root's is refused, so that root starts it as somebody else."""
     if os.geteuid() != 0:
-        return {}
-    somebody = pwd.getpwnam(USER)
-    os.chown(folder, somebody.pw_uid, somebody.pw_gid)
-    return {"user": somebody.pw_uid, "group": somebody.pw_gid}
+        return None
+    shutil.chown(folder, USER, USER)
+    return USER
 
 
 def _free_port() -> int:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from headgate.control.ports import (
+    AuditFilter,
+    AuditRecord,
     Checkpoint,
     DocumentConflictError,
     DocumentPut,
@@ -99,6 +101,7 @@ class FakeStores:
     def __init__(self, *, shared: bool = False) -> None:
         self.shared = shared
         self.of: dict[ResourceId, FakeStore] = {}
+        self.records: list[tuple[ResourceId, AuditRecord]] = []
 
     def log(self, root: ResourceId) -> FakeStore:
         return self.of.setdefault(root, FakeStore())
@@ -113,5 +116,29 @@ class FakeStores:
         found = ((root, store.document(kind, id)) for root, store in self.of.items())
         return next(((root, body) for root, body in found if body is not None), None)
 
+    def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
+        self.records.extend(records)
+
+    def audited(
+        self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
+    ) -> Sequence[tuple[int, AuditRecord]]:
+        newest = [(number, record) for number, (of, record) in enumerate(self.records) if of == root][::-1]
+        found = [(number, record) for number, record in newest if _wanted(record, wanted)]
+        return [each for each in found if before is None or each[0] < before][:limit]
+
     def close(self) -> None:
         self.of.clear()
+
+
+def _wanted(record: AuditRecord, wanted: AuditFilter) -> bool:
+    pairs = (
+        (wanted.principal, record.principal),
+        (wanted.action, record.action),
+        (wanted.resource, record.resource),
+        (wanted.allowed, record.allowed),
+        (wanted.door, record.origin.door),
+        (wanted.request, record.origin.request),
+    )
+    if any(asked not in (None, given) for asked, given in pairs):
+        return False
+    return (wanted.since is None or record.at >= wanted.since) and (wanted.until is None or record.at < wanted.until)

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from headgate.control.ports import (
+    AuditFilter,
+    AuditRecord,
     Checkpoint,
     DocumentConflictError,
     DocumentPut,
@@ -19,7 +21,7 @@ from headgate.control.ports import (
     Stores,
 )
 from headgate.facts.ids import ResourceId, TokenId
-from tests.facts.samples import ANNA, LAKE
+from tests.facts.samples import ANNA, BEN, LAKE
 from tests.store.samples import OTHER, ROOT, created, deleted
 
 T1 = ResourceId("t1")
@@ -216,3 +218,65 @@ class TestStores:
 
         assert stores.find("token", "b") == (OTHER, {"of": "u2"})
         assert stores.find("run", "b") is None
+
+
+class TestAudit:
+    """Who asked what, and the answer."""
+
+    DENIED = AuditRecord(
+        at=10.0,
+        principal=ANNA,
+        action="table.select",
+        resource="t1",
+        allowed=False,
+        revision=7,
+        model="nekt",
+        code="no_role",
+        origin=Origin("api", "r1", TokenId("k")),
+    )
+    ALLOWED = replace(DENIED, at=20.0, principal=BEN, resource="t2", allowed=True, code="", origin=Origin())
+    NOBODY = replace(ALLOWED, at=30.0, principal=None, action="", resource="", allowed=False, code="unauthenticated")
+
+    @pytest.fixture
+    def audited(self, stores: Stores) -> Stores:
+        stores.audit([(ROOT, self.DENIED), (OTHER, self.ALLOWED), (ROOT, self.ALLOWED)])
+        stores.audit([])
+        stores.audit([(ROOT, self.NOBODY)])
+        return stores
+
+    def test_comes_newest_first_and_of_one_log_only(self, audited: Stores) -> None:
+        found = audited.audited(ROOT, AuditFilter())
+
+        assert [record for _, record in found] == [self.NOBODY, self.ALLOWED, self.DENIED]
+        assert [number for number, _ in found] == sorted((number for number, _ in found), reverse=True)
+
+    def test_comes_in_pages(self, audited: Stores) -> None:
+        first = audited.audited(ROOT, AuditFilter(), limit=2)
+        rest = audited.audited(ROOT, AuditFilter(), before=first[-1][0], limit=2)
+
+        assert [record for _, record in (*first, *rest)] == [self.NOBODY, self.ALLOWED, self.DENIED]
+
+    @pytest.mark.parametrize(
+        ("wanted", "found"),
+        [
+            (AuditFilter(principal=ANNA), [DENIED]),
+            (AuditFilter(action="table.select"), [ALLOWED, DENIED]),
+            (AuditFilter(resource="t2"), [ALLOWED]),
+            (AuditFilter(allowed=False), [NOBODY, DENIED]),
+            (AuditFilter(allowed=True), [ALLOWED]),
+            (AuditFilter(door="api"), [DENIED]),
+            (AuditFilter(request="r1"), [DENIED]),
+            (AuditFilter(since=20.0), [NOBODY, ALLOWED]),
+            (AuditFilter(until=20.0), [DENIED]),
+            (AuditFilter(principal=ANNA, allowed=True), []),
+        ],
+        ids=str,
+    )
+    def test_can_be_filtered(self, audited: Stores, wanted: AuditFilter, found: list[AuditRecord]) -> None:
+        assert [record for _, record in audited.audited(ROOT, wanted)] == found
+
+    def test_takes_any_name_that_somebody_asked_for(self, stores: Stores) -> None:
+        for resource in ("a\0b", "\ud800", "'; DROP TABLE audit; --"):
+            stores.audit([(ROOT, replace(self.DENIED, resource=resource))])
+
+            assert len(stores.audited(ROOT, AuditFilter(resource=resource))) == 1

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from headgate.control.ports import AuditFilter, AuditRecord
 from headgate.facts.ids import ResourceId
-from headgate.store import sqlite
+from headgate.store import audit, sqlite
 from headgate.store.backends import Backend
 from headgate.store.database import Database, storable
 from headgate.store.log import SqlStore
@@ -60,6 +61,17 @@ class SqlStores:
         query = select(documents.c.log_id, documents.c.body).where(documents.c.kind == kind, documents.c.id == id)
         found = self._database.rows(query.limit(1))
         return (ResourceId(found[0].log_id), json.loads(found[0].body)) if found else None
+
+    def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
+        """Keep records of the audit, each with the root of its log, in one write."""
+        with self._database.writing() as connection:
+            audit.keep(connection, records)
+
+    def audited(
+        self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
+    ) -> Sequence[tuple[int, AuditRecord]]:
+        """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
+        return [audit.record_of(row) for row in self._database.rows(audit.query(root, wanted, before, limit))]
 
     def close(self) -> None:
         """Let go of the database."""

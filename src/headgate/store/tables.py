@@ -1,6 +1,8 @@
 """The tables of a store, as the newest migration leaves them. Nobody outside this package sees them."""
 
 from sqlalchemy import (
+    BigInteger,
+    Boolean,
     Column,
     Double,
     Index,
@@ -86,3 +88,23 @@ seals = Table(
     Column("signature", String, nullable=False),
 )
 """Signed checkpoints of the chain; `key` is the fingerprint of the one that signed."""
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("log_id", String, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("principal", String),
+    Column("action", String, nullable=False),
+    Column("resource", String, nullable=False),
+    Column("allowed", Boolean, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("model", String, nullable=False),
+    Column("code", String, nullable=False),
+    Column("door", String, nullable=False),
+    Column("request", String, nullable=False),
+    Column("token", String),
+    Index(None, "log_id", "number"),
+)
+"""Decisions that somebody got. Not in the chain: it is kept as far as the settings say."""

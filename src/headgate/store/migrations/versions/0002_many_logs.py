@@ -25,6 +25,7 @@ def upgrade() -> None:
         op.drop_table(f"{table}_1")
     _make_checkpoints()
     _make_seals()
+    _make_audit()
     op.execute("UPDATE meta SET schema_version = 2")
 
 
@@ -92,3 +93,24 @@ def _make_seals() -> None:
         sa.Column("signature", sa.String, nullable=False),
         sa.PrimaryKeyConstraint("log_id", "revision", "key", name="pk_seals"),
     )
+
+
+def _make_audit() -> None:
+    op.create_table(
+        "audit",
+        sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), nullable=False),
+        sa.Column("log_id", sa.String, nullable=False),
+        sa.Column("at", sa.Double, nullable=False),
+        sa.Column("principal", sa.String),
+        sa.Column("action", sa.String, nullable=False),
+        sa.Column("resource", sa.String, nullable=False),
+        sa.Column("allowed", sa.Boolean, nullable=False),
+        sa.Column("revision", sa.Integer, nullable=False),
+        sa.Column("model", sa.String, nullable=False),
+        sa.Column("code", sa.String, nullable=False),
+        sa.Column("door", sa.String, nullable=False),
+        sa.Column("request", sa.String, nullable=False),
+        sa.Column("token", sa.String),
+        sa.PrimaryKeyConstraint("number", name="pk_audit"),
+    )
+    op.create_index("ix_audit_log_id_number", "audit", ["log_id", "number"])
