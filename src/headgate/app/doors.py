@@ -9,6 +9,7 @@ from headgate.app.deployment import Deployment
 from headgate.app.lakegate import LakeGate, identifier
 from headgate.doors import problems
 from headgate.doors.api import api_router
+from headgate.doors.authzen.serving import AuthZen
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.doors.guard import guard_router
 from headgate.doors.iceberg_rest import iceberg_router
@@ -41,6 +42,7 @@ def http_application(
     )
     problems.install(app)
     # The last one added comes first: the organization is known before anything is read for it.
+    app.add_middleware(AuthZen)
     app.add_middleware(Fresh, freshness=Freshness(deployment.organizations))
     app.add_middleware(Tenants)
     app.include_router(api_router())
