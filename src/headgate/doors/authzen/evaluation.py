@@ -1,7 +1,6 @@
 """Access Evaluation and Access Evaluations: one decision, or several in one request."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headgate.control.asking import question
@@ -9,7 +8,7 @@ from headgate.control.values import UnreadableError
 from headgate.decision.records import Decision
 from headgate.doors.authzen import messages
 from headgate.doors.authzen.asker import Asker
-from headgate.doors.authzen.messages import BadRequestError, Entity, ForbiddenError
+from headgate.doors.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError
 from headgate.doors.authzen.telling import Told, explained, failed, told
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -28,38 +27,31 @@ class Answered(NamedTuple):
     decisions: tuple[Decision, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Semantic:
-    """Which of several evaluations are done: all, or those up to the first that is decided so."""
-
-    last: bool | None = None
-
-
-_SEMANTICS: Mapping[str, _Semantic] = {
-    "execute_all": _Semantic(),
-    "deny_on_first_deny": _Semantic(last=False),
-    "permit_on_first_permit": _Semantic(last=True),
+_SEMANTICS: Mapping[str, bool | None] = {
+    "execute_all": None,
+    "deny_on_first_deny": False,
+    "permit_on_first_permit": True,
 }
+"""After which decision the rest is left out."""
 
-_DEFAULTS = ("subject", "action", "resource", "context")
+_REQUIRED = ("subject", "action", "resource")
+
+
+class _Request(NamedTuple):
+    """What an evaluation says, or what several have in common; None for what it does not say."""
+
+    subject: Entity | None
+    action: tuple[str, Mapping[str, Any]] | None
+    resource: Entity | None
+    context: Context | None
+
+
+_EMPTY = _Request(None, None, None, None)
 
 
 def evaluate(source: Mapping[str, Any], asker: Asker) -> Answered:
     """Answer one question. Raises `BadRequestError` or `ForbiddenError` where there is none to answer."""
-    subject, resource = messages.entity(source, "subject"), messages.entity(source, "resource")
-    (action, said), wanted = messages.action(source), messages.context(source)
-    moment = asker.moment(wanted)
-    answers = moment.answers
-    caller, place = asker.subject(subject, moment), located(answers.facts, resource)
-    try:
-        asked = question(answers, caller, action, place, said)
-    except UnreadableError as error:
-        raise BadRequestError(f"`action.properties`: {error}") from None
-    decision = answers.check(asked, moment.time)
-    answer = (
-        explained(decision, resource.id, asker.organization, moment) if wanted.explain else told(decision, resource.id)
-    )
-    return Answered(answer, (decision,))
+    return _answered(_read(source, _EMPTY), asker)
 
 
 def evaluate_many(source: Mapping[str, Any], asker: Asker) -> Answered:
@@ -70,14 +62,14 @@ def evaluate_many(source: Mapping[str, Any], asker: Asker) -> Answered:
     listed = source.get("evaluations")
     if listed is None or listed == []:
         return evaluate(source, asker)
-    evaluations, semantic, defaults = _listed(listed), _semantic(source), _defaults(source)
+    evaluations, last, defaults = _listed(listed), _last(source), _read(source, _EMPTY)
     bodies: list[Told] = []
     decisions: list[Decision] = []
     for each in evaluations:
-        body, decided = _one({**defaults, **each}, asker)
+        body, decided = _one(each, defaults, asker)
         bodies.append(body)
         decisions.extend(decided)
-        if body["decision"] is semantic.last:
+        if body["decision"] is last:
             break
     return Answered({"evaluations": bodies}, tuple(decisions))
 
@@ -88,9 +80,37 @@ def located(facts: Snapshot, named: Entity) -> ResourceId:
     return found.id if found is not None and found.type == named.type else _NOWHERE
 
 
-def _one(source: Mapping[str, Any], asker: Asker) -> Answered:
+def _read(source: Mapping[str, Any], defaults: _Request) -> _Request:
+    return _Request(
+        defaults.subject if source.get("subject") is None else messages.entity(source, "subject"),
+        defaults.action if source.get("action") is None else messages.action(source),
+        defaults.resource if source.get("resource") is None else messages.entity(source, "resource"),
+        defaults.context if source.get("context") is None else messages.context(source),
+    )
+
+
+def _answered(request: _Request, asker: Asker) -> Answered:
+    subject, action, resource, context = request
+    if subject is None or action is None or resource is None:
+        missing = next(key for key, value in zip(_REQUIRED, request, strict=False) if value is None)
+        raise BadRequestError(f"`{missing}` is missing")
+    wanted = context or NOW
+    moment = asker.moment(wanted)
+    answers = moment.answers
+    caller, place = asker.subject(subject, moment), located(answers.facts, resource)
     try:
-        return evaluate(source, asker)
+        asked = question(answers, caller, action[0], place, action[1])
+    except UnreadableError as error:
+        raise BadRequestError(f"`action.properties`: {error}") from None
+    decision = answers.check(asked, moment.time)
+    if wanted.explain:
+        return Answered(explained(decision, resource.id, asker.organization, moment), (decision,))
+    return Answered(told(decision, resource.id), (decision,))
+
+
+def _one(source: Mapping[str, Any], defaults: _Request, asker: Asker) -> Answered:
+    try:
+        return _answered(_read(source, defaults), asker)
     except BadRequestError as error:
         return Answered(failed(400, str(error)))
     except ForbiddenError as error:
@@ -105,18 +125,9 @@ def _listed(listed: object) -> Sequence[Mapping[str, Any]]:
     return listed
 
 
-def _semantic(source: Mapping[str, Any]) -> _Semantic:
+def _last(source: Mapping[str, Any]) -> bool | None:
+    """Return the decision after which no further evaluation is done; None for none."""
     named = messages.optional(source, "options").get("evaluations_semantic", "execute_all")
-    found = _SEMANTICS.get(named) if isinstance(named, str) else None
-    if found is None:
+    if not isinstance(named, str) or named not in _SEMANTICS:
         raise BadRequestError(f"`options.evaluations_semantic` should be one of {', '.join(_SEMANTICS)}")
-    return found
-
-
-def _defaults(source: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what holds for every evaluation that does not say otherwise, whole objects."""
-    return {key: messages.part(source, key) for key in _DEFAULTS if source.get(key) is not None}
-
-
-Endpoint = Callable[[Mapping[str, Any], Asker], Answered]
-"""What answers a request of one kind."""
+    return _SEMANTICS[named]

@@ -99,10 +99,8 @@ def action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def context(source: Mapping[str, Any]) -> Context:
-    """Return what the context says to Headgate."""
-    if source.get("context") is None:
-        return NOW
-    found = part(source, "context")
+    """Return what the context says to Headgate; what there is none of, is not asked for."""
+    found = optional(source, "context")
     revision, time = _as_of(found.get("as_of"))
     return Context(_number(found, "at_least"), revision, time, explain=_switch(found, "explain"))
 
