@@ -48,10 +48,12 @@ class Provider:
 class LoginSettings:
     """Everything about logins. Lengths in seconds, those of passwords in characters.
 
+    `address` is where people find the deployment (`https://headgate.example`), if that is not what they call it by.
     `tries_of_name` and `tries_of_address` are wrong passwords; `codes_of_address` are device codes asked for, and
     `tries_of_code` the codes that one person enters.
     """
 
+    address: str | None = None
     session: float = 12 * HOUR
     access_token: float = HOUR
     invitation: float = 7 * DAY

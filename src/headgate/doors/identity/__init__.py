@@ -1,0 +1,46 @@
+"""The doors through which somebody proves who they are: passwords, sessions, OAuth 2.0, OpenID Connect, invitations."""
+
+import logging
+import math
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+
+from headgate.control.logins.entrance import Entrance
+from headgate.control.logins.errors import LoginError, TooOftenError
+from headgate.doors.identity import devices, invitations, oauth, sessions
+from headgate.doors.identity.oauth import OAuthError, on_oauth
+from headgate.doors.identity.oidc import routes as oidc
+from headgate.doors.identity.oidc.client import ProviderClient
+from headgate.doors.identity.oidc.errors import ProviderError
+from headgate.doors.problems import RETRY_AFTER, problem
+
+log = logging.getLogger(__name__)
+
+
+def install(app: FastAPI, entrance: Entrance) -> None:
+    """Serve the ways into a deployment."""
+    provider = entrance.logins.settings.provider
+    app.state.entrance = entrance
+    app.state.provider = ProviderClient(provider, lambda: entrance.logins.now) if provider else None
+    for module in (sessions, invitations, devices, oauth, oidc):
+        app.include_router(module.router)
+    app.add_exception_handler(OAuthError, on_oauth)
+
+    @app.exception_handler(LoginError)
+    def on_login(_: Request, error: LoginError) -> JSONResponse:
+        return problem(401, "unauthenticated", str(error))
+
+    @app.exception_handler(TooOftenError)
+    def on_too_often(_: Request, error: TooOftenError) -> JSONResponse:
+        answer = problem(429, "too-often", str(error))
+        answer.headers["retry-after"] = str(math.ceil(error.wait))
+        return answer
+
+    @app.exception_handler(ProviderError)
+    def on_provider(_: Request, error: ProviderError) -> JSONResponse:
+        # What it says is for the operator; whoever logs in can only come again.
+        log.error("the OpenID Connect provider cannot be used: %s", error)
+        answer = problem(503, "unavailable", "the provider cannot be used; the server's log says why")
+        answer.headers["retry-after"] = RETRY_AFTER
+        return answer

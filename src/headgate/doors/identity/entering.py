@@ -1,0 +1,43 @@
+"""What the routes of logins are given: the ways in, and whose session it is."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from headgate.control.logins.entrance import Entrance
+from headgate.control.logins.sessions import Session
+from headgate.doors.identity.cookies import presented
+from headgate.doors.problems import ProblemError
+
+_AGENT = 200
+
+
+def entrance(request: Request) -> Entrance:
+    """Return the ways in that the application was wired with."""
+    found: Entrance = request.app.state.entrance
+    return found
+
+
+def session(request: Request, ways: Annotated[Entrance, Depends(entrance)]) -> Session:
+    """Return the session that a request presents, or answer 401. A token is none: it logs nobody in or out."""
+    found = ways.logins.sessions.find(presented(request))
+    if found is None:
+        raise ProblemError(401, "unauthenticated", "this needs a session; log in")
+    return found
+
+
+def told(request: Request) -> Mapping[str, str]:
+    """Return what a client says of itself, for the list of sessions."""
+    host = request.client.host if request.client else ""
+    return {"address": host, "agent": request.headers.get("user-agent", "")[:_AGENT]}
+
+
+def address(request: Request, ways: Entrance) -> str:
+    """Return where people find the deployment."""
+    return ways.logins.settings.address or f"{request.url.scheme}://{request.url.netloc}"
+
+
+Enters = Annotated[Entrance, Depends(entrance)]
+Own = Annotated[Session, Depends(session)]
+Told = Annotated[Mapping[str, str], Depends(told)]

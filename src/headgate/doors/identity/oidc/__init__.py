@@ -1,0 +1,1 @@
+"""OpenID Connect: people whom their company's provider knows (authorization code with PKCE)."""
