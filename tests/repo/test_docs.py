@@ -101,7 +101,7 @@ class TestSettings:
         read = {name for source in sources for name in _VARIABLE.findall(source.read_text())}
 
         explained = re.findall(
-            r"^\| `(HEADGATE_[A-Z_]+)` \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE
+            r"^\| `(HEADGATE_[A-Z_]+)` \|", (ROOT / "docs" / "operate" / "settings.md").read_text(), re.MULTILINE
         )
 
         assert sorted(explained) == sorted(read)

@@ -11,7 +11,20 @@ FLAG_ON, FLAG_OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 LAST_PORT = 65535
 
 Kind = Literal[
-    "text", "path", "port", "count", "seconds", "rate", "flag", "choice", "words", "address", "postgresql", "web"
+    "text",
+    "path",
+    "port",
+    "count",
+    "seconds",
+    "rate",
+    "flag",
+    "choice",
+    "words",
+    "networks",
+    "origins",
+    "address",
+    "postgresql",
+    "web",
 ]
 
 
@@ -117,7 +130,7 @@ _LISTENING = (
     ),
     Variable(
         "HEADGATE_PROXIES",
-        "words",
+        "networks",
         "proxies",
         "the addresses or networks of load balancers, with commas: what they say in `X-Forwarded-For` and "
         "`X-Forwarded-Proto` is believed",
@@ -125,7 +138,7 @@ _LISTENING = (
     ),
     Variable(
         "HEADGATE_ORIGINS",
-        "words",
+        "origins",
         "origins",
         "origins whose pages may call the API from a browser, with commas: `https://app.example.com`",
         "none but its own",
@@ -216,7 +229,7 @@ _LOGINS = (
         "only who is known already comes in",
     ),
     Variable(
-        "HEADGATE_CLOCK_SKEW_SECONDS", "seconds", "provider.skew", "how far the provider's clock may be from this one"
+        "HEADGATE_OIDC_SKEW_SECONDS", "seconds", "provider.skew", "how far the provider's clock may be from this one"
     ),
     Variable("HEADGATE_SESSION_SECONDS", "seconds", "logins.session", "how long a login lasts"),
 )

@@ -5,7 +5,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,11 @@ def values(environ: Mapping[str, str]) -> Mapping[str, Any]:
     The environment comes before the configuration file. A variable that is set to nothing is not set.
     """
     written = {**_in_file(environ.get(CONFIG, "")), **_in_environment(environ)}
-    return {variable.field: read(variable, written[name]) for name, variable in _BY_NAME.items() if name in written}
+    return {
+        variable.field: read(variable, written[name])
+        for name, variable in _BY_NAME.items()
+        if variable.in_file and name in written
+    }
 
 
 def read(variable: Variable, written: Written) -> Any:
@@ -161,6 +165,20 @@ def _address(word: str, _: Sequence[str]) -> str:
         raise ValueError("an address; use one such as 127.0.0.1, 0.0.0.0 or ::") from None
 
 
+def _networks(word: str, _: Sequence[str]) -> tuple[str, ...]:
+    try:
+        return tuple(str(ip_network(each)) for each in _words(word, ()))
+    except ValueError:
+        raise ValueError("a list of addresses or networks; use some such as 10.0.0.7, 10.1.0.0/16") from None
+
+
+def _origins(word: str, _: Sequence[str]) -> tuple[str, ...]:
+    found = _words(word, ())
+    if not all(re.fullmatch(r"https?://[^\s/]+", each) for each in found):
+        raise ValueError("a list of origins; use some such as https://app.example.com, without a path")
+    return found
+
+
 def _postgresql(word: str, _: Sequence[str]) -> str:
     if not word.startswith("postgresql://"):
         raise ValueError("a `postgresql://` URL; use one")
@@ -184,6 +202,8 @@ _KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
     "flag": _flag,
     "choice": _choice,
     "words": _words,
+    "networks": _networks,
+    "origins": _origins,
     "address": _address,
     "postgresql": _postgresql,
     "web": _web,

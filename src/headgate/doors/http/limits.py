@@ -9,8 +9,8 @@ KIB = 1024
 class Limits:
     """Sizes in bytes, times in seconds, rates in requests per second; a rate of 0 is no limit."""
 
-    body: int = 1024 * KIB
-    depth: int = 32
+    body: int = 4096 * KIB
+    depth: int = 100
     """How deeply arrays and objects of a body may lie in each other."""
     headers: int = 64
     header_bytes: int = 32 * KIB
