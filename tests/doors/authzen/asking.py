@@ -1,13 +1,22 @@
 """AuthZEN over a small world: requests as an enforcement point sends them, answered without a server."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+import yaml
+
+from headgate.cli.scenario_folders import vocabulary
 from headgate.control.organization import Organization, Organizations
+from headgate.control.scenarios.building import build
+from headgate.control.scenarios.language import language
+from headgate.decision.conditions import CONDITIONS
+from headgate.decision.engine import Engine
 from headgate.doors.authzen.endpoints import ENDPOINTS, Response, respond
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.model.load import load_model
 from headgate.model.model import Model
 from tests.fakes import world
 from tests.fakes.store import FakeStores
@@ -51,3 +60,10 @@ def asked(subject: str, action: str, resource: str, **more: Any) -> dict[str, An
         "resource": {"type": type or action.partition(".")[0], "id": id},
         **more,
     }
+
+
+def company(folder: Path, log: str = "company") -> Organization:
+    """A company of its own: its access model and its facts as the folder says, and no Python."""
+    model = load_model((folder / "model.yaml").read_text(), vocabulary(), "model.yaml", CONDITIONS)
+    facts = build(yaml.safe_load((folder / "world.yaml").read_text()), language(model, vocabulary()), Engine)
+    return opened(*facts.history[ResourceId(log)], model=model, root=ResourceId(log))

@@ -35,6 +35,7 @@ class World:
 
     `users` are the people as the file states them, `ids` whatever is or will be something, `places` in which log each
     lies, `types` of which type of the tree it is, `tokens` who acts by which token. None forgets what is gone.
+    `history` are the changes of each log, from its beginning.
     """
 
     language: Language
@@ -43,6 +44,7 @@ class World:
     users: tuple[Entry, ...]
     ids: frozenset[str]
     engines: Mapping[Log, Answers] = field(default_factory=dict[Log, Answers])
+    history: Mapping[Log, tuple[c.Change, ...]] = field(default_factory=dict[Log, tuple[c.Change, ...]])
     places: Mapping[str, Log] = field(default_factory=dict[str, Log])
     types: Mapping[str, str] = field(default_factory=dict[str, str])
     tokens: Mapping[str, PrincipalId] = field(default_factory=dict[str, PrincipalId])
@@ -79,7 +81,8 @@ class World:
     def begun(self, root: Log, type: str, changes: Sequence[c.Change]) -> "World":
         """Return the world with one more log, which begins with these changes."""
         engine = self.start(self.models, fold(Snapshot(), changes, 1))
-        world = replace(self, engines={**self.engines, root: engine})
+        history = {**self.history, root: tuple(changes)}
+        world = replace(self, engines={**self.engines, root: engine}, history=history)
         return world.knowing(root, changes).declared(root, type, root)
 
     def written(self, log: Log, changes: Sequence[c.Change]) -> "World":
@@ -88,7 +91,8 @@ class World:
             return self
         old = self.engines[log]
         new = old.advance(changes, fold(old.facts, changes, old.facts.revision + 1))
-        return replace(self, engines={**self.engines, log: new}).knowing(log, changes)
+        history = {**self.history, log: (*self.history[log], *changes)}
+        return replace(self, engines={**self.engines, log: new}, history=history).knowing(log, changes)
 
     def executed(self, log: Log, command: Command, caller: Caller | None) -> "World":
         """Return the world after a command. Raises `ScenarioError` if it is refused; `caller` None is the system."""
