@@ -30,6 +30,7 @@ class PostgresServer:
 
     process: subprocess.Popen[bytes]
     port: int
+    folder: Path
 
     def url(self, database: str) -> str:
         """Return the URL of one of its databases."""
@@ -55,7 +56,7 @@ class PostgresServer:
 def postgres() -> Iterator[PostgresServer]:
     """A server for the whole run of tests."""
     with tempfile.TemporaryDirectory(prefix="headgate-postgres-") as folder:
-        server = start_server(binaries(), Path(folder))
+        server = start_server(Path(folder))
         try:
             yield server
         finally:
@@ -86,6 +87,12 @@ def empty_postgres_url(postgres: PostgresServer) -> Iterator[str]:
     postgres.drop(name)
 
 
+@pytest.fixture
+def free_port() -> int:
+    """A port of the loopback that nobody listens at."""
+    return _free_port()
+
+
 def binaries() -> Path:
     """Return the folder of the server's programs; without one the test is skipped, and under `CI` it fails."""
     found = shutil.which("postgres")
@@ -97,13 +104,13 @@ def binaries() -> Path:
     pytest.skip("there is no PostgreSQL here; install the package `postgresql`")
 
 
-def start_server(programs: Path, folder: Path) -> PostgresServer:
-    """Make a cluster in the folder and start a server on it, on a free port of the loopback."""
-    data, log = folder / "data", folder / "log"
-    user = _user(folder)
-    initdb = [programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
-    subprocess.run(initdb, check=True, cwd=folder, stdout=subprocess.DEVNULL, user=user, group=user)
-    port = _free_port()
+def start_server(folder: Path, port: int = 0) -> PostgresServer:
+    """Start a server on the cluster in the folder, which is made if there is none; port 0 takes a free one."""
+    programs, data, log, user = binaries(), folder / "data", folder / "log", _user(folder)
+    if not data.exists():
+        initdb = [programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
+        subprocess.run(initdb, check=True, cwd=folder, stdout=subprocess.DEVNULL, user=user, group=user)
+    port = port or _free_port()
     settings = {
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": "",
@@ -111,7 +118,7 @@ def start_server(programs: Path, folder: Path) -> PostgresServer:
         "max_connections": "200",
     }
     options = [text for name, value in settings.items() for text in ("-c", f"{name}={value}")]
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         process = subprocess.Popen(
             [programs / "postgres", "-D", data, "-p", str(port), *options],
             cwd=folder,
@@ -120,7 +127,7 @@ def start_server(programs: Path, folder: Path) -> PostgresServer:
             user=user,
             group=user,
         )
-    server = PostgresServer(process, port)
+    server = PostgresServer(process, port, folder)
     try:
         _wait_for(server, log)
     except BaseException:
@@ -131,7 +138,6 @@ def start_server(programs: Path, folder: Path) -> PostgresServer:
 
 def stop_server(server: PostgresServer) -> None:
     """End the server, and whoever is connected."""
-    server.process.send_signal(signal.SIGCONT)
     server.process.send_signal(signal.SIGINT)
     try:
         server.process.wait(timeout=30)

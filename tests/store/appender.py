@@ -3,12 +3,13 @@
 import sys
 from pathlib import Path
 
-from headgate.store import SqliteStore
-from tests.store.samples import created
+from headgate.store import open_stores
+from tests.store.samples import ROOT, created
 
 
 def main(folder: Path) -> None:
-    store = SqliteStore.open(folder)
+    stores = open_stores(folder)
+    store = stores.log(ROOT)
     head = store.head()
     while True:
         head = store.append(head, created(head + 1))

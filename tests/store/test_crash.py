@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from headgate.facts.ids import ResourceId
-from headgate.store import SqliteStore
-from tests.store.samples import created
+from headgate.store import open_stores
+from tests.store.samples import ROOT, created
 
-ROOT = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[2]
 APPENDER = [sys.executable, "-m", "tests.store.appender"]
 
 
 def _append_until_killed(folder: Path, seconds: float) -> int:
     """Return the last revision that the process acknowledged."""
-    with subprocess.Popen([*APPENDER, str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*APPENDER, str(folder)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
         time.sleep(seconds)
@@ -28,7 +28,8 @@ def _append_until_killed(folder: Path, seconds: float) -> int:
 
 
 def _check_whole(folder: Path, acknowledged: int) -> None:
-    store = SqliteStore.open(folder)
+    stores = open_stores(folder)
+    store = stores.log(ROOT)
     store.verify()
     entries = list(store.entries())
     assert len(entries) >= acknowledged
@@ -40,7 +41,7 @@ def _check_whole(folder: Path, acknowledged: int) -> None:
     beyond = ResourceId(f"t{len(entries) + 1}")
     assert store.pointer(beyond) is None
     assert store.document("table", beyond) is None
-    store.close()
+    stores.close()
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -19,12 +19,12 @@ CHANNEL = "headgate"
 CONNECT_SECONDS = 3
 STATEMENT_SECONDS = 5
 """How long the server may take for one statement before it gives up by itself."""
-SILENT_SECONDS = 8.0
+SILENT_SECONDS = 6.0
 """How long a server may say nothing at all before the connection is given up."""
 POOL_SECONDS = 2
 POOL_SIZE = 16
 
-_LIMITS = " ".join(
+LIMITS = " ".join(
     f"-c {name}={STATEMENT_SECONDS}s"
     for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 )
@@ -56,7 +56,7 @@ def at(url: str) -> Backend:
         connect_args={
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "headgate",
-            "options": f"{_LIMITS} -c synchronous_commit=on",
+            "options": f"{LIMITS} -c synchronous_commit=on",
         },
     )
     event.listen(engine, "do_connect", lambda _dialect, _record, _positional, given: Impatient.connect(**given))
@@ -76,7 +76,7 @@ def at(url: str) -> Backend:
 def _url(url: str) -> URL:
     try:
         read = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise StoreError("the store's URL cannot be read; write `postgresql://USER@HOST/DATABASE`") from error
     if read.get_backend_name() != "postgresql":
         raise StoreError(f"no store lies in `{read.get_backend_name()}`; name a data folder or a `postgresql://` URL")

@@ -1,7 +1,7 @@
 """The store of a deployment: every log in one database. Implements `headgate.control.ports.Stores`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,17 @@ class SqlStores:
     ) -> Sequence[tuple[int, AuditRecord]]:
         """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
         return [audit.record_of(row) for row in self._database.rows(audit.query(root, wanted, before, limit))]
+
+    def listen(self, heard: Callable[[ResourceId, int], None]) -> Callable[[], None]:
+        """Call `heard` with root and revision when another process has written; return what ends that.
+
+        Only a shared store tells. Some revisions are never told: nothing may rest on it.
+        """
+        if not self.shared:
+            return lambda: None
+        from headgate.store.listening import listen  # noqa: PLC0415 - with the driver of PostgreSQL only
+
+        return listen(self._database.backend.engine, heard)
 
     def close(self) -> None:
         """Let go of the database."""

@@ -4,7 +4,7 @@ CREATE TABLE documents (
 	body TEXT NOT NULL, 
 	PRIMARY KEY (kind, id)
 );
-INSERT INTO "documents" VALUES('principal','u1','{"name":"Änna ’s"}');
+INSERT INTO "documents" VALUES('principal','u1','{"name":"Änna Ö"}');
 INSERT INTO "documents" VALUES('table','t1','{"comment":"number 1"}');
 INSERT INTO "documents" VALUES('table','t2','{"comment":"number 2"}');
 CREATE TABLE log (

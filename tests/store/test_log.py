@@ -1,0 +1,126 @@
+"""A log in a database: restart, pages, races, tampering. What every store promises is in `test_port`."""
+
+import contextlib
+import threading
+from pathlib import Path
+
+import pytest
+
+from headgate.control.ports import Draft, RevisionConflictError, StoreError
+from headgate.store import SqlStore, open_stores
+from tests.facts.samples import ANNA, SAMPLES
+from tests.store.samples import ROOT, created
+from tests.store.tampering import run
+
+
+def test_a_restart_gives_the_same_entries(lasting: str | Path) -> None:
+    stores = open_stores(lasting)
+    store = stores.log(ROOT)
+    store.append(0, Draft(1.5, None, "create_organization", SAMPLES))
+    store.append(1, created(1))
+    before = list(store.entries())
+    stores.close()
+
+    again = open_stores(lasting)
+
+    assert list(again.log(ROOT).entries()) == before
+    assert before[0].changes == SAMPLES
+    assert [entry.actor for entry in before] == [None, ANNA]
+    again.log(ROOT).verify()
+    again.close()
+
+
+def test_entries_are_read_in_pages_without_gap(sql_log: SqlStore) -> None:
+    for number in range(1003):
+        sql_log.append(number, Draft(0.0, None, "nothing", ()))
+
+    assert [entry.revision for entry in sql_log.entries(after=2)] == list(range(3, 1004))
+
+
+def test_of_threads_that_race_exactly_one_wins_each_revision(sql_log: SqlStore) -> None:
+    wins: list[int] = []
+    start = threading.Barrier(4)
+
+    def race() -> None:
+        for expected in range(20):
+            start.wait()
+            with contextlib.suppress(RevisionConflictError):
+                wins.append(sql_log.append(expected, Draft(0.0, None, "race", ())))
+
+    threads = [threading.Thread(target=race) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(wins) == list(range(1, 21))
+    sql_log.verify()
+
+
+@pytest.mark.parametrize(
+    ("statement", "revision"),
+    [
+        ("UPDATE log SET actor = 'u9' WHERE revision = 2", 2),
+        ("UPDATE log SET at = at + 1 WHERE revision = 3", 3),
+        ("UPDATE log SET changes = '[]' WHERE revision = 2", 2),
+        ("UPDATE log SET changes = 'x' WHERE revision = 2", 2),
+        ("UPDATE log SET origin = replace(origin, 'headgate', 'api') WHERE revision = 2", 2),
+        ("UPDATE log SET origin = NULL, grounds = NULL WHERE revision = 2", 2),
+        ("UPDATE log SET grounds = NULL WHERE revision = 3", 3),
+        ("UPDATE log SET hash = previous_hash WHERE revision = 1", 1),
+        ("UPDATE log SET log_id = 'stolen'", 1),
+        ("DELETE FROM log WHERE revision = 2", 2),
+        ("DELETE FROM log WHERE revision = 1", 1),
+    ],
+)
+def test_an_altered_row_is_found(lasting: str | Path, statement: str, revision: int) -> None:
+    stores = open_stores(lasting)
+    for number in range(4):
+        stores.log(ROOT).append(number, created(number))
+    stores.log(ROOT).verify()
+
+    run(lasting, statement)
+
+    root = stores.logs()[0] if stores.logs() else ROOT
+    with pytest.raises(StoreError, match=f"revision {revision} "):
+        stores.log(root).verify()
+    stores.close()
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("changes", '[{"change": "Unheard"}]'),
+        ("origin", '{"door": "api", "unheard": 1}'),
+        ("grounds", '[{"unheard": 1}]'),
+        ("grounds", '["unheard"]'),
+    ],
+)
+def test_what_only_a_later_version_understands_is_an_error(lasting: str | Path, column: str, text: str) -> None:
+    stores = open_stores(lasting)
+    stores.log(ROOT).append(0, created(1))
+
+    run(lasting, f"UPDATE log SET {column} = '{text}'")
+
+    with pytest.raises(StoreError, match=r"revision 1 of the log cannot be understood .*(Unheard|unheard|mapping)"):
+        list(stores.log(ROOT).entries())
+    stores.close()
+
+
+@pytest.mark.parametrize("column", ["changes", "origin", "grounds"])
+def test_what_cannot_be_read_is_an_error(lasting: str | Path, column: str) -> None:
+    stores = open_stores(lasting)
+    stores.log(ROOT).append(0, created(1))
+
+    run(lasting, f"UPDATE log SET {column} = '7'")
+
+    with pytest.raises(StoreError, match="revision 1 of the log cannot be read"):
+        list(stores.log(ROOT).entries())
+    stores.close()
+
+
+def test_an_entry_that_cannot_be_written_is_said_so(sql_log: SqlStore) -> None:
+    with pytest.raises(StoreError, match="nothing was written"):
+        sql_log.append(0, Draft(0.0, None, "\ud800", ()))
+
+    assert sql_log.head() == 0

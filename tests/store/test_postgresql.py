@@ -1,0 +1,260 @@
+"""Several processes on one PostgreSQL, and a server that is gone, stopped, slow or read-only."""
+
+import contextlib
+import os
+import queue
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from headgate.control.ports import DocumentPut, Draft, RevisionConflictError, StoreError
+from headgate.facts.ids import ResourceId
+from headgate.store import SqlStores, open_stores, postgresql
+from tests.postgres import PostgresServer, start_server, stop_server
+from tests.store.samples import OTHER, ROOT, created
+from tests.store.tampering import run
+
+NOTHING = Draft(0.0, None, "nothing", ())
+
+
+@pytest.fixture
+def replicas(postgres_url: str) -> Iterator[tuple[SqlStores, SqlStores]]:
+    """Two processes' stores on one database."""
+    pair = open_stores(postgres_url), open_stores(postgres_url)
+    yield pair
+    for stores in pair:
+        stores.close()
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresServer]:
+    """A server that a test may stop and end."""
+    with tempfile.TemporaryDirectory(prefix="headgate-postgres-") as folder:
+        server = start_server(Path(folder))
+        try:
+            yield server
+        finally:
+            stop_server(server)
+
+
+class TestReplicas:
+    """Two stores on one database."""
+
+    def test_are_shared_and_a_folder_is_not(self, replicas: tuple[SqlStores, SqlStores], tmp_path: Path) -> None:
+        with contextlib.closing(open_stores(tmp_path)) as folder:
+            assert [stores.shared for stores in (*replicas, folder)] == [True, True, False]
+
+    def test_see_what_the_other_wrote_at_once(self, replicas: tuple[SqlStores, SqlStores]) -> None:
+        one, other = replicas
+        for number in range(20):
+            one.log(ROOT).append(number, created(number))
+            assert other.heads([ROOT]) == {ROOT: number + 1}
+            assert other.log(ROOT).head() == number + 1
+
+    def test_race_for_each_revision_and_one_of_them_wins(self, replicas: tuple[SqlStores, SqlStores]) -> None:
+        wins: list[int] = []
+        start = threading.Barrier(4)
+
+        def race(stores: SqlStores) -> None:
+            for expected in range(25):
+                start.wait()
+                with contextlib.suppress(RevisionConflictError):
+                    wins.append(stores.log(ROOT).append(expected, created(expected)))
+
+        threads = [threading.Thread(target=race, args=(stores,)) for stores in (*replicas, *replicas)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert sorted(wins) == list(range(1, 26))
+        replicas[0].log(ROOT).verify()
+
+
+class TestListening:
+    """Being told of what others wrote."""
+
+    def test_tells_of_every_revision_while_it_is_connected(self, replicas: tuple[SqlStores, SqlStores]) -> None:
+        told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
+        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)))
+        writer = replicas[1].log(ROOT)
+
+        revision = _append_until(writer.append, told)
+        replicas[1].log(OTHER).append(0, NOTHING)
+
+        heard = told.get(timeout=10)
+        while heard[0] == ROOT:
+            assert heard[1] <= revision
+            heard = told.get(timeout=10)
+        assert heard == (OTHER, 1)
+        stop()
+
+    def test_goes_on_after_its_connection_was_lost(
+        self, replicas: tuple[SqlStores, SqlStores], postgres_url: str
+    ) -> None:
+        told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
+        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)))
+        revision = _append_until(replicas[1].log(ROOT).append, told)
+
+        run(postgres_url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ~ 'listener'")
+
+        while not told.empty():
+            told.get()
+        _append_until(replicas[1].log(ROOT).append, told, revision)
+        stop()
+
+    def test_outlives_what_is_done_about_it(self, replicas: tuple[SqlStores, SqlStores]) -> None:
+        told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
+
+        def heard(root: ResourceId, revision: int) -> None:
+            told.put((root, revision))
+            raise RuntimeError("this is the test's")
+
+        stop = replicas[0].listen(heard)
+        revision = _append_until(replicas[1].log(ROOT).append, told)
+        replicas[1].log(ROOT).append(revision, NOTHING)
+
+        while told.get(timeout=10) != (ROOT, revision + 1):
+            pass
+        stop()
+
+    def test_of_a_folder_is_silent(self, tmp_path: Path) -> None:
+        with contextlib.closing(open_stores(tmp_path)) as stores:
+            stores.listen(lambda _root, _revision: None)()
+
+
+class TestTrouble:
+    """Every failure is a `StoreError`, soon, and the store goes on when the server does."""
+
+    def test_a_connection_that_was_ended_is_replaced(
+        self, replicas: tuple[SqlStores, SqlStores], postgres_url: str
+    ) -> None:
+        store = replicas[0].log(ROOT)
+        store.append(0, created(1))
+
+        run(postgres_url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'headgate'")
+
+        assert store.head() == 1
+        assert store.append(1, created(2)) == 2
+
+    def test_a_server_that_is_gone_is_an_error_until_it_is_back(self, own_server: PostgresServer) -> None:
+        stores = open_stores(own_server.url("postgres"))
+        store = stores.log(ROOT)
+        store.append(0, created(1))
+        stop_server(own_server)
+
+        for attempt in (stores.logs, store.head, lambda: store.append(1, NOTHING)):
+            with pytest.raises(StoreError, match="check the server"):
+                attempt()
+
+        again = start_server(own_server.folder, own_server.port)
+        assert store.append(1, created(2)) == 2
+        store.verify()
+        stores.close()
+        stop_server(again)
+
+    def test_a_server_that_says_nothing_is_given_up_and_used_again_when_it_does(
+        self, own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgresql.Impatient, "patience", 0.5)
+        stores = open_stores(own_server.url("postgres"))
+        store = stores.log(ROOT)
+        store.append(0, created(1))
+
+        with stopped(own_server):
+            with pytest.raises(StoreError, match=r"no answer|timeout"):
+                store.head()
+            with pytest.raises(StoreError, match=r"no answer|timeout"):
+                store.append(1, created(2))
+
+        assert store.head() == 1
+        assert store.append(1, created(2)) == 2
+        store.verify()
+        stores.close()
+
+    def test_a_lock_that_somebody_keeps_is_an_error(self, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(postgresql, "LIMITS", "-c statement_timeout=300ms")
+        stores = open_stores(postgres_url)
+        store = stores.log(ROOT)
+
+        with psycopg.connect(postgres_url) as keeper:
+            keeper.execute("LOCK TABLE log")
+            with pytest.raises(StoreError, match="timeout"):
+                store.append(0, created(1))
+            with pytest.raises(StoreError, match="timeout"):
+                store.head()
+
+        assert store.append(0, created(1)) == 1
+        stores.close()
+
+    def test_more_callers_than_connections_wait_only_so_long(
+        self, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgresql, "POOL_SIZE", 1)
+        monkeypatch.setattr(postgresql, "POOL_SECONDS", 0.2)
+        stores = open_stores(postgres_url)
+
+        with contextlib.ExitStack() as busy:
+            for _ in range(2):
+                busy.enter_context(stores._database.writing())
+            with pytest.raises(StoreError, match="QueuePool limit"):
+                stores.logs()
+
+        assert stores.logs() == []
+        stores.close()
+
+    def test_a_read_only_server_is_an_error_until_it_is_none(self, postgres: PostgresServer, postgres_url: str) -> None:
+        name = postgres_url.rpartition("/")[2]
+        postgres.run(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        stores = open_stores(postgres_url)
+        store = stores.log(ROOT)
+
+        assert store.head() == 0
+        with pytest.raises(StoreError, match="read-only"):
+            store.append(0, created(1))
+        with pytest.raises(StoreError, match="read-only"):
+            store.put_document(DocumentPut("run", "a", {}))
+
+        postgres.run(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        assert store.append(0, created(1)) == 1
+        stores.close()
+
+
+@contextlib.contextmanager
+def stopped(server: PostgresServer) -> Iterator[None]:
+    """Stop all processes of a server, so that its connections are there and nobody answers."""
+    pids = [int(pid) for pid in _children(server.process.pid)]
+    for pid in (server.process.pid, *pids):
+        _signal(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in (*pids, server.process.pid):
+            _signal(pid, signal.SIGCONT)
+
+
+def _children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def _signal(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _append_until(
+    append: Callable[[int, Draft], int], told: queue.Queue[tuple[ResourceId, int]], revision: int = 0
+) -> int:
+    """Append until it is heard: a listener needs a moment to connect. Return the newest revision."""
+    deadline = time.monotonic() + 20
+    while told.empty():
+        assert time.monotonic() < deadline
+        revision = append(revision, NOTHING)
+        time.sleep(0.05)
+    return revision

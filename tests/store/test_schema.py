@@ -1,0 +1,137 @@
+"""Migrations: every store that was ever released opens, and the tables are what the code says they are."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, MetaData, create_engine
+
+from headgate.control.ports import HERE, DocumentPut, Pointer, StoreError
+from headgate.facts.ids import ResourceId
+from headgate.store import open_stores
+from headgate.store.schema import FOLDER, NEWEST, migrate
+from headgate.store.tables import metadata
+from tests.facts.samples import ANNA, SAMPLES
+from tests.store.samples import ROOT, created
+from tests.store.tampering import run
+
+RELEASED = sorted((Path(__file__).parent / "released").glob("*.sql"))
+_STATEMENT = re.compile(r".*?;\n", re.DOTALL)
+
+
+@pytest.fixture(params=["folder", "postgresql"])
+def empty(request: pytest.FixtureRequest) -> str | Path:
+    """Where a database lies that has no tables."""
+    return request.getfixturevalue("tmp_path" if request.param == "folder" else "empty_postgres_url")
+
+
+@pytest.fixture(params=RELEASED, ids=lambda file: file.stem)
+def released(request: pytest.FixtureRequest, empty: str | Path) -> str | Path:
+    """Where a store lies as a released Headgate left it."""
+    run(empty, *_STATEMENT.findall(request.param.read_text(encoding="utf-8")))
+    return empty
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
+    """A connection to a database that has no tables."""
+    url = "sqlite://"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("empty_postgres_url").replace("postgresql", "postgresql+psycopg", 1)
+    engine = create_engine(url)
+    with engine.connect() as opened, opened.begin():
+        yield opened
+    engine.dispose()
+
+
+def test_a_released_store_keeps_everything(released: str | Path) -> None:
+    stores = open_stores(released)
+    store = stores.log(ROOT)
+
+    assert list(stores.logs()) == [ROOT]
+    entries = list(store.entries())
+    assert [entry.revision for entry in entries] == [1, 2, 3, 4]
+    assert entries[0].changes == SAMPLES
+    assert {(entry.origin, entry.grounds) for entry in entries} == {(HERE, ())}
+    assert store.document("principal", ANNA) == {"name": "Änna Ö"}
+    assert store.pointer(ResourceId("t1")) is None
+    assert store.pointer(ResourceId("t2")) == Pointer(ResourceId("t2"), "file:///w/2b")
+    stores.close()
+
+
+def test_the_hashes_of_a_released_store_hold_and_go_on(released: str | Path) -> None:
+    for _ in range(2):
+        stores = open_stores(released)
+        store = stores.log(ROOT)
+        store.append(store.head(), created(100 + store.head()))
+        store.verify()
+        stores.close()
+
+
+def test_an_altered_entry_of_a_released_store_is_found(released: str | Path) -> None:
+    open_stores(released).close()
+    run(released, "UPDATE log SET actor = 'u9' WHERE revision = 2")
+    stores = open_stores(released)
+
+    with pytest.raises(StoreError, match="revision 2 "):
+        stores.log(ROOT).verify()
+
+    stores.close()
+
+
+def test_an_older_headgate_reads_that_the_store_is_newer(released: str | Path) -> None:
+    open_stores(released).close()
+
+    assert run(released, "SELECT id, schema_version FROM meta") == [(1, 2)]
+
+
+def test_every_migration_together_makes_the_tables_of_the_code(connection: Connection) -> None:
+    migrate(connection, None)
+
+    assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_a_new_store_has_the_tables_that_the_migrations_make(empty: str | Path, connection: Connection) -> None:
+    open_stores(empty).close()
+    migrate(connection, None)
+    migrated = MetaData()
+    migrated.reflect(connection)
+
+    made = MetaData()
+    engine = create_engine(
+        f"sqlite:///{empty / 'headgate.db'}" if isinstance(empty, Path) else empty.replace(":", "+psycopg:", 1)
+    )
+    made.reflect(engine)
+    engine.dispose()
+
+    assert _described(made) == _described(migrated)
+
+
+def test_the_newest_migration_is_the_one_that_the_code_names() -> None:
+    assert ScriptDirectory(str(FOLDER)).get_current_head() == NEWEST
+
+
+def test_a_store_that_is_opened_twice_at_once_is_migrated_once(released: str | Path) -> None:
+    first, second = open_stores(released), open_stores(released)
+
+    first.log(ROOT).put_document(DocumentPut("run", "a", {}))
+
+    assert second.log(ROOT).document("run", "a") == {}
+    first.close()
+    second.close()
+
+
+def _described(tables: MetaData) -> dict[str, object]:
+    """Return what one can say of tables wherever they lie: columns, keys and indexes."""
+    return {
+        table.name: (
+            [(column.name, column.nullable) for column in table.columns],
+            sorted(column.name for column in table.primary_key),
+            sorted((str(index.name), [each.name for each in index.columns]) for index in table.indexes),
+        )
+        for table in tables.sorted_tables
+    }
