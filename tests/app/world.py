@@ -1,6 +1,7 @@
 """A deployment without Spark: every door but the driver's, on a store in a folder of the test's."""
 
-from collections.abc import Iterator
+import secrets
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,14 @@ import httpx
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
 from headgate.app.settings import Settings
+from headgate.control.control import Control
+from headgate.control.founding import Founding, found
+from headgate.control.ids import new_id
+from headgate.control.organization import Organization
+from headgate.control.principals import AddPrincipal, CreateServicePrincipal
+from headgate.control.tokens import IssueToken, read, written
 from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.pipelines.runner import Runner
 from headgate.spark.driver_calls import DriverCalls
 from headgate.spark.sessions import Sessions
@@ -28,35 +36,48 @@ class NoSpark:
         raise StatementError("Spark is starting; try again in a few seconds", None, "UNAVAILABLE")
 
 
-class World:
-    """The doors, and people who come through them."""
+class Place:
+    """One organization behind the doors, at its address, and people who come to it. Its owner is called `owner`."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self.deployment = deployment
-        self.sessions = Sessions()
-        calls = DriverCalls(lambda: KEY, self.sessions)
-        self.app = http_application(deployment, calls, self.runner(), NoSpark(), lambda: {"api": "ok"})
-        self.http = httpx.Client(trust_env=False)
-        self.tokens = {"owner": deployment.settings.owner_token.read_text(encoding="utf-8").strip()}
+    def __init__(self, http: httpx.Client, opened: Organization, address: str, tokens: dict[str, str]) -> None:
+        self.http = http
+        self.opened = opened
+        self.address = address
+        self.tokens = tokens
 
-    def runner(self) -> Runner:
-        """Return a runner whose runs fail for want of Spark."""
-
-        def connect(_: str) -> Any:
-            raise StatementError("no Spark in this test", None, None)
-
-        found = self.deployment
-        return Runner(found.home, found.identity, found.places, connect)
+    @property
+    def control(self) -> Control:
+        """Its commands and questions."""
+        return self.opened.control
 
     def call(self, who: str, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """Return the answer to somebody's call."""
-        headers = {"authorization": f"Bearer {self.tokens[who]}"}
-        return self.http.request(method, f"/api/v1{path}", json=body, params=query, headers=headers)
+        return self.send(who, method, path, body, {}, **query)
 
-    def add(self, name: str, role: str = "member") -> None:
-        """Add somebody, with a token."""
-        assert self.call("owner", "POST", "/people", {"name": name, "role": role}).status_code == 201
-        self.tokens[name] = self.call("owner", "POST", "/tokens", {"person": name}).json()["token"]
+    def send(self, who: str, method: str, path: str, body: Any, headers: Mapping[str, str], **query: Any) -> Any:
+        """Return the answer to somebody's call with more headers."""
+        known = {"authorization": f"Bearer {self.tokens[who]}", **headers}
+        return self.http.request(method, f"{self.address}/api/v1{path}", json=body, params=query, headers=known)
+
+    def add(self, name: str, role: str = "member", place: str | None = None) -> PrincipalId:
+        """Add a user with a role on the organization, or on the place of this id, and with a token."""
+        id = PrincipalId(new_id("p"))
+        self.control.execute(AddPrincipal(id, name, role, ResourceId(place) if place else None), None)
+        self.tokens[name] = self.token(id)
+        return id
+
+    def program(self, name: str, role: str | None = None, scope: str | None = None) -> PrincipalId:
+        """Add a service principal with a token."""
+        id = PrincipalId(new_id("p"))
+        self.control.execute(CreateServicePrincipal(id, name, role, scope), None)
+        self.tokens[name] = self.token(id)
+        return id
+
+    def token(self, principal: PrincipalId) -> str:
+        """Return a new token that acts as somebody."""
+        id, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
+        self.control.execute(IssueToken(id, secret, principal), None)
+        return written(id, secret)
 
     def give(self, name: str, role: str, resource: str, by: str = "owner") -> Any:
         """Assign a role."""
@@ -64,10 +85,38 @@ class World:
 
     def caller(self, name: str) -> Caller:
         """Return who somebody is to the core."""
-        presented = self.deployment.identity.authenticate(self.tokens[name])
-        found = self.deployment.home.caller(presented) if presented else None
-        assert found is not None
-        return found
+        presented = read(self.tokens[name])
+        assert presented is not None
+        return Caller(self.control.snapshot.tokens[presented[0]].principal, presented[0])
+
+
+class World(Place):
+    """The doors, with the home organization, which needs no address."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self.deployment = deployment
+        self.sessions = Sessions()
+        calls = DriverCalls(lambda: KEY, self.sessions)
+        self.app = http_application(deployment, calls, self.runner(), NoSpark(), lambda: {"api": "ok"})
+        owner = deployment.settings.owner_token.read_text(encoding="utf-8").strip()
+        super().__init__(httpx.Client(trust_env=False), deployment.home, "", {"owner": owner})
+
+    def organization(self, name: str, model: str, tree: str | None = None) -> Place:
+        """Return a new organization of that model, with that ownership tree next to it."""
+        owner = PrincipalId(new_id("p"))
+        founding = Founding(ResourceId(new_id("o")), name, owner, "owner", model, tree)
+        place = Place(self.http, found(self.deployment.organizations, founding), f"/o/{name}", {})
+        place.tokens["owner"] = place.token(owner)
+        return place
+
+    def runner(self) -> Runner:
+        """Return a runner whose runs fail for want of Spark."""
+
+        def connect(_: str) -> Any:
+            raise StatementError("no Spark in this test", None, None)
+
+        known = self.deployment
+        return Runner(known.home, known.identity, known.places, connect)
 
 
 def settings_in(folder: Path) -> Settings:
