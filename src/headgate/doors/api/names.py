@@ -1,5 +1,6 @@
-"""Resources by the names that people write: `organization`, a full lake name, or a pipeline's or connection's name."""
+"""Resources by their ids, or by the names that people write: `organization`, a full lake name, the name of a pipeline."""
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -10,6 +11,7 @@ from headgate.decision.records import Question
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import NO_NAMES, Snapshot
 
 ORGANIZATION = "organization"
 LAKE = "lake"
@@ -26,14 +28,32 @@ Text = Annotated[str, AfterValidator(_writable)]
 
 
 def resource(services: Services, caller: Caller, name: str) -> ResourceId:
-    """Return the resource that the caller may see under this name; hidden and missing are the same error."""
+    """Return the resource that the caller may see under this id or name; hidden and missing are the same error."""
     facts = services.control.snapshot
     if name == ORGANIZATION and facts.organization is not None:
         return facts.organization
-    found = services.gate.discover(caller, tuple(name.split("."))).resource
-    if found is None:
-        raise MissingError(services.wording.hidden((name,)))
-    return found
+    for found in called(facts, name):
+        if services.control.sees(caller, found):
+            return found
+    raise MissingError(services.wording.hidden((name,)))
+
+
+def called(facts: Snapshot, name: str) -> Iterator[ResourceId]:
+    """Yield what goes by this id or full name: from a project downwards, or from the organization."""
+    if ResourceId(name) in facts.resources:
+        yield ResourceId(name)
+    root, parts = facts.organization, name.split(".")
+    if root is not None:
+        inside = facts.children.get(root, NO_NAMES).values()
+        projects = (child for child in inside if facts.resources[child].type == "project")
+        yield from (found for top in (*projects, root) if (found := _below(facts, top, parts)) is not None)
+
+
+def _below(facts: Snapshot, top: ResourceId, parts: Sequence[str]) -> ResourceId | None:
+    current: ResourceId | None = top
+    for part in parts:
+        current = facts.children.get(current, NO_NAMES).get(part) if current is not None else None
+    return current
 
 
 def require(services: Services, caller: Caller, action: str) -> None:

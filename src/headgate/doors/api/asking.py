@@ -1,0 +1,77 @@
+"""Which facts a question is about: the newest ones, at least as new as a revision, or those of the past."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends, Query
+
+from headgate.control.command import MissingError
+from headgate.control.control import Control
+from headgate.decision.answers import Answers
+from headgate.doors.api.names import Text, require
+from headgate.doors.problems import ProblemError
+from headgate.doors.services import By, Uses
+from headgate.facts.snapshot import Snapshot
+
+NEWEST = 2**63 - 1
+"""No store counts further."""
+
+_FORM = "`as_of` is a revision, or a time with its zone as in RFC 3339"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What answers, and the time (seconds since the epoch) that it answers for. `past` says whether that is over."""
+
+    answers: Answers
+    now: float
+    past: bool = False
+
+    @property
+    def facts(self) -> Snapshot:
+        """The facts that are asked about."""
+        return self.answers.facts
+
+
+def asking(
+    services: Uses,
+    caller: By,
+    at_least: Annotated[int, Query(ge=0, le=NEWEST, description="answer on this revision or a newer one")] = 0,
+    as_of: Annotated[
+        Text | None, Query(max_length=40, description="answer as of this revision or RFC 3339 time")
+    ] = None,
+) -> Moment:
+    """Return what a question is about. The past is for who may read the audit."""
+    control = services.control
+    if at_least > control.snapshot.revision:
+        control.catch_up(at_least)
+    newest = control.snapshot.revision
+    if at_least > newest:
+        raise ProblemError(409, "not-yet", f"there is no revision {at_least} yet; the newest is {newest}")
+    if as_of is None:
+        return Moment(control.answers, control.now)
+    require(services, caller, "organization.read_audit")
+    return _past(control, as_of)
+
+
+Asking = Annotated[Moment, Depends(asking)]
+
+
+def seconds(text: str) -> float:
+    """Return an RFC 3339 time as seconds since the epoch. Raises `ValueError` for anything else."""
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError("a time needs its zone")
+    return found.timestamp()
+
+
+def _past(control: Control, as_of: str) -> Moment:
+    try:
+        time = None if as_of.isdecimal() else seconds(as_of)
+        past = control.past(int(as_of) if time is None else control.revision_at(time))
+    except (ValueError, OverflowError):
+        raise ProblemError(422, "invalid", _FORM) from None
+    except MissingError as error:
+        raise ProblemError(422, "invalid", str(error)) from None
+    return Moment(past.answers, past.now if time is None else time, past=True)
