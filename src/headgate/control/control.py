@@ -1,12 +1,14 @@
 """The one way to write: decide on the newest snapshot, append if it is still the newest, else decide again."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
 from headgate.control.call import BY_ITSELF, Call, ChangedError, version
-from headgate.control.command import Command, MissingError, Plan, UnknownCallerError, View, decided
+from headgate.control.command import Command, MissingError, Plan, RefusedError, UnknownCallerError, View, decided
+from headgate.control.counts import Counts
 from headgate.control.ports import Checkpoint, DocumentPut, Draft, Ground, RevisionConflictError, Store
 from headgate.control.requests import open_requests
 from headgate.decision.answers import Answers
@@ -56,6 +58,7 @@ class Control:
         self._lock = threading.Lock()
         self._start = engine
         self._kept = 0
+        self.counts = Counts()
         self._engine = engine(models, self._restored(None))
         self.past = lru_cache(maxsize=4)(self._past)
 
@@ -130,8 +133,10 @@ class Control:
                 try:
                     self._write(command, view, plan, call)
                 except RevisionConflictError:
+                    self.counts.conflicts += 1
                     self._catch_up()
                     continue
+                self.counts.appends += 1
                 return Written(self.snapshot, plan)
 
     def preview(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Plan:
@@ -148,7 +153,9 @@ class Control:
 
     def ask(self, question: Question) -> Decision:
         """Answer a question on the newest facts."""
-        return self._engine.check(question, self._clock())
+        decision = self._engine.check(question, self._clock())
+        self.counts.decided(allowed=decision.allowed)
+        return decision
 
     def explain(self, question: Question) -> Explanation:
         """Answer a question with its reasons and fixes."""
@@ -157,7 +164,9 @@ class Control:
 
     def require(self, question: Question) -> None:
         """Raise `RefusedError`, or `MissingError` for what is hidden, unless it is allowed on the newest facts."""
-        self._view(question.caller).require(question)
+        with self._counted():
+            self._view(question.caller).require(question)
+        self.counts.decided(allowed=True)
 
     def sees(self, caller: Caller, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""
@@ -169,8 +178,18 @@ class Control:
             raise UnknownCallerError("the token or run has ended; ask for a new one")
         return View(engine, caller, now)
 
+    @contextmanager
+    def _counted(self) -> Generator[None]:
+        try:
+            yield
+        except RefusedError:
+            self.counts.decided(allowed=False)
+            raise
+
     def _decided(self, command: Command, view: View, call: Call) -> Plan:
-        plan = decided(command, view)
+        with self._counted():
+            plan = decided(command, view)
+        self.counts.allowed += len(plan.decisions)
         # After the decision: who may not do it, hears nothing of versions.
         expected = call.expected
         if expected is not None and version(view.facts, expected.resource) != expected.version:

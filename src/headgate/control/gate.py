@@ -40,7 +40,9 @@ class Gate:
         asked, id = place
         question = Question(caller, action, id)
         resource = id if id in facts.resources else None
-        if asked.check(question, now).allowed:
+        allowed = asked.check(question, now).allowed
+        self._control.counts.decided(allowed=allowed)
+        if allowed:
             return Verdict(allowed=True, discoverable=True, revision=facts.revision, resource=resource)
         explained = explain(asked.models, asked.facts, question, now, asked)
         return self._refused(asked.facts, names, question, explained, resource)

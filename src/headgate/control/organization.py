@@ -63,6 +63,8 @@ class Organizations:
         self._engine = engine
         self._lock = threading.Lock()
         self._opened: dict[ResourceId, Organization] = {}
+        self.head_reads = 0
+        """How often the newest revisions were read since the process began."""
 
     @property
     def deployment(self) -> Organization:
@@ -83,6 +85,11 @@ class Organizations:
     def models(self) -> Models:
         """Every model that can be in force, by name."""
         return self._models
+
+    @property
+    def opened(self) -> tuple[Organization, ...]:
+        """The logs that are open here, the deployment's too."""
+        return tuple(self._opened.values())
 
     def open(self, root: ResourceId) -> Organization:
         """Return the organization of a log, which need not have begun."""
@@ -122,6 +129,7 @@ class Organizations:
     def refresh(self) -> None:
         """Read the newest revisions of every open log and take them over; does nothing where nobody else writes."""
         if self._stores.shared:
+            self.head_reads += 1
             self.catch_up(self._stores.heads(tuple(self._opened)))
 
     def keep(self) -> None:

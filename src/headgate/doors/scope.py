@@ -8,3 +8,6 @@ CALLER = "headgate.caller"
 
 REQUEST = "headgate.request"
 """The request's id."""
+
+ROUTE = "headgate.route"
+"""The template of the address, where a door serves it that is no route of the framework's."""

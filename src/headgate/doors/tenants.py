@@ -20,5 +20,6 @@ class Tenants:
         if scope["type"] == "http" and scope["path"].startswith(_PREFIX):
             name, _, rest = scope["path"].removeprefix(_PREFIX).partition("/")
             raw = scope.get("raw_path", b"").decode("latin-1").removeprefix(_PREFIX).partition("/")[2]
-            scope = {**scope, ORGANIZATION: unquote(name), "path": f"/{rest}", "raw_path": f"/{raw}".encode("latin-1")}
+            # In place: what stands around this learns from the scope which route served, and whom.
+            scope.update({ORGANIZATION: unquote(name), "path": f"/{rest}", "raw_path": f"/{raw}".encode("latin-1")})
         await self._app(scope, receive, send)

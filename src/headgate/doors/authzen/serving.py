@@ -17,7 +17,7 @@ from headgate.doors.authzen.discovery import WELL_KNOWN, configuration
 from headgate.doors.authzen.endpoints import ENDPOINTS, JSON, TEXT, Endpoint, Response, respond
 from headgate.doors.freshness import RETRY_AFTER
 from headgate.doors.problems import ProblemError
-from headgate.doors.scope import CALLER, ORGANIZATION, REQUEST
+from headgate.doors.scope import CALLER, ORGANIZATION, REQUEST, ROUTE
 from headgate.doors.services import Deployed
 from headgate.facts.caller import Caller
 
@@ -43,9 +43,11 @@ class AuthZen:
         if scope["type"] == "http":
             endpoint = _BY_PATH.get(scope["path"])
             if endpoint is not None and scope["method"] == "POST":
+                scope[ROUTE] = endpoint.path
                 await _send(await _answer(endpoint, scope, receive), send)
                 return
             if scope["path"].startswith(WELL_KNOWN) and scope["method"] == "GET":
+                scope[ROUTE] = WELL_KNOWN
                 await _send(_discovered(scope), send)
                 return
         await self._app(scope, receive, send)
@@ -79,6 +81,7 @@ def _keep(
     """Have the audit keep what was decided, as far as it wants to know."""
     audit, everything, origin = deployed.audit, deployed.audit.everything, Origin("authzen", request, caller.token)
     for each in decisions:
+        organization.control.counts.decided(allowed=each.allowed)
         if everything or not each.allowed:
             question = each.question
             record = AuditRecord(
