@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -16,8 +17,7 @@ from headgate.control.founding import Founding, begin_deployment, found
 from headgate.control.gate import Gate
 from headgate.control.identity import Identity
 from headgate.control.ids import new_id
-from headgate.control.logins.logins import Logins
-from headgate.control.logins.settings import LoginSettings
+from headgate.control.logins.entrance import Entrance, open_entrance
 from headgate.control.organization import Organization, Organizations
 from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import DocumentPut, Store, Stores
@@ -52,7 +52,7 @@ class Deployment:
     lock: FolderLock | None
     stores: Stores
     organizations: Organizations
-    logins: Logins
+    entrance: Entrance
     identity: Identity
     audit: Audit
     home: Organization
@@ -108,31 +108,28 @@ def over(
     stores: Stores,
     lock: FolderLock | None = None,
     clock: Callable[[], float] = time.time,
-    logins: LoginSettings | None = None,
 ) -> Deployment:
     """Return the deployment over a store that is open, with its first organization if there is none."""
     try:
-        return _over(settings, stores, lock, clock, logins or LoginSettings())
+        return _over(settings, stores, lock, clock)
     except BaseException:
         stores.close()
         raise
 
 
-def _over(
-    settings: Settings, stores: Stores, lock: FolderLock | None, clock: Callable[[], float], logins: LoginSettings
-) -> Deployment:
+def _over(settings: Settings, stores: Stores, lock: FolderLock | None, clock: Callable[[], float]) -> Deployment:
     models = {name: shipped_model(name) for name in SHIPPED}
     organizations = Organizations(stores, models, clock, former=_Former(stores))
     begin_deployment(organizations, HOME)
     _keep_sources(organizations.deployment, models)
-    known = Logins(organizations.deployment.control, organizations.deployment.store, logins, shared=stores.shared)
-    identity = Identity(stores, known.principal_of)
+    entrance = open_entrance(organizations, settings.logins)
+    identity = Identity(stores, entrance.logins.principal_of, entrance.access_tokens.presented)
     if not organizations.all():
         _found(settings, organizations)
     home = organizations.all()[0] if ORGANIZATION not in stores.logs() else organizations.open(ORGANIZATION)
     places = Places(home.control, home.store, settings.folder)
     return Deployment(
-        settings, lock, stores, organizations, known, identity, Audit(stores, settings.audit), home, places
+        settings, lock, stores, organizations, entrance, identity, Audit(stores, settings.audit), home, places
     )
 
 
@@ -147,8 +144,9 @@ class _Former:
         return None if kept is None else model_of(str(kept[1]["source"]), f"{kept[1]['name']}.yaml")
 
 
+@cache
 def shipped_model(name: str) -> Model:
-    """Return a model of the package."""
+    """Return a model of the package. A model does not change, so that one for each is enough."""
     return model_of(_source(name), f"{name}.yaml")
 
 

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from headgate.app.deployment import Deployment
 from headgate.app.lakegate import LakeGate, identifier
-from headgate.doors import problems
+from headgate.doors import identity, problems
 from headgate.doors.api import api_router
 from headgate.doors.authzen.serving import AuthZen
 from headgate.doors.freshness import Fresh, Freshness
@@ -46,6 +46,7 @@ def http_application(
     app.add_middleware(Fresh, freshness=Freshness(deployment.organizations))
     app.add_middleware(Tenants)
     app.include_router(api_router())
+    identity.install(app, deployment.entrance)
     app.include_router(
         guard_router(deployment.control, deployment.gate, deployment.wording, calls, deployment.places.may_read)
     )

@@ -15,6 +15,7 @@ from headgate.control.identity import Identity, Presented
 from headgate.control.organization import Organization, Organizations
 from headgate.control.ports import Store
 from headgate.control.wording import Wording
+from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION
 from headgate.facts.caller import Caller
@@ -121,14 +122,6 @@ class Services:
         return self.deployed.statements
 
 
-def bearer(request: Request) -> str:
-    """Return the bearer token of a request; a problem if there is none."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token:
-        raise ProblemError(401, "unauthenticated", "send a token as `Authorization: Bearer <token>`")
-    return token
-
-
 def deployed(request: Request) -> Deployed:
     """Return what the application was wired with."""
     found: Deployed = request.app.state.deployed
@@ -137,7 +130,7 @@ def deployed(request: Request) -> Deployed:
 
 def access(request: Request) -> tuple[Organization, Caller]:
     """Return which organization a request is for, and who asks; or answer 401."""
-    found = deployed(request).access(request.scope.get(ORGANIZATION), bearer(request))
+    found = deployed(request).access(request.scope.get(ORGANIZATION), presented(request))
     request.scope[CALLER] = found
     return found
 
@@ -158,4 +151,4 @@ async def caller(found: Access) -> Caller:
 Everything = Annotated[Deployed, Depends(deployed)]
 Uses = Annotated[Services, Depends(services)]
 By = Annotated[Caller, Depends(caller)]
-Bearer = Annotated[str, Depends(bearer)]
+Secret = Annotated[str, Depends(presented)]

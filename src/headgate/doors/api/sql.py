@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
 
 from headgate.doors.api.names import Text
-from headgate.doors.services import Bearer, By, Uses
+from headgate.doors.services import By, Secret, Uses
 
 router = APIRouter(tags=["sql"])
 
@@ -20,7 +20,7 @@ class Statement(BaseModel):
 
 
 @router.post("/sql")
-def run_sql(body: Statement, services: Uses, token: Bearer, _: By) -> dict[str, Any]:
+def run_sql(body: Statement, services: Uses, token: Secret, _: By) -> dict[str, Any]:
     """Run it; a refusal is a problem with SQLSTATE 42501. Bytes are written in URL-safe base64."""
     result = services.statements.run(token, body.statement, body.limit)
     columns = [{"name": name, "type": type} for name, type in zip(result.columns, result.types, strict=True)]

@@ -8,12 +8,16 @@ from fastapi.responses import JSONResponse
 
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.errors import LoginError, TooOftenError
+from headgate.control.organizations import DEPLOYMENT
+from headgate.control.ports import AuditRecord, Origin
 from headgate.doors.identity import devices, invitations, oauth, sessions
 from headgate.doors.identity.oauth import OAuthError, on_oauth
 from headgate.doors.identity.oidc import routes as oidc
 from headgate.doors.identity.oidc.client import ProviderClient
 from headgate.doors.identity.oidc.errors import ProviderError
 from headgate.doors.problems import RETRY_AFTER, problem
+from headgate.doors.scope import REQUEST
+from headgate.doors.services import Deployed
 
 log = logging.getLogger(__name__)
 
@@ -28,11 +32,13 @@ def install(app: FastAPI, entrance: Entrance) -> None:
     app.add_exception_handler(OAuthError, on_oauth)
 
     @app.exception_handler(LoginError)
-    def on_login(_: Request, error: LoginError) -> JSONResponse:
+    def on_login(request: Request, error: LoginError) -> JSONResponse:
+        _keep(request, entrance.logins.now, "login-failed")
         return problem(401, "unauthenticated", str(error))
 
     @app.exception_handler(TooOftenError)
-    def on_too_often(_: Request, error: TooOftenError) -> JSONResponse:
+    def on_too_often(request: Request, error: TooOftenError) -> JSONResponse:
+        _keep(request, entrance.logins.now, "too-often")
         answer = problem(429, "too-often", str(error))
         answer.headers["retry-after"] = str(math.ceil(error.wait))
         return answer
@@ -44,3 +50,14 @@ def install(app: FastAPI, entrance: Entrance) -> None:
         answer = problem(503, "unavailable", "the provider cannot be used; the server's log says why")
         answer.headers["retry-after"] = RETRY_AFTER
         return answer
+
+
+def _keep(request: Request, now: float, code: str) -> None:
+    """Tell the audit of the deployment that somebody has not proved who they are. It hears no name: that may be a password."""
+    deployed: Deployed = request.app.state.deployed
+    route, origin = request.scope["route"].path, Origin("identity", str(request.scope.get(REQUEST, "")))
+    revision = deployed.organizations.deployment.control.snapshot.revision
+    record = AuditRecord(
+        now, None, f"{request.method} {route}", "", allowed=False, revision=revision, code=code, origin=origin
+    )
+    deployed.audit.record(DEPLOYMENT, record)

@@ -15,7 +15,7 @@ from headgate.control.logins.errors import LoginError, TooOftenError
 from headgate.control.logins.sessions import Session
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import own, public
-from headgate.doors.identity.cookies import csrf, in_cookie, remember, require_own_origin, require_own_page
+from headgate.doors.cookies import csrf, in_cookie, remember, require_own_origin, require_own_page
 from headgate.doors.identity.entering import Enters, Own, Told
 from headgate.doors.identity.oauth import Form
 

@@ -7,7 +7,7 @@ from fastapi import Depends, Request
 
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.sessions import Session
-from headgate.doors.identity.cookies import presented
+from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
 
 _AGENT = 200

@@ -10,7 +10,7 @@ from headgate.control.logins.invitations import Invitation, Withdraw
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import needs, own, public
 from headgate.doors.api.writing import Done, Writes
-from headgate.doors.identity.cookies import require_own_origin
+from headgate.doors.cookies import require_own_origin
 from headgate.doors.identity.entering import Enters, Told, session
 from headgate.doors.identity.sessions import LoggedIn, Name, Secret, entered
 from headgate.doors.services import By, Uses

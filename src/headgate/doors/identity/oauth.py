@@ -70,10 +70,11 @@ def on_oauth(_: Request, error: Exception) -> JSONResponse:
 
 async def form(request: Request) -> Mapping[str, str]:
     """Return the fields of a form. OAuth lets none come twice."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+    body = await request.body()
+    if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise OAuthError("invalid_request", f"send the fields as {_FORM}")
     try:
-        pairs = parse_qsl((await request.body()).decode("ascii"), keep_blank_values=True, max_num_fields=50)
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=50)
     except ValueError:
         raise OAuthError("invalid_request", "the form is not well formed") from None
     fields = dict(pairs)

@@ -9,7 +9,7 @@ from headgate.control.command import MissingError
 from headgate.control.logins.sessions import Session, Started
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import own, public
-from headgate.doors.identity.cookies import csrf, in_cookie, presented, put, remember, require_own_origin
+from headgate.doors.cookies import csrf, in_cookie, presented, put, remember, require_own_origin
 from headgate.doors.identity.entering import Enters, Own, Told
 
 router = APIRouter(prefix="/api/v1", tags=["logins"])

@@ -3,6 +3,7 @@
 import hmac
 import re
 from typing import Annotated
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse
@@ -11,7 +12,7 @@ from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.errors import LoginError
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import public
-from headgate.doors.identity.cookies import name, put, remember
+from headgate.doors.cookies import name, put, remember
 from headgate.doors.identity.entering import Enters, Told, address
 from headgate.doors.identity.oidc.client import Attempt, ProviderClient
 from headgate.doors.problems import ProblemError
@@ -33,7 +34,7 @@ def log_in(request: Request, ways: Enters, next: Short = "/") -> RedirectRespons
         raise ProblemError(422, "invalid", "`next` is a path of this deployment, such as `/`")
     attempt = Attempt.begin()
     response = RedirectResponse(_provider(request).login_at(attempt, _back(request, ways)), 303)
-    put(request, response, _COOKIE, f"{attempt.secret}.{next}", _SECONDS)
+    put(request, response, _COOKIE, f"{attempt.secret}.{quote(next)}", _SECONDS)
     return response
 
 
@@ -42,7 +43,7 @@ def come_back(
     request: Request, ways: Enters, told: Told, state: Short = "", code: Short = "", error: Short = ""
 ) -> RedirectResponse:
     """Come back from the provider."""
-    secret, _, path = request.cookies.get(name(request, _COOKIE), "").partition(".")
+    secret, _, quoted = request.cookies.get(name(request, _COOKIE), "").partition(".")
     attempt = Attempt(secret)
     if not secret or not hmac.compare_digest(attempt.state.encode(), state.encode()):
         raise LoginError("this login did not begin in this browser, or took too long; log in again")
@@ -50,6 +51,7 @@ def come_back(
         raise LoginError("the provider did not log you in; log in again")
     who = _provider(request).who(attempt, code, _back(request, ways))
     started = ways.logins.sessions.start(ways.outsiders.user(who), "oidc", told)
+    path = unquote(quoted)
     response = RedirectResponse(path if _LOCAL.fullmatch(path) else "/", 303)
     put(request, response, _COOKIE, "", 0)
     remember(request, response, started)

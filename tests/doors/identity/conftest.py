@@ -1,0 +1,23 @@
+"""One server for all tests of the doors of logins."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.doors.identity.world import Front, World
+from tests.threads import served
+
+
+@pytest.fixture(scope="session")
+def front() -> Iterator[Front]:
+    found = Front()
+    with served(found) as url:  # pyright: ignore[reportArgumentType] (any application will do)
+        found.url = url
+        yield found
+
+
+@pytest.fixture
+def http(front: Front, world: World) -> Iterator[httpx.Client]:
+    with front.serving(world) as client:
+        yield client

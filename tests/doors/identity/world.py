@@ -1,0 +1,123 @@
+"""The doors of logins over a store in memory, served on loopback; with an organization whose owner is ann."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
+
+from headgate.control.audit import Audit
+from headgate.control.founding import Founding, begin_deployment, found
+from headgate.control.identity import Identity
+from headgate.control.logins.entrance import open_entrance
+from headgate.control.logins.settings import LoginSettings
+from headgate.control.organization import Organization, Organizations
+from headgate.control.principals import AddPrincipal, CreateServicePrincipal
+from headgate.control.tokens import IssueToken, written
+from headgate.decision.records import Question
+from headgate.doors import identity, problems
+from headgate.doors.services import By, Deployed, Uses
+from headgate.doors.tenants import Tenants
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
+from headgate.spark.statements import Rows
+from tests.control.logins.world import FAST, PASSWORD
+from tests.control.worlds import MODELS
+from tests.fakes.store import FakeStores
+
+BOT = PrincipalId("bot")
+ACME = ResourceId("acme")
+
+
+class NoSpark:
+    """Stands where Spark would."""
+
+    def start(self, pipeline: ResourceId, caller: Caller) -> RunId:
+        raise NotImplementedError
+
+    def run(self, token: str, statement: str, limit: int) -> Rows:
+        raise NotImplementedError
+
+
+class World:
+    """The doors, and what is behind them; `now` is the time, which stands until it is set."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.now = 1_000_000.0
+        self.stores = FakeStores()
+        self.organizations = Organizations(self.stores, MODELS, lambda: self.now)
+        begin_deployment(self.organizations, "nekt")
+        self.settings = replace(LoginSettings(hashing=FAST, device_interval=0.0), **settings)
+        self.entrance = open_entrance(self.organizations, self.settings)
+        self.ann = self.entrance.logins.register("ann", password=PASSWORD)
+        self.acme = self.organization(ACME, self.ann)
+        self.app = self._app()
+        self.url = ""
+
+    def organization(self, root: ResourceId, owner: PrincipalId) -> Organization:
+        return found(self.organizations, Founding(root, root, owner, "the owner", "nekt"))
+
+    def bot(self, token: str, *, only: tuple[str, ...] | None = None) -> str:
+        """Return a token's secret of the service principal `bot`, which comes to be."""
+        if BOT not in self.acme.control.snapshot.principals:
+            self.acme.control.execute(CreateServicePrincipal(BOT, "the bot", "member"), None)
+        self.acme.control.execute(IssueToken(TokenId(token), "s3cret", BOT, actions=only), None)
+        return written(TokenId(token), "s3cret")
+
+    def member(self, name: str) -> PrincipalId:
+        """Return a user with a password who is a member of the organization."""
+        id = self.entrance.logins.register(name, password=PASSWORD)
+        self.acme.control.execute(AddPrincipal(id, name, "member"), None)
+        return id
+
+    def _app(self) -> FastAPI:
+        app = FastAPI()
+        known = Identity(self.stores, self.entrance.logins.principal_of, self.entrance.access_tokens.presented)
+        self.audit = Audit(self.stores)
+        app.state.deployed = Deployed(self.organizations, known, self.audit, self.acme, NoSpark(), NoSpark(), dict)
+        problems.install(app)
+        identity.install(app, self.entrance)
+        app.add_middleware(Tenants)
+
+        @app.get("/api/v1/me")
+        def me(services: Uses, caller: By) -> dict[str, Any]:
+            question = Question(caller, "organization.add_user", services.organization.id)
+            adds = services.control.ask(question).allowed
+            return {"principal": caller.principal, "token": caller.token, "adds_users": adds}
+
+        return app
+
+    def login(self, http: httpx.Client, name: str = "ann", *, cookie: bool = False) -> dict[str, Any]:
+        """Log in and return the answer; the client has the session from now on."""
+        answer = http.post("/api/v1/login", json={"login": name, "password": PASSWORD, "cookie": cookie})
+        assert answer.status_code == 201, answer.text
+        body: dict[str, Any] = answer.json()
+        if cookie:
+            http.headers["x-csrf-token"] = body["csrf"]
+        else:
+            http.headers["authorization"] = f"Bearer {body['session']}"
+        return body
+
+
+class Front:
+    """An application that is whichever world's it is told: a server takes longer to start than a test to run."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.world: World | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            assert self.world is not None
+            await self.world.app(scope, receive, send)
+
+    @contextmanager
+    def serving(self, world: World) -> Iterator[httpx.Client]:
+        """Serve the doors of a world, and give a client of them."""
+        self.world, world.url = world, self.url
+        with httpx.Client(base_url=self.url, trust_env=False) as http:
+            yield http
+        world.audit.close()
