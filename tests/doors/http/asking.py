@@ -2,21 +2,30 @@
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from starlette.types import ASGIApp
 
 from headgate.doors.http.around import around
-from headgate.doors.http.exchange import Known
 from headgate.doors.http.metrics import Metrics
 from headgate.doors.http.probes import Readiness
+from headgate.doors.scope import CALLER
 
 
 def behind() -> FastAPI:
     """Return an application that says what reached it."""
     app = FastAPI()
+    below = APIRouter()
+
+    @below.get("/named/{name}")
+    async def named(name: str, request: Request) -> str:
+        request.scope[CALLER] = (SimpleNamespace(id="o-1"), SimpleNamespace(principal="p-1"))
+        return name
+
+    app.include_router(below, prefix="/below")
 
     @app.api_route("/things/{name}", methods=["GET", "POST"])
     async def thing(name: str, request: Request) -> dict[str, Any]:
@@ -33,12 +42,10 @@ def behind() -> FastAPI:
     return app
 
 
-async def by_token(scope: Any) -> Known | None:
+async def by_token(scope: Any) -> str | None:
     """Say that the bearer token is the principal."""
-    for name, value in scope["headers"]:
-        if name == b"authorization":
-            return Known(value.removeprefix(b"Bearer ").decode(), "o-1")
-    return None
+    found = [value for name, value in scope["headers"] if name == b"authorization"]
+    return found[0].decode() if found else None
 
 
 def guarded(app: ASGIApp | None = None, **options: Any) -> ASGIApp:

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from headgate.doors.tenants import Tenants
 from tests.doors.http.asking import ask, behind, guarded
 
 
@@ -50,15 +51,20 @@ class TestAnError:
 class TestTheLog:
     def test_has_one_line_for_each_request_without_query_body_or_secret(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.INFO, "headgate.requests"):
-            ask(guarded(behind()), "POST", "/things/wages?name=q", content="b", headers={"authorization": "Bearer p-1"})
+            ask(
+                guarded(Tenants(behind())),
+                "GET",
+                "/o/acme/below/named/wages?q=1",
+                headers={"authorization": "Bearer x"},
+            )
 
         (record,) = [each for each in caplog.records if each.name == "headgate.requests"]
         told = record.__dict__["fields"]
         assert told.pop("ms") >= 0
         assert re.fullmatch("[0-9a-f]{32}", told.pop("request"))
         assert told == {
-            "method": "POST",
-            "route": "/things/{name}",
+            "method": "GET",
+            "route": "/below/named/{name}",
             "status": 200,
             "principal": "p-1",
             "organization": "o-1",

@@ -5,12 +5,12 @@ from starlette.types import ASGIApp
 
 from headgate.doors.http.bodies import Bodies
 from headgate.doors.http.deadlines import Deadlines
-from headgate.doors.http.exchange import Exchanges, Identify
+from headgate.doors.http.exchange import Exchanges
 from headgate.doors.http.framing import Framing
 from headgate.doors.http.limits import Limits
 from headgate.doors.http.metrics import Metrics
 from headgate.doors.http.probes import MetricsAccess, Probes, Readiness
-from headgate.doors.http.rates import Rates
+from headgate.doors.http.rates import Identify, Rates
 from headgate.doors.http.security import browser_headers
 from headgate.doors.http.told import tell
 

@@ -4,20 +4,18 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headgate.doors.problems import problem
+from headgate.doors.scope import CALLER, REQUEST, ROUTE
 
 log = logging.getLogger("headgate.requests")
 
-REQUEST = "headgate.request"
-"""Where a scope keeps the request's id."""
 EXCHANGE = "headgate.exchange"
-ROUTE = "headgate.route"
-"""Where a door that is no route of the framework's says its template."""
+"""Where a scope keeps what will be told of it."""
 UNMATCHED = "unmatched"
 
 _SANE = re.compile(rb"[A-Za-z0-9._-]{8,64}")
@@ -25,27 +23,19 @@ _SANE = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 RawHeaders = list[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Who sends a request, by opaque ids."""
-
-    principal: str
-    organization: str = ""
-
-
-Identify = Callable[[Scope], Awaitable[Known | None]]
-"""Who sends a request, or None for nobody who is known. Asked once for each request, after its head was checked."""
-
-
 @dataclass(slots=True)
 class Exchange:
-    """What may be told of a request and its answer. `status` is 0 until the answer begins; `seconds` is how long it took."""
+    """What may be told of a request and its answer: who asked, by opaque ids, once a door knew.
+
+    `status` is 0 until the answer begins; `seconds` is how long it took.
+    """
 
     id: str
     method: str
-    known: Known | None = None
     status: int = 0
     route: str = UNMATCHED
+    organization: str | None = None
+    principal: str | None = None
     seconds: float = 0.0
 
 
@@ -88,6 +78,7 @@ class Exchanges:
             await self._answered(scope, receive, answer, exchange)
         finally:
             exchange.route = template(scope)
+            exchange.organization, exchange.principal = asker(scope)
             exchange.seconds = self._clock() - began
             for observe in self._observers:
                 observe(exchange)
@@ -115,5 +106,13 @@ def header(scope: Scope, name: bytes) -> bytes | None:
 
 def template(scope: Scope) -> str:
     """Return the template of the route that served a request; a path itself may name what is nobody's business."""
-    named = scope.get(ROUTE) or getattr(scope.get("route"), "path", None)
+    # What FastAPI knows of a route in a router that another includes: the route itself does not know its prefix.
+    included = scope.get("fastapi", {}).get("effective_route_context")
+    named = scope.get(ROUTE) or getattr(included or scope.get("route"), "path_format", None)
     return named if isinstance(named, str) else UNMATCHED
+
+
+def asker(scope: Scope) -> tuple[str | None, str | None]:
+    """Return the organization and the principal that a door has found, by their ids."""
+    found = scope.get(CALLER)
+    return (found[0].id, found[1].principal) if found else (None, None)

@@ -11,9 +11,10 @@ import anyio.to_thread
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.doors.http.exchange import ROUTE, header
+from headgate.doors.http.exchange import header
 from headgate.doors.http.metrics import Metrics
 from headgate.doors.problems import problem
+from headgate.doors.scope import ROUTE
 
 READY_FOR = 1.0
 """Seconds for which an answer about the store is good: nobody keeps the store busy by asking."""

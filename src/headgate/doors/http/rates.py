@@ -3,17 +3,19 @@
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.doors.http.exchange import EXCHANGE, Identify
 from headgate.doors.http.limits import Limits
 from headgate.doors.problems import problem
 
 _REMEMBERED = 10_000
+
+Identify = Callable[[Scope], Awaitable[str | None]]
+"""Says by whose rate a request counts, or None where nobody known sends it. Asked once for each, after its head was checked."""
 
 
 class Buckets:
@@ -64,9 +66,8 @@ class Rates:
 
     async def _wait(self, scope: Scope) -> float:
         known = await self._identify(scope)
-        scope[EXCHANGE].known = known
         if known is not None:
-            return self._principals.take(known.principal, self._clock())
+            return self._principals.take(known, self._clock())
         return self._addresses.take(_place(scope["client"][0] if scope.get("client") else ""), self._clock())
 
 

@@ -11,14 +11,13 @@ def tell(exchange: Exchange) -> None:
     level = logging.DEBUG if exchange.route in PATHS else logging.INFO
     if not log.isEnabledFor(level):
         return
-    known = exchange.known
     fields = {
         "request": exchange.id,
         "method": exchange.method,
         "route": exchange.route,
         "status": exchange.status,
         "ms": round(exchange.seconds * 1000, 1),
-        "principal": known.principal if known else None,
-        "organization": (known.organization or None) if known else None,
+        "principal": exchange.principal,
+        "organization": exchange.organization,
     }
     log.log(level, "answered", extra={"fields": fields})
