@@ -30,6 +30,11 @@ def read(text: str) -> tuple[TokenId, str] | None:
     return TokenId(parts[1]), parts[2]
 
 
+def kept(principal: PrincipalId, secret: str, label: str = "") -> Mapping[str, str]:
+    """Return what is kept of a token as a document: its secret is not."""
+    return {"hash": _hash(secret), "label": label, "principal": principal}
+
+
 def matches(document: Mapping[str, Any], secret: str) -> bool:
     """Say whether the secret is the one that the token's document keeps the hash of."""
     return hmac.compare_digest(str(document.get("hash", "")), _hash(secret))
@@ -74,9 +79,11 @@ class IssueToken:
             raise InvalidError("the token would have ended already")
         parent = self.parent or _service(view, self.principal)
         issued = TokenIssued(self.token, self.principal, self.ends, self.only, self.actions, parent)
-        document = {"hash": _hash(self.secret), "label": self.label, "principal": self.principal}
         ended = self._replaced(view)
-        return Plan((*ended.changes, issued), (*ended.documents, DocumentPut("token", self.token, document)))
+        return Plan(
+            (*ended.changes, issued),
+            (*ended.documents, DocumentPut("token", self.token, kept(self.principal, self.secret, self.label))),
+        )
 
     def _replaced(self, view: View) -> Plan:
         if self.replaces is None:

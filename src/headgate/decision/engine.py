@@ -100,14 +100,18 @@ class Engine:
 
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Engine":
         """Return the engine for the facts after these changes. It takes over what they do not touch."""
-        touched, compiled = Touched(self._compiled, self.facts, facts, changes), self._compiled
+        touched = Touched(self._compiled, self.facts, facts, changes)
         if touched.everything:
-            return Engine(self.models, facts, _nothing_known(self.models, facts, compiled))
+            return self.anew(facts)
         grounds, contents = self._grounds, self._contents
         if facts.resources is not self.facts.resources:
             grounds, contents = grounds.after(facts, touched), contents.after(facts, touched)
         holders, rolls = self._holders.after(facts, grounds, touched), self._rolls.after(facts, grounds, touched)
-        return Engine(self.models, facts, Known(compiled, grounds, holders, contents, rolls))
+        return Engine(self.models, facts, Known(self._compiled, grounds, holders, contents, rolls))
+
+    def anew(self, facts: Snapshot) -> "Engine":
+        """Return the engine for any other facts under the same models, which it takes over compiled."""
+        return Engine(self.models, facts, _nothing_known(self.models, facts, self._compiled))
 
     def _allowed(self, question: Question, now: float) -> bool:
         caller, id = question.caller, question.resource
