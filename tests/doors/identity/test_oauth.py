@@ -9,7 +9,7 @@ from headgate.control.principals import DeleteServicePrincipal
 from headgate.control.tokens import RevokeToken
 from headgate.facts.ids import TokenId
 from tests.control.logins.world import PASSWORD
-from tests.doors.identity.world import BOT, World
+from tests.doors.identity.world import BOT, Front, World
 
 CREDENTIALS = {"grant_type": "client_credentials", "client_id": BOT}
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
