@@ -126,6 +126,9 @@ class FakeStores:
         found = [(number, record) for number, record in newest if _wanted(record, wanted)]
         return [each for each in found if before is None or each[0] < before][:limit]
 
+    def listen(self, heard: Callable[[ResourceId, int], None]) -> Callable[[], None]:
+        return lambda: None
+
     def close(self) -> None:
         self.of.clear()
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select, update
@@ -19,9 +20,12 @@ from headgate.control.ports import (
 )
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId
-from headgate.store import chain
+from headgate.store import chain, seals
 from headgate.store.database import Database, storable
-from headgate.store.rows import entry_of, hash_of, row_of
+from headgate.store.keys import SealKeys
+from headgate.store.proof import Proof, Seen, prove, unseen
+from headgate.store.rows import entry_of, row_of
+from headgate.store.seals import Seal
 from headgate.store.tables import checkpoints, documents, log, pointers
 
 _PAGE = 500
@@ -30,8 +34,9 @@ _PAGE = 500
 class SqlStore:
     """The entries, the documents and the pointers. Every write is one transaction that survives a crash."""
 
-    def __init__(self, database: Database, root: ResourceId) -> None:
+    def __init__(self, database: Database, root: ResourceId, keys: SealKeys | None = None) -> None:
         self._database = database
+        self._keys = keys
         self.root = root
 
     def head(self) -> int:
@@ -126,13 +131,24 @@ class SqlStore:
         with self._database.writing() as connection:
             self._put(connection, put)
 
-    def verify(self) -> None:
-        """Walk the hash chain. Raises `StoreError` that names the first revision that does not hold."""
-        expected, previous = 1, chain.GENESIS
-        for row in self.rows():
-            if row.revision != expected or row.previous_hash != previous or row.hash != hash_of(row):
-                raise StoreError(f"revision {expected} of the log was altered or lost; restore a copy from before it")
-            expected, previous = expected + 1, row.hash
+    def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen) -> Proof:
+        """Walk the hash chain, and hold it to the seals beside it and to those given, which were kept elsewhere.
+
+        Raises `StoreError` that names the first revision that does not hold.
+        """
+        return prove(self.root, self.rows(), [*seals.kept(self._database, self.root), *given], self._keys, seen)
+
+    def seal(self) -> Seal | None:
+        """Sign the newest entry; None for an empty log. Raises `StoreError` where the store was opened without a key."""
+        if self._keys is None:
+            raise StoreError("the store was opened without a key; name the file of one")
+        query = select(log).where(log.c.log_id == self.root).order_by(log.c.revision.desc()).limit(1)
+        for row in self._database.rows(query):
+            seal = Seal.of(row, self._keys)
+            with self._database.writing() as connection:
+                seals.keep(self._database, connection, seal)
+            return seal
+        return None
 
     def rows(self, after: int = 0) -> Iterator[Row[Any]]:
         """Yield the rows of the entries above revision `after`, in pages: a slow reader holds no transaction open."""
@@ -149,6 +165,8 @@ class SqlStore:
         # Whoever is faster between the question and the insert has the key that this entry needs.
         if revision != expected or not self._database.insert_new(connection, log, row):
             raise RevisionConflictError(f"the log is not at revision {expected} any more")
+        if self._keys is not None and row["revision"] % seals.EVERY == 0:
+            seals.keep(self._database, connection, Seal.of(SimpleNamespace(**row), self._keys))
 
     def _put(self, connection: Connection, put: DocumentPut) -> None:
         key = {"log_id": self.root, "kind": put.kind, "id": put.id}

@@ -1,37 +1,46 @@
 """The store of a deployment: every log in one database. Implements `headgate.control.ports.Stores`."""
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, union
 
-from headgate.control.ports import AuditFilter, AuditRecord
+from headgate.control.ports import AuditFilter, AuditRecord, StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import audit, sqlite
 from headgate.store.backends import Backend
 from headgate.store.database import Database, storable
+from headgate.store.keys import SealKeys
 from headgate.store.log import SqlStore
-from headgate.store.tables import FIRST, documents, log
+from headgate.store.proof import Proof, Seen, unseen
+from headgate.store.seals import Seal
+from headgate.store.tables import FIRST, documents, log, seals
+
+logger = logging.getLogger(__name__)
 
 MEMORY = ":memory:"
 """A store that ends with its process."""
 
 
-def open_stores(where: str | Path) -> "SqlStores":
+def open_stores(where: str | Path, log_key: Path | None = None) -> "SqlStores":
     """Open a data folder, a `postgresql://` URL, or `:memory:`, which is made if it is empty.
 
+    The logs are sealed by the key in the file `log_key`, which is made if it is not there; without one they are not.
     Raises `StoreError` if it cannot be used.
     """
-    return SqlStores(Database(_backend(where)))
+    keys = None if log_key is None else SealKeys.open(log_key)
+    return SqlStores(Database(_backend(where)), keys)
 
 
 class SqlStores:
     """All logs of a deployment. Safe to use from several threads."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, keys: SealKeys | None = None) -> None:
         self._database = database
+        self._keys = keys
 
     @property
     def shared(self) -> bool:
@@ -40,7 +49,7 @@ class SqlStores:
 
     def log(self, root: ResourceId) -> SqlStore:
         """Return the store of a log, which need not have begun."""
-        return SqlStore(self._database, root)
+        return SqlStore(self._database, root, self._keys)
 
     def logs(self) -> Sequence[ResourceId]:
         """Return the roots of the logs that have begun."""
@@ -84,8 +93,24 @@ class SqlStores:
 
         return listen(self._database.backend.engine, heard)
 
+    def seal(self) -> list[Seal]:
+        """Sign the newest entry of every log, and return the seals. Raises `StoreError`."""
+        sealed = (self.log(root).seal() for root in self.logs())
+        return [seal for seal in sealed if seal is not None]
+
+    def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen) -> list[Proof]:
+        """Prove every log, or raise `StoreError` with the first revision that does not hold; see `SqlStore.verify`."""
+        known = self._database.rows(union(select(log.c.log_id), select(seals.c.log_id)))
+        roots = sorted({*(row.log_id for row in known), *(seal.log for seal in given)})
+        return [self.log(root).verify([seal for seal in given if seal.log == root], seen) for root in roots]
+
     def close(self) -> None:
-        """Let go of the database."""
+        """Seal what is not sealed yet, where there is a key, and let go of the database."""
+        if self._keys is not None:
+            try:
+                self.seal()
+            except StoreError:
+                logger.warning("the logs end without a seal", exc_info=True)
         self._database.close()
 
 

@@ -1,0 +1,62 @@
+"""Proving a log: every entry follows from the one before it, and every seal holds."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row
+
+from headgate.control.ports import StoreError
+from headgate.facts.ids import ResourceId
+from headgate.store import chain
+from headgate.store.keys import SealKeys
+from headgate.store.rows import hash_of
+from headgate.store.seals import Seal
+
+Seen = Callable[[int], None]
+"""Told of each revision that was looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The log is whole up to its head, and nobody without a key can have changed it up to `sealed` (0: no seal)."""
+
+    log: ResourceId
+    head: int
+    sealed: int
+
+
+def unseen(_revision: int) -> None:
+    """Nobody waits to hear how far it is."""
+
+
+def prove(
+    root: ResourceId, rows: Iterable[Row[Any]], seals: Sequence[Seal], keys: SealKeys | None, seen: Seen
+) -> Proof:
+    """Walk the rows of a log. Raises `StoreError` that names the first revision that does not hold."""
+    said: dict[int, list[Seal]] = {}
+    for seal in seals:
+        said.setdefault(seal.revision, []).append(seal)
+    head, previous = 0, chain.GENESIS
+    for row in rows:
+        head += 1
+        if row.revision != head or row.previous_hash != previous or row.hash != hash_of(row):
+            raise _broken(root, head, "was altered or lost")
+        for seal in said.pop(head, ()):
+            _hold(root, seal, row, keys)
+        previous = row.hash
+        seen(head)
+    if said:
+        raise _broken(root, head + 1, f"was cut off: there is a seal of revision {max(said)}")
+    return Proof(root, head, max((seal.revision for seal in seals), default=0))
+
+
+def _hold(root: ResourceId, seal: Seal, row: Row[Any], keys: SealKeys | None) -> None:
+    if keys is not None and not keys.signed(seal.key, seal.signature, seal.text):
+        raise _broken(root, seal.revision, f"has a seal that no known key made (`{seal.key}`)")
+    if (seal.hash, seal.at) != (row.hash, float(row.at)):
+        raise _broken(root, seal.revision, "is not the one that was sealed")
+
+
+def _broken(root: ResourceId, revision: int, what: str) -> StoreError:
+    return StoreError(f"revision {revision} of the log `{root}` {what}; restore a copy from before it")

@@ -1,0 +1,212 @@
+"""Seals: signed statements that show a cut or rewritten tail, which the chain alone cannot."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from headgate.control.ports import Draft, StoreError
+from headgate.facts.ids import ResourceId
+from headgate.store import SqlStores, open_stores, seals
+from headgate.store.keys import public_file, rotate
+from headgate.store.log import SqlStore
+from headgate.store.proof import Proof
+from headgate.store.rows import row_of
+from headgate.store.seals import Seal, read_seals
+from tests.store.samples import OTHER, ROOT, created
+from tests.store.tampering import run
+
+NOTHING = Draft(0.0, None, "nothing", ())
+
+
+@pytest.fixture
+def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a key would be, apart from the store."""
+    return tmp_path_factory.mktemp("keys") / "log.pem"
+
+
+@pytest.fixture
+def sealing(lasting: str | Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStores]:
+    """A store with a key that seals each third entry."""
+    monkeypatch.setattr(seals, "EVERY", 3)
+    opened = open_stores(lasting, key)
+    yield opened
+    opened.close()
+
+
+def _append(store: SqlStore, many: int) -> None:
+    for _ in range(many):
+        store.append(store.head(), created(store.head() + 1))
+
+
+def _rewrite(where: str | Path, revision: int, root: ResourceId = ROOT) -> None:
+    """Put another newest entry in place, as somebody does who knows how the chain is made."""
+    previous = run(where, f"SELECT previous_hash FROM log WHERE log_id = '{root}' AND revision = {revision}")[0][0]
+    row = row_of(root, revision, NOTHING, previous)
+    run(
+        where,
+        f"UPDATE log SET at = 0.0, actor = NULL, command = 'nothing', changes = '[]', grounds = '[]', hash = '{row['hash']}' "
+        f"WHERE log_id = '{root}' AND revision = {revision}",
+    )
+
+
+def _cut(where: str | Path, above: int) -> None:
+    run(where, f"DELETE FROM log WHERE revision > {above}", f"DELETE FROM seals WHERE revision > {above}")
+
+
+class TestSeals:
+    """What is sealed, and what that shows."""
+
+    def test_are_made_as_the_log_grows(self, sealing: SqlStores) -> None:
+        _append(sealing.log(ROOT), 7)
+        _append(sealing.log(OTHER), 2)
+
+        assert sealing.verify() == [Proof(ROOT, 7, 6), Proof(OTHER, 2, 0)]
+
+    def test_are_made_at_an_orderly_end(self, sealing: SqlStores, lasting: str | Path, key: Path) -> None:
+        _append(sealing.log(ROOT), 4)
+        sealing.close()
+
+        again = open_stores(lasting, key)
+
+        assert again.verify() == [Proof(ROOT, 4, 4)]
+        again.close()
+
+    def test_are_made_on_demand_and_once_for_each_revision(self, sealing: SqlStores, lasting: str | Path) -> None:
+        _append(sealing.log(ROOT), 1)
+
+        assert sealing.seal() == sealing.seal()
+        assert run(lasting, "SELECT count(*) FROM seals") == [(1,)]
+
+    def test_are_not_made_without_a_key(self, lasting: str | Path) -> None:
+        stores = open_stores(lasting)
+        _append(stores.log(ROOT), 1)
+
+        with pytest.raises(StoreError, match="without a key"):
+            stores.seal()
+        stores.close()
+
+    def test_show_a_rewritten_tail(self, sealing: SqlStores, lasting: str | Path) -> None:
+        _append(sealing.log(ROOT), 3)
+        _rewrite(lasting, 3)
+
+        with pytest.raises(StoreError, match="revision 3 of the log `organization` is not the one that was sealed"):
+            sealing.verify()
+
+    def test_show_a_cut_tail(self, sealing: SqlStores, lasting: str | Path) -> None:
+        _append(sealing.log(ROOT), 3)
+        run(lasting, "DELETE FROM log WHERE revision > 1")
+
+        with pytest.raises(StoreError, match=r"revision 2 of the log `organization` was cut off.* seal of revision 3"):
+            sealing.verify()
+
+    def test_show_a_log_that_is_gone(self, sealing: SqlStores, lasting: str | Path) -> None:
+        _append(sealing.log(ROOT), 3)
+        run(lasting, "DELETE FROM log")
+
+        with pytest.raises(StoreError, match="revision 1 of the log `organization` was cut off"):
+            sealing.verify()
+
+    def test_kept_elsewhere_show_what_those_in_the_database_cannot(
+        self, sealing: SqlStores, lasting: str | Path
+    ) -> None:
+        _append(sealing.log(ROOT), 4)
+        elsewhere = read_seals([seal.line() for seal in sealing.seal()])
+        _cut(lasting, 3)
+
+        assert sealing.verify() == [Proof(ROOT, 3, 3)]
+        with pytest.raises(StoreError, match="revision 4 of the log `organization` was cut off"):
+            sealing.verify(elsewhere)
+
+    def test_kept_elsewhere_show_a_log_that_is_gone(self, sealing: SqlStores, lasting: str | Path) -> None:
+        _append(sealing.log(ROOT), 1)
+        elsewhere = sealing.seal()
+        _cut(lasting, 0)
+
+        assert sealing.verify() == []
+        with pytest.raises(StoreError, match="revision 1 of the log `organization` was cut off"):
+            sealing.verify(elsewhere)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "hash = previous_hash FROM log WHERE log.revision = seals.revision",
+            "signature = 'ab'",
+            "signature = 'no hex'",
+            "key = 'unknown'",
+            "at = at + 1",
+        ],
+    )
+    def test_that_were_altered_do_not_hold(self, sealing: SqlStores, lasting: str | Path, change: str) -> None:
+        _append(sealing.log(ROOT), 3)
+        run(lasting, f"UPDATE seals SET {change}")
+
+        with pytest.raises(StoreError, match="revision 3 of the log `organization` has a seal that no known key made"):
+            sealing.verify()
+
+    def test_by_somebody_elses_key_do_not_hold(
+        self, sealing: SqlStores, lasting: str | Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        _append(sealing.log(ROOT), 2)
+        forger = open_stores(lasting, tmp_path_factory.mktemp("forger") / "log.pem")
+        forger.close()
+
+        with pytest.raises(StoreError, match="revision 2 of the log `organization` has a seal that no known key made"):
+            sealing.verify()
+
+    @pytest.mark.parametrize("line", ["x", "[]", "{}", '{"log": 1}'])
+    def test_that_are_none_are_refused_with_their_line(self, line: str) -> None:
+        with pytest.raises(StoreError, match="line 2 is no seal"):
+            read_seals(["", line])
+
+
+class TestKeys:
+    """The key file, and the public keys beside it."""
+
+    def test_are_for_this_user_only(self, key: Path) -> None:
+        open_stores(":memory:", key).close()
+
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+
+    def test_that_were_replaced_are_still_known(self, lasting: str | Path, key: Path) -> None:
+        for revision in range(3):
+            stores = open_stores(lasting, key)
+            _append(stores.log(ROOT), 1)
+            stores.close()
+            before = key.read_bytes()
+            rotate(key)
+            assert key.read_bytes() != before
+            assert public_file(key).read_text().count("BEGIN PUBLIC KEY") == revision + 2
+
+        stores = open_stores(lasting, key)
+        assert stores.verify() == [Proof(ROOT, 3, 3)]
+        stores.close()
+
+    def test_that_an_operator_put_there_are_used(self, key: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+        open_stores(":memory:", key).close()
+        copied = tmp_path_factory.mktemp("replica") / "copied.pem"
+        copied.write_bytes(key.read_bytes())
+
+        stores = open_stores(":memory:", copied)
+        _append(stores.log(ROOT), 1)
+
+        assert isinstance(stores.log(ROOT).seal(), Seal)
+        assert stores.verify() == [Proof(ROOT, 1, 1)]
+        stores.close()
+
+    @pytest.mark.parametrize("content", [b"", b"nothing of the kind"])
+    def test_that_are_none_are_refused(self, key: Path, content: bytes) -> None:
+        key.write_bytes(content)
+
+        with pytest.raises(StoreError, match="put back the file that was there"):
+            open_stores(":memory:", key)
+
+    def test_of_another_kind_are_refused(self, key: Path) -> None:
+        other = generate_private_key(SECP256R1())
+        key.write_bytes(other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+
+        with pytest.raises(StoreError, match="another kind of key"):
+            open_stores(":memory:", key)
