@@ -130,7 +130,10 @@ class Organizations:
         """Read the newest revisions of every open log and take them over; does nothing where nobody else writes."""
         if self._stores.shared:
             self.head_reads += 1
-            self.catch_up(self._stores.heads(tuple(self._opened)))
+            with self._lock:
+                # Waits for a log that is being opened: it may have been read before what is newest now was written.
+                opened = tuple(self._opened)
+            self.catch_up(self._stores.heads(opened))
 
     def keep(self) -> None:
         """Write the checkpoints that are due."""

@@ -1,0 +1,48 @@
+"""A log that is opened while another replica writes to it."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from headgate.control.organization import Organizations
+from headgate.decision.answers import Answers
+from headgate.decision.asked import Models
+from headgate.decision.engine import Engine
+from headgate.facts.changes import RoleRevoked
+from headgate.facts.snapshot import Snapshot
+from tests.fakes import world
+from tests.fakes.store import FakeStores
+
+
+class SlowEngine:
+    """Begins engines, each not before it may."""
+
+    def __init__(self) -> None:
+        self.beginning = threading.Event()
+        self.may_begin = threading.Event()
+
+    def __call__(self, models: Models, facts: Snapshot) -> Answers:
+        self.beginning.set()
+        self.may_begin.wait()
+        return Engine(models, facts)
+
+
+def test_is_as_new_as_whoever_asks_for_it_when_that_is_later_than_what_was_read_for_another() -> None:
+    stores, slow = FakeStores(shared=True), SlowEngine()
+    stores.log(world.ROOT).write(*world.PEOPLE, *world.THINGS)
+    organizations = Organizations(stores, world.MODELS, lambda: world.NOW, slow)
+
+    def newest() -> int:
+        organizations.refresh()
+        return organizations.open(world.ROOT).control.snapshot.revision
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(newest)
+        slow.beginning.wait()
+        stores.log(world.ROOT).write(RoleRevoked(world.ADMIN, "admin", world.ROOT))
+        second = threads.submit(newest)
+        # Long enough for the second one to have looked which logs are open.
+        threading.Event().wait(0.2)
+        slow.may_begin.set()
+
+        assert second.result() == 2
+        assert first.result() in (1, 2)
