@@ -34,6 +34,12 @@ _OTHERWISE: Mapping[str, str] = {
 _DOCUMENTS: Mapping[str, str] = {"source": "pipeline", "query": "pipeline"}
 """The kind of document that a type has, where it is not called as the type is."""
 
+DESCRIPTION = "description"
+"""The kind of document that describes a resource of any type."""
+
+STATE = "state"
+"""The attribute that actions of its own change."""
+
 
 @dataclass(frozen=True, slots=True)
 class CreateResource:
@@ -57,12 +63,12 @@ class CreateResource:
         Who makes it is assigned what the model gives to makers.
         """
         parent = view.target(self.parent)
-        _more_than_a_resource(self.type)
+        more_than_a_resource(self.type)
         on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
         for place in self._under(view, parent):
             view.require_action(f"{place.type}.create_{self.type}", place.id, on=on, given=self.attributes)
         model = view.model_for(self.type, parent.id)
-        for relation in sorted(on.keys() - _asked_about(model)):
+        for relation in sorted(on.keys() - asked_about(model)):
             for target in on[relation]:
                 view.resource(target)
         may_lend(view, model, on)
@@ -99,13 +105,14 @@ class DeleteResource:
     def plan(self, view: View) -> Plan:
         """Need to delete or drop it."""
         found = view.target(self.resource)
-        _more_than_a_resource(found.type)
+        more_than_a_resource(found.type)
         view.require_action(view.action(found, "delete", "drop"), found.id)
         if found.id == view.root:
             raise InvalidError("the organization itself does not go by a command of its own")
         # Each by itself, so that whatever else is kept for it goes too.
         gone = [view.facts.resources[id] for id in (*view.facts.below(found.id), found.id)]
-        return Plan(tuple(ResourceDeleted(each.id) for each in gone), tuple(map(_erased, gone)))
+        erased = tuple(put for each in gone for put in _erased(each))
+        return Plan(tuple(ResourceDeleted(each.id) for each in gone), erased)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +126,7 @@ class MoveResource:
     def plan(self, view: View) -> Plan:
         """Need to edit and to delete it where it is, and to make it there; who moves it gains nothing on it."""
         found, place = view.target(self.resource), view.target(self.parent)
-        _more_than_a_resource(found.type)
+        more_than_a_resource(found.type)
         view.require_action(view.action(found, "edit", "alter"), found.id)
         view.require_action(view.action(found, "delete", "drop"), found.id)
         view.require_action(f"{place.type}.create_{found.type}", place.id, on=_on(found), given=found.attributes)
@@ -154,13 +161,15 @@ class SetAttributes:
         """Need to edit it as it is and as it would be; who changes it gains nothing on it."""
         found = view.target(self.resource)
         if view.caller is not None:
-            _more_than_a_resource(found.type)
+            more_than_a_resource(found.type)
         action = view.action(found, "edit", "alter")
         change = AttributesSet(found.id, {**found.attributes, **self.attributes})
         for each in (view, view.after(change)):
             each.require_action(action, found.id, given=self.attributes)
         if view.caller is not None and found.id == view.root:
             raise InvalidError("what the organization is, the deployment says; its settings are what can be changed")
+        if view.caller is not None and STATE in self.attributes:
+            raise InvalidError("the state is changed by activating, pausing and the like")
         nothing_gained(view, found.id, change)
         return Plan((change,))
 
@@ -181,7 +190,7 @@ def makers(view: View, resource: ResourceId, type: str, model: Model) -> Iterato
             yield RoleAssigned(view.actor, creator.role, resource, model.name, view.actor)
 
 
-def _asked_about(model: Model) -> frozenset[str]:
+def asked_about(model: Model) -> frozenset[str]:
     """Return the relations that the model's needs are about, and only they: what they may name, the model has said."""
     needed = {role.relation for ways in model.needs.values() for way in ways for role in way.roles if role.relation}
     along = {rule.along for rule in model.spread}
@@ -189,15 +198,17 @@ def _asked_about(model: Model) -> frozenset[str]:
     return frozenset(needed - along - opening - set(model.lineage))
 
 
-def _erased(resource: Resource) -> DocumentPut:
-    return DocumentPut(_DOCUMENTS.get(resource.type, resource.type), resource.id, None)
+def _erased(resource: Resource) -> Iterator[DocumentPut]:
+    for kind in (_DOCUMENTS.get(resource.type, resource.type), DESCRIPTION):
+        yield DocumentPut(kind, resource.id, None)
 
 
 def _on(resource: Resource) -> Mapping[str, tuple[ResourceId, ...]]:
     return {relation: tuple(edge.target for edge in edges) for relation, edges in resource.relations.items()}
 
 
-def _more_than_a_resource(type: str) -> None:
+def more_than_a_resource(type: str) -> None:
+    """Raise `InvalidError` for a type that has commands of its own."""
     if type in _OTHERWISE:
         raise InvalidError(f"a `{type}` is not only a resource; there are commands for {_OTHERWISE[type]}s")
 
