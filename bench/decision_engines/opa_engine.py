@@ -29,6 +29,8 @@ default pipeline := false
 
 pipeline if every table in data.org.touched[input.resource] { holds(table) }
 
+batch := [allowed | some question in input.questions; allowed := data.headgate.table with input as question]
+
 places contains place if {
     some subject in subjects
     some place, level in data.org.given_to[subject]
@@ -121,9 +123,22 @@ class OpaEngine(ChangingEngine):
         self._server.send(request("PATCH", "/v1/data/org", patch))
 
     def _ask(self, rule: str, user: str, level: str, resource: str) -> Any:
-        body = {"input": {"user": user, "level": LEVELS.index(level), "resource": resource}}
-        asked = request("POST", f"/v1/data/headgate/{rule}", body)
+        asked = self.asked(rule, Question(user, level, resource))
         return lambda: self._server.send(asked)["result"]
+
+    def asked(self, rule: str, question: Question) -> bytes:
+        """Return the request that evaluates a rule."""
+        return request("POST", f"/v1/data/headgate/{rule}", {"input": self.input_of(question)})
+
+    @staticmethod
+    def input_of(question: Question) -> dict[str, Any]:
+        """Return a question as the rules read it."""
+        return {"user": question.user, "level": LEVELS.index(question.level), "resource": question.resource}
+
+    @property
+    def port(self) -> int:
+        """Where the server listens."""
+        return self._server.port
 
     @property
     def process(self) -> int:

@@ -39,7 +39,7 @@ class OpenFgaEngine(ChangingEngine):
         """Start an empty server."""
         super().__init__(organization)
         self._folder = tempfile.TemporaryDirectory()
-        store = ("--datastore-engine", "sqlite", "--datastore-uri", f"file:{self._folder.name}/openfga.db")
+        store = self._datastore(self._folder.name)
         subprocess.run(("openfga", "migrate", *store), check=True, capture_output=True)  # noqa: S607 - see `missing`
         port = free_port()
         self._server = Server(
@@ -49,11 +49,18 @@ class OpenFgaEngine(ChangingEngine):
                 *("--playground-enabled=false", "--metrics-enabled=false"),
                 *("--max-tuples-per-write", str(_TUPLES_PER_WRITE)),
                 *("--listObjects-max-results", "0", "--listUsers-max-results", "0"),
+                *self._more(),
                 *("--request-timeout", "60s", "--listObjects-deadline", "60s", "--listUsers-deadline", "60s"),
             ),
             port,
             "/healthz",
         )
+
+    def _datastore(self, folder: str) -> tuple[str, ...]:
+        return "--datastore-engine", "sqlite", "--datastore-uri", f"file:{folder}/openfga.db"
+
+    def _more(self) -> tuple[str, ...]:
+        return ()
 
     def load(self, prepared: list[dict[str, str]]) -> None:
         """Make a store, write the model and then the tuples."""
@@ -65,8 +72,7 @@ class OpenFgaEngine(ChangingEngine):
 
     def table(self, question: Question) -> Check:
         """Check once."""
-        key = {"user": f"user:{question.user}", "relation": question.level, "object": f"table:{question.resource}"}
-        asked = self._request("check", {"tuple_key": key})
+        asked = self.asked("check", {"tuple_key": self.key(question)})
         return lambda: self._server.send(asked)["allowed"]
 
     def pipeline(self, question: Question) -> Check:
@@ -80,19 +86,19 @@ class OpenFgaEngine(ChangingEngine):
 
     def readable(self, user: str) -> List:
         """List objects."""
-        asked = self._request("list-objects", {"type": "table", "relation": LEVELS[0], "user": f"user:{user}"})
+        asked = self.asked("list-objects", {"type": "table", "relation": LEVELS[0], "user": f"user:{user}"})
         return lambda: [each.removeprefix("table:") for each in self._server.send(asked)["objects"]]
 
     def readers(self, table: str) -> List:
         """List users."""
         object = {"type": "table", "id": table}
         body = {"object": object, "relation": LEVELS[0], "user_filters": [{"type": "user"}]}
-        asked = self._request("list-users", body)
+        asked = self.asked("list-users", body)
         return lambda: [each["object"]["id"] for each in self._server.send(asked)["users"]]
 
     def revoke(self, grant: Grant) -> Check:
         """Delete the tuples of the grant."""
-        delete = self._request("write", {"deletes": {"tuple_keys": _granted(self.organization, grant)}})
+        delete = self.asked("write", {"deletes": {"tuple_keys": self.granted(grant)}})
         check = self.table(Question(grant.subject, LEVELS[0], grant.place))
 
         def call() -> bool:
@@ -103,13 +109,28 @@ class OpenFgaEngine(ChangingEngine):
 
     def restore(self, grant: Grant) -> None:
         """Write them again."""
-        self._post("write", {"writes": {"tuple_keys": _granted(self.organization, grant)}})
+        self._post("write", {"writes": {"tuple_keys": self.granted(grant)}})
 
-    def _request(self, path: str, body: Any) -> bytes:
+    @staticmethod
+    def key(question: Question) -> dict[str, str]:
+        """Return a question about a table as a tuple."""
+        return {"user": f"user:{question.user}", "relation": question.level, "object": f"table:{question.resource}"}
+
+    def granted(self, grant: Grant) -> list[dict[str, str]]:
+        """Return the tuples that a grant is."""
+        return _granted(self.organization, grant)
+
+    @property
+    def port(self) -> int:
+        """Where the server listens."""
+        return self._server.port
+
+    def asked(self, path: str, body: Any) -> bytes:
+        """Return a request about the store."""
         return request("POST", f"{self._store}/{path}", body)
 
     def _post(self, path: str, body: Any) -> Any:
-        return self._server.send(self._request(path, body))
+        return self._server.send(self.asked(path, body))
 
     @property
     def process(self) -> int:

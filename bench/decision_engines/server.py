@@ -23,6 +23,7 @@ class Server:
         Raises:
             RuntimeError: it ended, or did not answer in time.
         """
+        self.port = port
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         ends = time.monotonic() + _START_SECONDS
         while not self._answers(port, health):

@@ -1,0 +1,1 @@
+"""What `bench/http` compares: servers of the same organization, and a client that keeps them busy."""

@@ -1,0 +1,129 @@
+"""What is measured, and what Headgate aims at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bench.http_engines.load import Taken
+from bench.http_engines.serving import BATCH
+
+OURS = "headgate"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table: what the cases are, how many checks one is, and how many clients send them."""
+
+    kind: str
+    clients: int
+    checks: int = 1
+
+    @property
+    def title(self) -> str:
+        """What it is called in the table."""
+        return f"{_TITLES[self.kind]}, {self.clients} client{'s' * (self.clients > 1)}"
+
+
+_TITLES = {
+    "table": "check on a table",
+    "pipeline": "check on a pipeline",
+    "batch": f"{BATCH} checks in a batch",
+    "revoke": "revoke, then a fresh check",
+    "grant": "grants",
+}
+
+CLIENTS = (1, 16, 64)
+READS = tuple(
+    Figure(kind, clients, BATCH if kind == "batch" else 1)
+    for kind in ("table", "pipeline", "batch")
+    for clients in CLIENTS
+)
+WRITES = (Figure("revoke", 1), Figure("grant", 1), Figure("grant", 16))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one server did: evaluations (or writes) per second, and the nanoseconds of a request."""
+
+    rate: float
+    p50: float
+    p99: float
+
+
+def measured(figure: Figure, rounds: list[Taken]) -> Measured | None:
+    """Return what came out of some rounds; None where the server can do no such thing."""
+    times = sorted(each for taken in rounds for each in taken.each)
+    if not times:
+        return None
+    rates = sorted(len(taken.each) * figure.checks / taken.seconds for taken in rounds)
+    return Measured(rates[len(rates) // 2], times[len(times) // 2], times[min(len(times) - 1, len(times) * 99 // 100)])
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What is aimed at, what came out, and whether that is as it should be."""
+
+    text: str
+    value: str
+    met: bool
+
+
+Results = Mapping[str, Mapping[Figure, Measured | None]]
+
+
+def aims(results: Results) -> list[Aim]:
+    """Return the aims of which everything was measured that they are about."""
+    found = [
+        _times(results, "single checks, 16 clients: OPA's throughput", Figure("table", 16), "opa", 1.3),
+        _slower(results, "single checks, 1 client: OPA's p50 at most", Figure("table", 1), "opa"),
+        _times(results, "single checks, 16 clients: OpenFGA's throughput", Figure("table", 16), "openfga", 20),
+        _times(results, "pipeline checks, 16 clients: OPA's throughput", Figure("pipeline", 16), "opa", 1.5),
+        _batches(results),
+        _within(results, OURS, 2.0),
+        _within(results, "headgate-pg", 3.2),
+        _grants(results),
+    ]
+    return [each for each in found if each is not None]
+
+
+def _times(results: Results, text: str, figure: Figure, other: str, wanted: float) -> Aim | None:
+    ours, theirs = _of(results, OURS, figure), _of(results, other, figure)
+    if ours is None or theirs is None:
+        return None
+    ratio = ours.rate / theirs.rate
+    return Aim(f"{text} x {wanted:g}", f"x {ratio:.2f}", ratio >= wanted)
+
+
+def _slower(results: Results, text: str, figure: Figure, other: str) -> Aim | None:
+    ours, theirs = _of(results, OURS, figure), _of(results, other, figure)
+    if ours is None or theirs is None:
+        return None
+    ratio = ours.p50 / theirs.p50
+    return Aim(text, f"x {ratio:.2f}", ratio <= 1)
+
+
+def _batches(results: Results) -> Aim | None:
+    one, many = (_of(results, OURS, Figure(kind, 16, checks)) for kind, checks in (("table", 1), ("batch", BATCH)))
+    if one is None or many is None:
+        return None
+    ratio = many.rate / one.rate
+    return Aim(f"batches of {BATCH}, 16 clients: checks per second of single calls x 10", f"x {ratio:.1f}", ratio >= 10)  # noqa: PLR2004
+
+
+def _within(results: Results, name: str, milliseconds: float) -> Aim | None:
+    ours = _of(results, name, Figure("revoke", 1))
+    if ours is None:
+        return None
+    taken = ours.p50 / 1e6
+    return Aim(
+        f"{name}: durable revoke and fresh check at most {milliseconds:g} ms", f"{taken:.2f} ms", taken <= milliseconds
+    )
+
+
+def _grants(results: Results) -> Aim | None:
+    found = [_of(results, OURS, figure) for figure in WRITES if figure.kind == "grant"]
+    best = max((each.rate for each in found if each), default=None)
+    return None if best is None else Aim("durable grants per second at least 300", f"{best:,.0f}", best >= 300)  # noqa: PLR2004
+
+
+def _of(results: Results, name: str, figure: Figure) -> Measured | None:
+    return results.get(name, {}).get(figure)

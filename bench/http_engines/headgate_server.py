@@ -1,0 +1,91 @@
+"""Headgate as a process of its own, with the organization that is measured: `headgate serve`, without Spark.
+
+It prints a line with its port and its tokens when it answers, and ends when its input does.
+"""
+
+import asyncio
+import json
+import secrets
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from bench.decision_engines.organization import Sizes, generate
+from bench.http_engines.facts import Import
+from headgate.app.deployment import Deployment, open_deployment
+from headgate.app.doors import http_application
+from headgate.app.settings import Settings
+from headgate.control.ids import new_id
+from headgate.control.principals import CreateServicePrincipal
+from headgate.control.tokens import IssueToken, written
+from headgate.facts.ids import PrincipalId, TokenId
+from headgate.pipelines.runner import Runner
+from headgate.spark.driver_calls import DriverCalls
+from headgate.spark.sessions import Sessions
+from headgate.spark.statements import Rows, StatementError
+
+
+def main(folder: str, store: str, sizes: str) -> None:
+    """Serve the organization of these sizes from an empty data folder or database."""
+    home = Path(folder)
+    settings = Settings(folder=home, cache=home / "cache", jars_folder=None, store_url=store or None)
+    deployment = open_deployment(settings)
+    try:
+        deployment.control.execute(Import(generate(Sizes(**json.loads(sizes)))), None)
+        tokens = {"owner": settings.owner_token.read_text().strip(), "enforcement": _enforcement_point(deployment)}
+        asyncio.Runner(loop_factory=uvicorn.Config(deployment).get_loop_factory()).run(_serve(deployment, tokens))
+    finally:
+        deployment.close()
+
+
+def _enforcement_point(deployment: Deployment) -> str:
+    """Add a service principal that may ask about others, and return its token."""
+    id, token, secret = PrincipalId(new_id("p")), TokenId(new_id("t")), secrets.token_urlsafe(32)
+    deployment.control.execute(CreateServicePrincipal(id, "enforcement", role="admin"), None)
+    deployment.control.execute(IssueToken(token, secret, id), None)
+    return written(token, secret)
+
+
+class _Http(uvicorn.Server):
+    """Says where it listens when it does."""
+
+    def __init__(self, deployment: Deployment, tokens: Mapping[str, str]) -> None:
+        super().__init__(_config(deployment))
+        self._tokens = tokens
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        port = self.servers[0].sockets[0].getsockname()[1]
+        print(json.dumps({"port": port, **self._tokens}), flush=True)
+
+
+async def _serve(deployment: Deployment, tokens: Mapping[str, str]) -> None:
+    server = _Http(deployment, tokens)
+    serving = asyncio.create_task(server.serve())
+    await asyncio.to_thread(sys.stdin.read)
+    server.should_exit = True
+    await serving
+
+
+def _config(deployment: Deployment) -> uvicorn.Config:
+    runner = Runner(deployment.home, deployment.identity, deployment.places, _no_spark)
+    calls = DriverCalls(bytes, Sessions())
+    app = http_application(deployment, calls, runner, _NoSpark(), dict)
+    return uvicorn.Config(app, port=0, log_level="warning", access_log=False, lifespan="off", ws="none")
+
+
+class _NoSpark:
+    def run(self, token: str, statement: str, limit: int) -> Rows:  # noqa: ARG002
+        return _no_spark(token)
+
+
+def _no_spark(_: str) -> Any:
+    raise StatementError("there is no Spark here", None, None)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

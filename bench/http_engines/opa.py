@@ -1,0 +1,51 @@
+"""Open Policy Agent: its REST API for data, with the document and the rules of `bench/decision`."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import orjson
+
+from bench.decision_engines.opa_engine import OpaEngine
+from bench.decision_engines.oracle import Question
+from bench.decision_engines.organization import Organization
+from bench.decision_engines.server import request
+from bench.http_engines.case import Case, Exchange
+from bench.http_engines.serving import Serving
+
+
+class OpaServing(Serving):
+    """Nobody has to say who asks, and nothing is kept of what was decided."""
+
+    name: ClassVar[str] = "opa"
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """Return how to get the server."""
+        return OpaEngine.missing()
+
+    def __init__(self, organization: Organization) -> None:
+        """Start it, and send the policy and the document."""
+        self._engine = OpaEngine(organization)
+        self._engine.load(OpaEngine.prepare(organization))
+        self.port = self._engine.port
+
+    def says(self, body: bytes) -> Any:
+        """Return the result."""
+        return orjson.loads(body)["result"]
+
+    def table(self, question: Question) -> bytes:
+        """Evaluate one rule."""
+        return self._engine.asked("table", question)
+
+    def pipeline(self, question: Question, *, right: bool) -> Case:
+        """Evaluate one rule, which says `every`."""
+        return Case((Exchange(self._engine.asked("pipeline", question), right),))
+
+    def batch(self, questions: Sequence[Question]) -> bytes:
+        """Evaluate one rule, which evaluates that of a table with each input."""
+        inputs = [OpaEngine.input_of(each) for each in questions]
+        return request("POST", "/v1/data/headgate/batch", {"input": {"questions": inputs}})
+
+    def close(self) -> None:
+        """End the server."""
+        self._engine.close()
