@@ -98,7 +98,7 @@ class TestRelations:
 
     def test_a_port_opens_only_what_one_may_give(self) -> None:
         world = World("nekt", tree="datamesh")
-        world.do(AddPrincipal(ANN, "ann", "member"), AssignRole(ANN, "member", ROOT, model="datamesh"))
+        world.do(AddPrincipal(ANN, "ann", "member"), AssignRole(ANN, "member", ROOT, reason="tree", model="datamesh"))
         world.do(resource("raw", "database", LAKE), resource("flights", "table", "raw"), role(ANN, "viewer", "raw"))
         world.do(resource("shop", "team", ROOT), role(ANN, "owner", "shop"))
         world.do(resource("product", "data_product", ROOT, owner="shop"), resource("port", "output_port", "product"))
