@@ -10,6 +10,7 @@ from headgate.app.lakegate import LakeGate, identifier
 from headgate.doors import identity, problems
 from headgate.doors.api import api_router
 from headgate.doors.authzen.serving import AuthZen
+from headgate.doors.broken_glass import BrokenGlass
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.doors.guard import guard_router
 from headgate.doors.iceberg_rest import iceberg_router
@@ -43,6 +44,7 @@ def http_application(
     problems.install(app)
     # The last one added comes first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
+    app.add_middleware(BrokenGlass)
     app.add_middleware(Fresh, freshness=Freshness(deployment.organizations))
     app.add_middleware(Tenants)
     app.include_router(api_router())

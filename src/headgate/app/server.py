@@ -1,6 +1,7 @@
 """Serving: the HTTP doors first, then the Spark driver and the gateway in front of it; and an orderly end."""
 
 import asyncio
+import math
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +12,11 @@ import uvicorn
 
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
+from headgate.app.fronted import fronted
+from headgate.app.housekeeping import Housekeeping
 from headgate.app.settings import HOST, Settings
+from headgate.doors.http.connection import connections
+from headgate.doors.http.probes import Readiness
 from headgate.facts.caller import Caller
 from headgate.pipelines.runner import Runner
 from headgate.spark.driver import Driver, DriverSettings, rest_lake
@@ -74,6 +79,7 @@ class Server:
         self._gateway: Gateway | None = None
         self._statements = _Statements(self._spark_port)
         self._stop = asyncio.Event()
+        self._readiness: Readiness | None = None
         deployment = self.deployment
         self.runner = Runner(deployment.home, deployment.identity, deployment.places, self._connect)
         self.runner.end_left_over()
@@ -96,6 +102,7 @@ class Server:
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until `stop`. Raises `ServerError` or the driver's own error if Spark cannot be had."""
         http = self._http()
+        housekeeping = Housekeeping(self.deployment)
         serving = asyncio.create_task(http.serve(sockets=[self._socket]))
         spark = asyncio.create_task(self._start_spark(ready))
         announcing = asyncio.create_task(self._announce(http))
@@ -112,15 +119,28 @@ class Server:
             # What kept Spark from starting was raised above; what its cancelling raises tells nobody anything.
             with suppress(asyncio.CancelledError, Exception):
                 await spark
+            if self._readiness:
+                self._readiness.draining = True
             await self._end_spark()
             http.should_exit = True
             await serving
+            housekeeping.close()
             self.deployment.close()
 
     def _http(self) -> _Http:
         calls = DriverCalls(lambda: self._driver.key if self._driver else b"", self._sessions)
         app = http_application(self.deployment, calls, self.runner, self._statements, self.health)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+        front = fronted(app, self.deployment)
+        self._readiness = front.readiness
+        config = uvicorn.Config(
+            front.app,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            http=connections(self.settings.limits),
+            timeout_graceful_shutdown=math.ceil(self.settings.drain_seconds),
+        )
         return _Http(config)
 
     async def _announce(self, http: _Http) -> None:

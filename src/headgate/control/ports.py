@@ -1,6 +1,6 @@
 """What control asks of a store: logs that are appended at an expected revision, with their documents and pointers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -226,6 +226,13 @@ class Stores(Protocol):
         self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
     ) -> Sequence[tuple[int, AuditRecord]]:
         """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
+        ...
+
+    def listen(self, heard: Callable[[ResourceId, int], None]) -> Callable[[], None]:
+        """Call `heard` with root and revision when another process has written; return what ends that.
+
+        Some revisions are never told: nothing may rest on it.
+        """
         ...
 
     def close(self) -> None:

@@ -1,0 +1,97 @@
+"""Who asks in scenarios: every person of a world has a login, and every program a token, with real secrets."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headgate.control.founding import begin_deployment
+from headgate.control.ids import new_id
+from headgate.control.logins.entrance import Entrance, open_entrance
+from headgate.control.logins.settings import DAY, Hashing, LoginSettings
+from headgate.control.organization import Organizations
+from headgate.control.ports import DocumentPut, Stores
+from headgate.control.scenarios.values import ScenarioError
+from headgate.control.scenarios.world import World
+from headgate.control.tokens import kept, written
+from headgate.control.values import text
+from headgate.decision.asked import Models
+from headgate.decision.engine import Engine
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Change, PrincipalAdded, RoleAssigned, TokenIssued
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.model import Model
+
+_ASK = "organization.ask"
+_PASSWORD = "a password of a scenario"  # noqa: S105 (of nobody)
+_ALWAYS = 36_500 * DAY
+_SETTINGS = LoginSettings(session=_ALWAYS, hashing=Hashing(time=1, memory=8, lanes=1, at_once=1))
+"""A scenario may let years pass, and its passwords are no secrets."""
+
+LogIn = Callable[[str, str], str]
+"""Logs somebody in by login name and password, through the door that people use; returns the session's secret."""
+
+
+class People:
+    """The people of a world, in a deployment's own log; who is in none of its organizations too."""
+
+    def __init__(self, stores: Stores, models: Models, home: str, world: World) -> None:
+        self.users, self.now, self.stores = world.users, world.now, stores
+        self._engine = Engine(models, Snapshot())
+        organizations = self.organizations(stores)
+        begin_deployment(organizations, home)
+        self.entrance: Entrance = open_entrance(organizations, _SETTINGS)
+        self._logins = {PrincipalId(text(user, "id")): f"user-{number}" for number, user in enumerate(world.users)}
+        self._secrets: dict[PrincipalId, str] = {}
+        for id, login in self._logins.items():
+            self.entrance.logins.register(id, login=login, password=_PASSWORD, principal=id)
+
+    def organizations(self, stores: Stores) -> Organizations:
+        """Return the organizations of a store, at the scenario's time; the models are compiled once for all."""
+        models = self._engine.models
+        return Organizations(stores, models, lambda: self.now, lambda _, facts: self._engine.anew(facts))
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._logins
+
+    def secret(self, id: PrincipalId, log_in: LogIn) -> str:
+        """Return the secret of a person's session; they log in when they are first asked for."""
+        if id not in self._secrets:
+            self._secrets[id] = log_in(self._logins[id], _PASSWORD)
+        return self._secrets[id]
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """Who sends a question: the secret, and what has to be in the log for it to be somebody's, besides the world."""
+
+    secret: str
+    changes: tuple[Change, ...] = ()
+    documents: tuple[DocumentPut, ...] = ()
+
+
+def program(world: World, log: ResourceId, caller: Caller) -> Bearer:
+    """Return how a service principal, a token or a team asks: a team is asked about by an enforcement point."""
+    facts = world.facts(log)
+    if caller.token is not None:
+        return _bearer(caller.token, caller.principal)
+    known = facts.principals.get(caller.principal)
+    if known is None and world.types.get(caller.principal) in ("team", "domain"):
+        return _enforcement_point(world.language.model, log)
+    issued = TokenIssued(TokenId(new_id("t")), caller.principal)
+    # Who is gone keeps a secret that is nobody's.
+    return _bearer(issued.token, caller.principal, *((issued,) if known else ()))
+
+
+def _enforcement_point(model: Model, log: ResourceId) -> Bearer:
+    asker, token = PrincipalId(new_id("p")), TokenId(new_id("t"))
+    able = [role for role in model.giving(_ASK) if "organization" in model.roles[role].on]
+    if not able:
+        raise ScenarioError(f"the model `{model.name}` has no role on an organization that gives `{_ASK}`")
+    given = RoleAssigned(asker, able[-1], log, model.name)
+    return _bearer(token, asker, PrincipalAdded(asker, "service_principal"), given, TokenIssued(token, asker))
+
+
+def _bearer(token: TokenId, principal: PrincipalId, *changes: Change) -> Bearer:
+    secret = secrets.token_urlsafe(32)
+    return Bearer(written(token, secret), changes, (DocumentPut("token", token, kept(principal, secret)),))

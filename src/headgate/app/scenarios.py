@@ -1,0 +1,158 @@
+"""Scenarios over HTTP: the world of a case is imported into a deployment, and its question is asked there as its actor.
+
+The doors are the real ones, on a port of loopback, and each case's deployment is put behind them. Nothing but the
+secret says who asks, and nothing but the answer is believed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+from fastapi import FastAPI
+
+from headgate.app.deployment import HOME, over, shipped_model
+from headgate.app.doors import http_application
+from headgate.app.scenario_people import Bearer, People, program
+from headgate.app.scenario_stores import CaseStores
+from headgate.app.serving import served
+from headgate.app.settings import default_settings
+from headgate.control.audit import Audit
+from headgate.control.identity import Identity
+from headgate.control.organizations import DEPLOYMENT
+from headgate.control.ports import Draft, Stores
+from headgate.control.scenarios.asks import Asked
+from headgate.control.scenarios.values import ScenarioError
+from headgate.control.scenarios.world import World
+from headgate.control.values import Entry, entry
+from headgate.doors.services import Deployed
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId, RunId
+from headgate.model.model import Model
+from headgate.spark.driver_calls import DriverCalls
+from headgate.spark.sessions import Sessions
+from headgate.spark.statements import NOT_READY, Rows, StatementError
+from headgate.store import open_stores
+
+_MEMORY = ":memory:"
+
+
+class NoSpark:
+    """A deployment that only decides: nothing runs in it."""
+
+    def run(self, token: str, statement: str, limit: int) -> Rows:  # noqa: ARG002 (the port's arguments)
+        """Refuse."""
+        raise StatementError(NOT_READY, None, "UNAVAILABLE")
+
+    def start(self, pipeline: ResourceId, caller: Caller) -> RunId:  # noqa: ARG002 (the port's arguments)
+        """Refuse."""
+        raise StatementError(NOT_READY, None, "UNAVAILABLE")
+
+
+class Doors:
+    """The HTTP doors, in front of one deployment after another."""
+
+    def __init__(self, app: FastAPI, http: httpx.Client) -> None:
+        self._app = app
+        self._http = http
+        self._people: list[People] = []
+
+    def asked(self, world: World, asked: Sequence[Asked], ask: Entry) -> tuple[bool, ...]:
+        """Ask the questions that one question of a case stands for, and return which are allowed.
+
+        Raises `ScenarioError` for an answer that is none.
+        """
+        if not asked:
+            return ()
+        people, log, caller = self._of(world), asked[0].log, asked[0].question.caller
+        bearer = None if caller.principal in people and caller.token is None else program(world, log, caller)
+        stores = CaseStores(people.stores, open_stores(_MEMORY))
+        with closing(stores), closing(self._put(stores, people)):
+            _import(stores, world, log, bearer)
+            secret = bearer.secret if bearer else people.secret(caller.principal, self._log_in)
+            said = entry(ask.get("with", {}))
+            return tuple(self._evaluated(secret, log, _evaluation(world, each, said)) for each in asked)
+
+    def _of(self, world: World) -> People:
+        """Return the people of a world; every case of a system has the same."""
+        found = next((each for each in self._people if each.users is world.users), None)
+        if found is None:
+            model = world.language.model
+            found = People(open_stores(_MEMORY), {HOME: _home(), model.name: model}, HOME, world)
+            self._people.append(found)
+        found.now = world.now
+        return found
+
+    def _put(self, stores: Stores, people: People) -> Audit:
+        """Put a deployment behind the doors; returns what is to be closed when it goes."""
+        organizations, ways, audit = people.organizations(stores), people.entrance, Audit(stores, "changes")
+        self._app.state.entrance = ways
+        self._app.state.deployed = Deployed(
+            organizations=organizations,
+            identity=Identity(stores, ways.logins.principal_of, ways.access_tokens.presented),
+            audit=audit,
+            home=organizations.deployment,
+            runner=NoSpark(),
+            statements=NoSpark(),
+            health=dict,
+        )
+        return audit
+
+    def _log_in(self, login: str, password: str) -> str:
+        answer = self._http.post("/api/v1/login", json={"login": login, "password": password})
+        return str(answer.raise_for_status().json()["session"])
+
+    def _evaluated(self, secret: str, log: ResourceId, body: Mapping[str, Any]) -> bool:
+        path = f"/o/{quote(log, safe='')}/access/v1/evaluation"
+        answer = self._http.post(path, json=body, headers={"authorization": f"Bearer {secret}"})
+        if answer.status_code == httpx.codes.UNAUTHORIZED:
+            return False
+        if answer.status_code != httpx.codes.OK:
+            raise ScenarioError(f"`{path}` answered {answer.status_code}: {answer.text}")
+        return bool(answer.json()["decision"])
+
+
+def _import(stores: Stores, world: World, asked: ResourceId, bearer: Bearer | None) -> None:
+    """Write what the world says into logs that have not begun, and into the one that is asked who asks."""
+    for log, changes in world.history.items():
+        if log == DEPLOYMENT:
+            raise ScenarioError(f"the id `{log}` is that of the deployment; call it something else")
+        more = bearer if bearer and log == asked else None
+        written = (*changes, *more.changes) if more else changes
+        documents = more.documents if more else ()
+        stores.log(log).append(0, Draft(world.now, None, "import", written, documents))
+
+
+def _evaluation(world: World, asked: Asked, said: Entry) -> Mapping[str, Any]:
+    """Return a question as AuthZEN has it."""
+    question, facts = asked.question, world.facts(asked.log)
+    caller, there = question.caller, facts.resources.get(question.resource)
+    subject = caller.token or caller.principal
+    return {
+        "subject": {"type": world.types.get(subject, "user"), "id": subject},
+        "action": {"name": question.action, "properties": said},
+        "resource": {
+            "type": there.type if there else question.action.partition(".")[0],
+            "id": question.resource,
+        },
+    }
+
+
+@cache
+def _home() -> Model:
+    return shipped_model(HOME)
+
+
+@contextmanager
+def doors() -> Iterator[Doors]:
+    """Open the doors on loopback until the block ends."""
+    with TemporaryDirectory(prefix="headgate-") as folder:
+        deployment = over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
+        calls = DriverCalls(lambda: b"", Sessions())
+        app = http_application(deployment, calls, NoSpark(), NoSpark(), dict[str, Any])
+        with closing(deployment), served(app) as address, httpx.Client(base_url=address, trust_env=False) as http:
+            yield Doors(app, http)
