@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from headgate.control.ports import Draft, StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStores, open_stores, seals
-from headgate.store.keys import public_file, rotate
+from headgate.store.keys import KnownKeys, public_file, rotate
 from headgate.store.log import SqlStore
 from headgate.store.proof import Proof
 from headgate.store.rows import row_of
@@ -140,22 +140,24 @@ class TestSeals:
             "at = at + 1",
         ],
     )
-    def test_that_were_altered_do_not_hold(self, sealing: SqlStores, lasting: str | Path, change: str) -> None:
+    def test_that_were_altered_do_not_hold(
+        self, sealing: SqlStores, lasting: str | Path, key: Path, change: str
+    ) -> None:
         _append(sealing.log(ROOT), 3)
         run(lasting, f"UPDATE seals SET {change}")
 
         with pytest.raises(StoreError, match="revision 3 of the log `organization` has a seal that no known key made"):
-            sealing.verify()
+            sealing.verify(known=KnownKeys.beside(key))
 
     def test_by_somebody_elses_key_do_not_hold(
-        self, sealing: SqlStores, lasting: str | Path, tmp_path_factory: pytest.TempPathFactory
+        self, sealing: SqlStores, lasting: str | Path, key: Path, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         _append(sealing.log(ROOT), 2)
         forger = open_stores(lasting, tmp_path_factory.mktemp("forger") / "log.pem")
         forger.close()
 
         with pytest.raises(StoreError, match="revision 2 of the log `organization` has a seal that no known key made"):
-            sealing.verify()
+            sealing.verify(known=KnownKeys.beside(key))
 
     @pytest.mark.parametrize("line", ["x", "[]", "{}", '{"log": 1}'])
     def test_that_are_none_are_refused_with_their_line(self, line: str) -> None:
@@ -182,7 +184,7 @@ class TestKeys:
             assert public_file(key).read_text().count("BEGIN PUBLIC KEY") == revision + 2
 
         stores = open_stores(lasting, key)
-        assert stores.verify() == [Proof(ROOT, 3, 3)]
+        assert stores.verify(known=KnownKeys.beside(key)) == [Proof(ROOT, 3, 3)]
         stores.close()
 
     def test_that_an_operator_put_there_are_used(self, key: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -194,8 +196,17 @@ class TestKeys:
         _append(stores.log(ROOT), 1)
 
         assert isinstance(stores.log(ROOT).seal(), Seal)
-        assert stores.verify() == [Proof(ROOT, 1, 1)]
+        assert stores.verify(known=KnownKeys.beside(copied)) == [Proof(ROOT, 1, 1)]
         stores.close()
+
+    def test_that_are_known_are_none_at_first(self, key: Path) -> None:
+        assert KnownKeys.beside(key).keys == {}
+
+    def test_that_cannot_be_read_are_refused(self, key: Path) -> None:
+        public_file(key).write_bytes(b"-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
+
+        with pytest.raises(StoreError, match="put back the file that was there"):
+            KnownKeys.beside(key)
 
     @pytest.mark.parametrize("content", [b"", b"nothing of the kind"])
     def test_that_are_none_are_refused(self, key: Path, content: bytes) -> None:

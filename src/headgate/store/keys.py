@@ -1,6 +1,7 @@
 """The keys that seal the logs: one signs, and those that came before it are still known."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -23,52 +24,66 @@ _END = "-----END PUBLIC KEY-----\n"
 
 
 @dataclass(frozen=True, slots=True)
-class SealKeys:
-    """The key in a file, and every public key of the file beside it, by fingerprint."""
+class KnownKeys:
+    """The public keys whose seals are believed, by fingerprint."""
+
+    keys: Mapping[str, Ed25519PublicKey]
+
+    @classmethod
+    def beside(cls, file: Path) -> Self:
+        """Return the public keys beside a key file; none is no error. Raises `StoreError` for what is no key."""
+        try:
+            parts = public_file(file).read_text(encoding="ascii").split(_END)[:-1]
+            keys = [load_pem_public_key((part + _END).encode()) for part in parts]
+        except FileNotFoundError:
+            keys = []
+        except (OSError, ValueError) as error:
+            raise _unusable(public_file(file), error) from error
+        return cls({fingerprint(key): key for key in keys if isinstance(key, Ed25519PublicKey)})
+
+    def signed(self, key: str, signature: str, text: bytes) -> bool:
+        """Say whether the key of this fingerprint is known and signed the text."""
+        try:
+            self.keys[key].verify(bytes.fromhex(signature), text)
+        except (KeyError, ValueError, InvalidSignature):
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class SealKey:
+    """The key that signs."""
 
     private: Ed25519PrivateKey
-    known: dict[str, Ed25519PublicKey]
 
     @classmethod
     def open(cls, file: Path) -> Self:
-        """Return the keys of a file, with a key made if there is none. Raises `StoreError` for a file of something else."""
+        """Return the key of a file, made if there is none. Raises `StoreError` for a file of something else."""
         try:
             if not file.exists():
                 _make(file)
-            private = _private_key(file)
-            known = _public_keys(public_file(file))
-            if fingerprint(private.public_key()) not in known:
-                _remember(file, private)
-                known = _public_keys(public_file(file))
+            key = cls(_private_key(file))
+            if key.fingerprint not in KnownKeys.beside(file).keys:
+                _remember(file, key.private)
         except (OSError, ValueError, TypeError) as error:
-            raise StoreError(
-                f"the key of the log `{file}` cannot be used ({error}); put back the file that was there"
-            ) from error
-        return cls(private, known)
+            raise _unusable(file, error) from error
+        return key
 
     @property
-    def current(self) -> str:
-        """The fingerprint of the key that signs."""
+    def fingerprint(self) -> str:
+        """The short name of its public half."""
         return fingerprint(self.private.public_key())
 
     def sign(self, text: bytes) -> str:
         """Return the signature, in hex."""
         return self.private.sign(text).hex()
 
-    def signed(self, key: str, signature: str, text: bytes) -> bool:
-        """Say whether the key of this fingerprint is known and signed the text."""
-        try:
-            self.known[key].verify(bytes.fromhex(signature), text)
-        except (KeyError, ValueError, InvalidSignature):
-            return False
-        return True
 
-
-def rotate(file: Path) -> SealKeys:
+def rotate(file: Path) -> SealKey:
     """Make a new key that signs from now on. The one before it is gone, and its public half stays known."""
-    SealKeys.open(file)
+    SealKey.open(file)
     _make(file)
-    return SealKeys.open(file)
+    return SealKey.open(file)
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
@@ -106,9 +121,5 @@ def _remember(file: Path, private: Ed25519PrivateKey) -> None:
         opened.write(private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
 
 
-def _public_keys(file: Path) -> dict[str, Ed25519PublicKey]:
-    if not file.exists():
-        return {}
-    parts = file.read_text(encoding="ascii").split(_END)[:-1]
-    keys = [load_pem_public_key((part + _END).encode()) for part in parts]
-    return {fingerprint(key): key for key in keys if isinstance(key, Ed25519PublicKey)}
+def _unusable(file: Path, error: Exception) -> StoreError:
+    return StoreError(f"the key of the log `{file}` cannot be used ({error}); put back the file that was there")

@@ -22,7 +22,7 @@ from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId
 from headgate.store import chain, seals
 from headgate.store.database import Database, storable
-from headgate.store.keys import SealKeys
+from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.proof import Proof, Seen, prove, unseen
 from headgate.store.rows import entry_of, row_of
 from headgate.store.seals import Seal
@@ -34,9 +34,9 @@ _PAGE = 500
 class SqlStore:
     """The entries, the documents and the pointers. Every write is one transaction that survives a crash."""
 
-    def __init__(self, database: Database, root: ResourceId, keys: SealKeys | None = None) -> None:
+    def __init__(self, database: Database, root: ResourceId, key: SealKey | None = None) -> None:
         self._database = database
-        self._keys = keys
+        self._key = key
         self.root = root
 
     def head(self) -> int:
@@ -131,20 +131,20 @@ class SqlStore:
         with self._database.writing() as connection:
             self._put(connection, put)
 
-    def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen) -> Proof:
+    def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen, known: KnownKeys | None = None) -> Proof:
         """Walk the hash chain, and hold it to the seals beside it and to those given, which were kept elsewhere.
 
         Raises `StoreError` that names the first revision that does not hold.
         """
-        return prove(self.root, self.rows(), [*seals.kept(self._database, self.root), *given], self._keys, seen)
+        return prove(self.root, self.rows(), [*seals.kept(self._database, self.root), *given], known, seen)
 
     def seal(self) -> Seal | None:
         """Sign the newest entry; None for an empty log. Raises `StoreError` where the store was opened without a key."""
-        if self._keys is None:
+        if self._key is None:
             raise StoreError("the store was opened without a key; name the file of one")
         query = select(log).where(log.c.log_id == self.root).order_by(log.c.revision.desc()).limit(1)
         for row in self._database.rows(query):
-            seal = Seal.of(row, self._keys)
+            seal = Seal.of(row, self._key)
             with self._database.writing() as connection:
                 seals.keep(self._database, connection, seal)
             return seal
@@ -165,8 +165,8 @@ class SqlStore:
         # Whoever is faster between the question and the insert has the key that this entry needs.
         if revision != expected or not self._database.insert_new(connection, log, row):
             raise RevisionConflictError(f"the log is not at revision {expected} any more")
-        if self._keys is not None and row["revision"] % seals.EVERY == 0:
-            seals.keep(self._database, connection, Seal.of(SimpleNamespace(**row), self._keys))
+        if self._key is not None and row["revision"] % seals.EVERY == 0:
+            seals.keep(self._database, connection, Seal.of(SimpleNamespace(**row), self._key))
 
     def _put(self, connection: Connection, put: DocumentPut) -> None:
         key = {"log_id": self.root, "kind": put.kind, "id": put.id}

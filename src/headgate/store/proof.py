@@ -9,7 +9,7 @@ from sqlalchemy import Row
 from headgate.control.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
-from headgate.store.keys import SealKeys
+from headgate.store.keys import KnownKeys
 from headgate.store.rows import hash_of
 from headgate.store.seals import Seal
 
@@ -31,9 +31,12 @@ def unseen(_revision: int) -> None:
 
 
 def prove(
-    root: ResourceId, rows: Iterable[Row[Any]], seals: Sequence[Seal], keys: SealKeys | None, seen: Seen
+    root: ResourceId, rows: Iterable[Row[Any]], seals: Sequence[Seal], known: KnownKeys | None, seen: Seen
 ) -> Proof:
-    """Walk the rows of a log. Raises `StoreError` that names the first revision that does not hold."""
+    """Walk the rows of a log, and hold it to the seals; whose they are is asked where keys are known.
+
+    Raises `StoreError` that names the first revision that does not hold.
+    """
     said: dict[int, list[Seal]] = {}
     for seal in seals:
         said.setdefault(seal.revision, []).append(seal)
@@ -43,7 +46,7 @@ def prove(
         if row.revision != head or row.previous_hash != previous or row.hash != hash_of(row):
             raise _broken(root, head, "was altered or lost")
         for seal in said.pop(head, ()):
-            _hold(root, seal, row, keys)
+            _hold(root, seal, row, known)
         previous = row.hash
         seen(head)
     if said:
@@ -51,8 +54,8 @@ def prove(
     return Proof(root, head, max((seal.revision for seal in seals), default=0))
 
 
-def _hold(root: ResourceId, seal: Seal, row: Row[Any], keys: SealKeys | None) -> None:
-    if keys is not None and not keys.signed(seal.key, seal.signature, seal.text):
+def _hold(root: ResourceId, seal: Seal, row: Row[Any], known: KnownKeys | None) -> None:
+    if known is not None and not known.signed(seal.key, seal.signature, seal.text):
         raise _broken(root, seal.revision, f"has a seal that no known key made (`{seal.key}`)")
     if (seal.hash, seal.at) != (row.hash, float(row.at)):
         raise _broken(root, seal.revision, "is not the one that was sealed")

@@ -11,7 +11,7 @@ from headgate.control.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
 from headgate.store.database import Database
-from headgate.store.keys import SealKeys
+from headgate.store.keys import SealKey
 from headgate.store.tables import seals
 
 EVERY = 1000
@@ -32,10 +32,10 @@ class Seal:
     signature: str = ""
 
     @classmethod
-    def of(cls, row: Any, keys: SealKeys) -> Self:
+    def of(cls, row: Any, key: SealKey) -> Self:
         """Return the signed seal of a log's row."""
-        unsigned = cls(ResourceId(row.log_id), row.revision, float(row.at), row.hash, keys.current)
-        return cls(**{**asdict(unsigned), "signature": keys.sign(unsigned.text)})
+        unsigned = cls(ResourceId(row.log_id), row.revision, float(row.at), row.hash, key.fingerprint)
+        return cls(**{**asdict(unsigned), "signature": key.sign(unsigned.text)})
 
     @property
     def text(self) -> bytes:

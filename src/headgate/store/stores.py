@@ -13,7 +13,7 @@ from headgate.facts.ids import ResourceId
 from headgate.store import audit, sqlite
 from headgate.store.backends import Backend
 from headgate.store.database import Database, storable
-from headgate.store.keys import SealKeys
+from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log import SqlStore
 from headgate.store.proof import Proof, Seen, unseen
 from headgate.store.seals import Seal
@@ -31,16 +31,15 @@ def open_stores(where: str | Path, log_key: Path | None = None) -> "SqlStores":
     The logs are sealed by the key in the file `log_key`, which is made if it is not there; without one they are not.
     Raises `StoreError` if it cannot be used.
     """
-    keys = None if log_key is None else SealKeys.open(log_key)
-    return SqlStores(Database(_backend(where)), keys)
+    return SqlStores(Database(_backend(where)), None if log_key is None else SealKey.open(log_key))
 
 
 class SqlStores:
     """All logs of a deployment. Safe to use from several threads."""
 
-    def __init__(self, database: Database, keys: SealKeys | None = None) -> None:
+    def __init__(self, database: Database, key: SealKey | None = None) -> None:
         self._database = database
-        self._keys = keys
+        self._key = key
 
     @property
     def shared(self) -> bool:
@@ -49,7 +48,7 @@ class SqlStores:
 
     def log(self, root: ResourceId) -> SqlStore:
         """Return the store of a log, which need not have begun."""
-        return SqlStore(self._database, root, self._keys)
+        return SqlStore(self._database, root, self._key)
 
     def logs(self) -> Sequence[ResourceId]:
         """Return the roots of the logs that have begun."""
@@ -98,15 +97,15 @@ class SqlStores:
         sealed = (self.log(root).seal() for root in self.logs())
         return [seal for seal in sealed if seal is not None]
 
-    def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen) -> list[Proof]:
+    def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen, known: KnownKeys | None = None) -> list[Proof]:
         """Prove every log, or raise `StoreError` with the first revision that does not hold; see `SqlStore.verify`."""
-        known = self._database.rows(union(select(log.c.log_id), select(seals.c.log_id)))
-        roots = sorted({*(row.log_id for row in known), *(seal.log for seal in given)})
-        return [self.log(root).verify([seal for seal in given if seal.log == root], seen) for root in roots]
+        found = self._database.rows(union(select(log.c.log_id), select(seals.c.log_id)))
+        roots = sorted({*(row.log_id for row in found), *(seal.log for seal in given)})
+        return [self.log(root).verify([seal for seal in given if seal.log == root], seen, known) for root in roots]
 
     def close(self) -> None:
         """Seal what is not sealed yet, where there is a key, and let go of the database."""
-        if self._keys is not None:
+        if self._key is not None:
             try:
                 self.seal()
             except StoreError:

@@ -1,0 +1,91 @@
+"""A look at a store that changes nothing in it: its schema, and how the ends of its logs hold together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, inspect, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from headgate.control.ports import StoreError
+from headgate.facts.changes import OrganizationCreated
+from headgate.facts.ids import ResourceId
+from headgate.store import sqlite
+from headgate.store.rows import entry_of, hash_of
+from headgate.store.schema import NEWEST, version
+from headgate.store.tables import log, meta
+
+LAST = 200
+"""So many entries of each log are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The end of a log: its newest revision and when that was written, and the model that it began with, with its hash."""
+
+    log: ResourceId
+    head: int
+    at: float
+    model: str
+    model_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What was seen. `schema` is None for an empty store; logs of an older schema are not read."""
+
+    schema: str | None
+    newest: str = NEWEST
+    tails: Sequence[Tail] = field(default_factory=tuple[Tail, ...])
+
+
+def glance(where: str | Path) -> Glance:
+    """Look at the store of a data folder or a `postgresql://` URL. Raises `StoreError` if it cannot be read, or a log's end is broken."""
+    if isinstance(where, Path) and not (where / sqlite.FILE).exists():
+        return Glance(None)
+    engine = _engine(where)
+    try:
+        with engine.connect() as connection, connection.begin():
+            schema = _schema(connection)
+            return Glance(schema, tails=_tails(connection) if schema == NEWEST else ())
+    except SQLAlchemyError as error:
+        raise StoreError(f"it cannot be read: {str(error).splitlines()[0]}") from error
+    finally:
+        engine.dispose()
+
+
+def _engine(where: str | Path) -> Engine:
+    if isinstance(where, Path):
+        return sqlite.in_folder(where).engine
+    from headgate.store import postgresql  # noqa: PLC0415 - the driver takes a third of a second to load
+
+    return postgresql.at(where).engine
+
+
+def _schema(connection: Connection) -> str | None:
+    names = inspect(connection).get_table_names()
+    if version.name in names:
+        return connection.execute(select(version.c.version_num)).scalar()
+    if meta.name in names:
+        return f"of version {connection.execute(select(meta.c.schema_version)).scalar()}"
+    return "unknown" if names else None
+
+
+def _tails(connection: Connection) -> Sequence[Tail]:
+    begun = connection.execute(select(log).where(log.c.revision == 1).order_by(log.c.log_id)).all()
+    return tuple(_tail(connection, first) for first in begun)
+
+
+def _tail(connection: Connection, first: Row[Any]) -> Tail:
+    query = select(log).where(log.c.log_id == first.log_id).order_by(log.c.revision.desc()).limit(LAST)
+    rows = connection.execute(query).all()
+    for newer, older in zip(rows, [*rows[1:], None], strict=True):
+        follows = older is None or (newer.revision, newer.previous_hash) == (older.revision + 1, older.hash)
+        if newer.hash != hash_of(newer) or not follows:
+            raise StoreError(f"revision {newer.revision} of the log `{first.log_id}` was altered, or the one before it lost")
+    made: Mapping[str, str] = {
+        change.model: change.model_hash for change in entry_of(first).changes if isinstance(change, OrganizationCreated)
+    }
+    model, hash = next(iter(made.items()), ("", ""))
+    return Tail(ResourceId(first.log_id), rows[0].revision, float(rows[0].at), model, hash)
