@@ -96,7 +96,7 @@ def open_deployment(settings: Settings) -> Deployment:
     """Open the store, an embedded one for this process alone. Raises `StoreError` with what to do about it."""
     lock = None if settings.store_url else FolderLock.take(settings.folder)
     try:
-        return over(settings, open_stores(settings.store_url or settings.folder, settings.sealing_key), lock)
+        return over(settings, open_stores(settings.store_url or settings.folder, settings.seal_key), lock)
     except BaseException:
         if lock is not None:
             lock.close()

@@ -80,11 +80,6 @@ class Settings:
         return self.log_key or self.folder / "keys" / "log.pem"
 
     @property
-    def sealing_key(self) -> Path:
-        """The file of the key that seals the log."""
-        return self.log_key or self.folder / "keys" / "log.pem"
-
-    @property
     def owner_token(self) -> Path:
         """The file that keeps the first owner's token, for the command line on this machine."""
         return self.folder / "owner.token"
