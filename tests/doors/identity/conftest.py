@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from tests.doors.identity.provider import Doorway, doorway
 from tests.doors.identity.world import Front, World
 from tests.threads import served
 
@@ -21,3 +22,9 @@ def front() -> Iterator[Front]:
 def http(front: Front, world: World) -> Iterator[httpx.Client]:
     with front.serving(world) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def providers() -> Iterator[Doorway]:
+    with doorway() as found:
+        yield found

@@ -23,9 +23,9 @@ def outsider(claims: Mapping[str, Any], provider: Provider, nonce: str, now: flo
     subject = _text(claims, "sub")
     if not 0 < len(subject) <= _LONGEST_SUBJECT:
         raise LoginError("the identity token names nobody")
-    email = claims.get("email")
+    email, said = claims.get("email"), claims.get("email_verified")
     # Some providers write it as a word; only what says yes counts.
-    verified = isinstance(email, str) and claims.get("email_verified") in (True, "true")
+    verified = said is True or said == "true"
     name = next((text for key in ("name", "preferred_username") if (text := claims.get(key))), email or subject)
     return Outsider(provider.issuer, subject, email if isinstance(email, str) and verified else None, str(name))
 
