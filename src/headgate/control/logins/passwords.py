@@ -1,5 +1,7 @@
 """Passwords: argon2id, with the same work whether or not there is somebody of that name."""
 
+import base64
+import secrets
 import threading
 import unicodedata
 
@@ -18,7 +20,8 @@ class Passwords:
         self._settings = settings
         self._hasher = PasswordHasher(cost.time, cost.memory, cost.lanes)
         self._turn = threading.BoundedSemaphore(cost.at_once)
-        self._nobodys = self._hasher.hash("")
+        # Of no password that anybody knows; made up and not worked out, which would hold up every start.
+        self._nobodys = f"$argon2id$v=19$m={cost.memory},t={cost.time},p={cost.lanes}${_noise(16)}${_noise(32)}"
 
     def hashed(self, password: str, name: str) -> str:
         """Return what is kept of a new password. Raises `InvalidError` for one that is too short, or is the name."""
@@ -48,6 +51,10 @@ class Passwords:
     def is_outdated(self, kept: str) -> bool:
         """Say whether it was kept at another cost than the one that is set now."""
         return self._hasher.check_needs_rehash(kept)
+
+
+def _noise(bytes: int) -> str:
+    return base64.b64encode(secrets.token_bytes(bytes)).rstrip(b"=").decode()
 
 
 def _spelled(password: str) -> str:
