@@ -23,7 +23,7 @@ def build_guard(java: Path, iceberg_jar: Path, cache: Path) -> Path:
 
     Raises `ToolchainError` with the compiler's words if they do not compile.
     """
-    jar = cache / f"headgate-guard-{_fingerprint(iceberg_jar)}.jar"
+    jar = guard_jar(iceberg_jar, cache)
     if jar.exists():
         return jar
     cache.mkdir(parents=True, exist_ok=True)
@@ -34,6 +34,11 @@ def build_guard(java: Path, iceberg_jar: Path, cache: Path) -> Path:
         _pack(unfinished, classes, SOURCES / "resources")
         unfinished.replace(jar)
     return jar
+
+
+def guard_jar(iceberg_jar: Path, cache: Path) -> Path:
+    """Return where the guard's jar for these sources, this Spark and this Iceberg lies in the cache, once it is built."""
+    return cache / f"headgate-guard-{_fingerprint(iceberg_jar)}.jar"
 
 
 def _fingerprint(iceberg_jar: Path) -> str:

@@ -64,12 +64,17 @@ def spark_jars() -> Path:
     return Path(spec.submodule_search_locations[0]) / "jars"
 
 
+def cached(jar: Jar, cache: Path) -> Path:
+    """Return where a jar lies in the cache, once it is there."""
+    return cache / "jars" / jar.file_name
+
+
 def ensure_jar(jar: Jar, java: Java, cache: Path, folder: Path | None, say: Callable[[str], None]) -> Path:
     """Return the jar in the cache; put it there first if it is not, from the folder or else from the network.
 
     Raises `ToolchainError` if it cannot be had, or is not the one we know.
     """
-    placed = cache / "jars" / jar.file_name
+    placed = cached(jar, cache)
     if placed.is_file() and _sha256(placed) == jar.sha256:
         return placed
     placed.parent.mkdir(parents=True, exist_ok=True)

@@ -83,7 +83,9 @@ def _tail(connection: Connection, first: Row[Any]) -> Tail:
     for newer, older in zip(rows, [*rows[1:], None], strict=True):
         follows = older is None or (newer.revision, newer.previous_hash) == (older.revision + 1, older.hash)
         if newer.hash != hash_of(newer) or not follows:
-            raise StoreError(f"revision {newer.revision} of the log `{first.log_id}` was altered, or the one before it lost")
+            raise StoreError(
+                f"revision {newer.revision} of the log `{first.log_id}` was altered, or the one before it lost"
+            )
     made: Mapping[str, str] = {
         change.model: change.model_hash for change in entry_of(first).changes if isinstance(change, OrganizationCreated)
     }

@@ -1,0 +1,86 @@
+"""The ports, and the certificate that is shown there."""
+
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from cryptography import x509
+
+from headgate.app.checkup.finding import Finding, doubtful, failed
+from headgate.app.settings import HOST, Settings
+from headgate.control.ports import StoreError
+from headgate.doors.http.tls import Certificate, TlsError
+from headgate.store import FolderInUseError, FolderLock
+
+_DAY = 86400.0
+_SOON = 14
+
+
+def ports(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
+    """Look whether a server runs on the data folder, or could."""
+    holder = _serving(settings)
+    if holder is not None:
+        yield holder
+        return
+    wanted = (
+        ("HEADGATE_API_PORT", settings.bind, settings.api_port),
+        ("HEADGATE_SPARK_PORT", HOST, settings.gateway_port),
+    )
+    for variable, host, port in wanted:
+        if _free(host, port):
+            yield Finding("ports", "ok", f"{port} is free")
+        else:
+            yield failed("ports", f"{port} of {host} is in use", f"end what holds it, or set {variable}")
+
+
+def certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
+    """Look whether the certificate fits its key, and until when it is good."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        yield Finding("TLS", "ok", f"none, on {settings.bind}")
+        return
+    try:
+        Certificate(settings.tls_cert, settings.tls_key)
+        days = (_ends(settings.tls_cert) - now) / _DAY
+    except (TlsError, ValueError) as error:
+        yield failed("TLS", str(error), "put a certificate and its key there")
+        return
+    seen = f"the certificate ends in {days:.0f} days" if days > 0 else f"the certificate ended {-days:.0f} days ago"
+    do = "put a new one in its place; a running server takes it by itself"
+    if days <= 0:
+        yield failed("TLS", seen, do)
+    elif days < _SOON:
+        yield doubtful("TLS", seen, do)
+    else:
+        yield Finding("TLS", "ok", seen)
+
+
+def _serving(settings: Settings) -> Finding | None:
+    """Return what is to say of a server that runs on the data folder; None if there is none."""
+    if settings.store_url is not None or not settings.folder.exists():
+        return None
+    try:
+        FolderLock.take(settings.folder).close()
+    except FolderInUseError:
+        answers = not _free(settings.bind, settings.api_port)
+        if answers or not settings.api_port:
+            return Finding("lock", "ok", "a server runs on this data folder")
+        seen = f"a process holds the data folder, and nothing listens on {settings.api_port} of {settings.bind}"
+        return doubtful("lock", seen, "wait if it is starting or ending; its process id is in the file `lock`")
+    except StoreError as error:
+        return failed("lock", str(error), "give the folder to this user")
+    return None
+
+
+def _free(host: str, port: int) -> bool:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def _ends(file: Path) -> float:
+    return x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc.timestamp()

@@ -1,0 +1,57 @@
+"""The store: whether it can be read, its schema, the ends of its logs, its clock and its models."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from headgate.app.checkup.finding import Finding, doubtful, failed
+from headgate.app.deployment import SHIPPED, shipped_model
+from headgate.app.settings import Settings
+from headgate.control.ports import StoreError
+from headgate.store.glance import LAST, Glance, Tail, glance
+
+_AHEAD = 60.0
+"""Seconds that the newest entry may lie in the future."""
+
+
+def stored(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
+    """Look at the store without changing it."""
+    try:
+        seen = glance(settings.store_url or settings.folder)
+    except StoreError as error:
+        yield failed("store", str(error), "check that it is there and may be read, or restore a backup")
+        return
+    yield _schema(seen)
+    if seen.tails:
+        yield Finding("logs", "ok", f"the last {LAST} entries of {len(seen.tails)} logs follow from each other")
+        yield _clock(seen, now)
+        yield from _models(seen.tails)
+
+
+def _schema(seen: Glance) -> Finding:
+    if seen.schema is None:
+        return Finding("store", "ok", "is empty yet; `headgate serve` makes it")
+    if seen.schema == seen.newest:
+        return Finding("store", "ok", f"can be read, schema {seen.schema}")
+    do = "make a backup, then start `headgate serve`: it brings an older one up to date, and says so of one that it cannot"
+    return doubtful("store", f"has schema {seen.schema}, and this Headgate's is {seen.newest}", do)
+
+
+def _clock(seen: Glance, now: float) -> Finding:
+    ahead = max(tail.at for tail in seen.tails) - now
+    if ahead > _AHEAD:
+        return failed(
+            "clock", f"the newest entry is {ahead:.0f} s ahead of this machine's clock", "set the clock right"
+        )
+    return Finding("clock", "ok", "is not behind the newest entry")
+
+
+def _models(tails: Sequence[Tail]) -> Iterator[Finding]:
+    shipped = {name: shipped_model(name).hash for name in SHIPPED}
+    older = [tail for tail in tails if tail.model in shipped and shipped[tail.model] != tail.model_hash]
+    for tail in older:
+        yield doubtful(
+            "models",
+            f"`{tail.log}` began under another version of the model `{tail.model}`, and keeps to it",
+            f"headgate model diff shows what the shipped `{tail.model}` would decide otherwise",
+        )
+    if not older:
+        yield Finding("models", "ok", "every log is governed by the versions of this Headgate")

@@ -1,0 +1,29 @@
+"""What Spark needs: Java, the Iceberg jar and the guard."""
+
+from collections.abc import Iterator, Mapping
+
+from headgate.app.checkup.finding import Finding, doubtful, failed
+from headgate.app.settings import Settings
+from headgate.spark.errors import ToolchainError
+from headgate.spark.guard_build import guard_jar
+from headgate.spark.jars import ICEBERG, cached
+from headgate.spark.java import find_java
+
+_MAKE = "`headgate setup` gets it ready, or the next start does"
+
+
+def tools(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
+    """Look whether Spark could be started now."""
+    passed_over: list[str] = []
+    try:
+        java = find_java(environ, passed_over.append)
+    except ToolchainError as error:
+        yield failed("Java", str(error), "install it")
+    else:
+        yield Finding("Java", "ok", "; ".join((str(java), *passed_over)))
+    iceberg = cached(ICEBERG, settings.cache)
+    for what, jar in (("Iceberg jar", iceberg), ("guard", guard_jar(iceberg, settings.cache))):
+        if jar.is_file():
+            yield Finding(what, "ok", f"`{jar.name}` is in the cache")
+        else:
+            yield doubtful(what, f"`{jar.name}` is not in the cache `{settings.cache}`", _MAKE)

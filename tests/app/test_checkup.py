@@ -1,0 +1,198 @@
+"""Whoever runs a deployment is told what is not well with it, and what to do."""
+
+import json
+import socket
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headgate.app.checkup import Finding, checkup
+from headgate.app.deployment import open_deployment
+from headgate.app.settings import Settings, SettingsError, default_settings
+from headgate.cli import app
+from tests.doors.http.test_tls import START, issue
+
+NOW = 4_000_000_000.0
+Seen = Callable[..., dict[str, list[Finding]]]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """A data folder with its first organization, and free ports."""
+    found = replace(
+        default_settings({}, folder=tmp_path / "data", api_port=0, gateway_port=0), cache=tmp_path / "cache"
+    )
+    open_deployment(found).close()
+    return found
+
+
+def seen(settings: Settings, now: float = NOW) -> dict[str, list[Finding]]:
+    """Return what a checkup finds, by what was looked at."""
+    found: dict[str, list[Finding]] = {}
+    for each in checkup(lambda: settings, {}, now):
+        found.setdefault(each.what, []).append(each)
+    return found
+
+
+def altered(settings: Settings, statement: str) -> None:
+    """Change the store behind Headgate's back."""
+    with sqlite3.connect(settings.folder / "headgate.db") as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+class TestACheckup:
+    def test_finds_nothing_wrong_with_a_new_deployment(self, settings: Settings) -> None:
+        found = seen(settings)
+
+        assert {each.state for name in found if name not in ("Iceberg jar", "guard") for each in found[name]} == {"ok"}
+        assert {
+            "settings",
+            "data folder",
+            "secrets",
+            "store",
+            "logs",
+            "clock",
+            "models",
+            "ports",
+            "TLS",
+        } <= found.keys()
+
+    def test_makes_nothing_where_there_is_nothing(self, settings: Settings, tmp_path: Path) -> None:
+        found = seen(replace(settings, folder=tmp_path / "none"))
+
+        assert found["store"][0].seen.startswith("is empty yet")
+        assert not (tmp_path / "none").exists()
+
+    def test_ends_with_settings_that_cannot_be_used(self) -> None:
+        def read() -> Settings:
+            raise SettingsError("HEADGATE_API_PROT is not a setting")
+
+        assert [(each.what, each.state) for each in checkup(read, {}, NOW)] == [("settings", "fail")]
+
+    def test_tells_of_what_others_can_read(self, settings: Settings) -> None:
+        settings.folder.chmod(0o755)
+        settings.owner_token.chmod(0o644)
+
+        found = seen(settings)
+
+        assert (found["data folder"][0].state, found["secrets"][0].state) == ("warn", "warn")
+        assert found["secrets"][0].do == f"chmod 600 {settings.owner_token}"
+
+
+class TestTheStore:
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "update log set command = 'x' where revision = 2",
+            "update log set changes = '[' where revision = 2",
+            "update log set previous_hash = hash where revision = 2",
+            "delete from log where log_id = 'deployment' and revision = 2",
+        ],
+    )
+    def test_with_an_altered_end_fails(self, settings: Settings, statement: str) -> None:
+        altered(settings, statement)
+
+        (store,) = seen(settings)["store"]
+
+        assert (store.state, "was altered, or the one before it lost" in store.seen) == ("fail", True)
+
+    def test_that_is_none_fails(self, settings: Settings) -> None:
+        (settings.folder / "headgate.db").write_text("not a database, but long enough to be read as one" * 100)
+
+        assert seen(settings)["store"][0].state == "fail"
+
+    def test_of_another_schema_is_told_of_and_left_as_it_is(self, settings: Settings) -> None:
+        altered(settings, "update alembic_version set version_num = '0001'")
+
+        found = seen(settings)
+
+        assert (found["store"][0].state, "schema 0001" in found["store"][0].seen) == ("warn", True)
+        assert seen(settings)["store"] == found["store"]
+
+    def test_with_an_entry_of_tomorrow_fails_for_its_clock(self, settings: Settings) -> None:
+        assert seen(settings, now=1.0)["clock"][0].state == "fail"
+
+    def test_that_cannot_be_reached_fails_without_its_password(self, settings: Settings) -> None:
+        away = replace(settings, store_url="postgresql://u:hush@127.0.0.1:1/headgate")
+
+        (store,) = seen(away)["store"]
+
+        assert (store.state, "hush" in store.seen) == ("fail", False)
+
+
+class TestThePorts:
+    @pytest.fixture
+    def taken(self) -> Iterator[int]:
+        with socket.socket() as holder:
+            holder.bind(("127.0.0.1", 0))
+            holder.listen()
+            yield holder.getsockname()[1]
+
+    def test_that_others_hold_fail(self, settings: Settings, taken: int) -> None:
+        found = seen(replace(settings, api_port=taken))
+
+        assert [each.state for each in found["ports"]] == ["fail", "ok"]
+        assert found["ports"][0].do == "end what holds it, or set HEADGATE_API_PORT"
+
+    def test_that_the_server_holds_are_well(self, settings: Settings, taken: int) -> None:
+        deployment = open_deployment(settings)
+        try:
+            found = seen(replace(settings, api_port=taken))
+        finally:
+            deployment.close()
+
+        assert ("ports" in found, found["lock"][0].state) == (False, "ok")
+
+    def test_are_missed_where_a_process_holds_the_folder_and_does_not_listen(
+        self, settings: Settings, taken: int
+    ) -> None:
+        deployment = open_deployment(settings)
+        try:
+            found = seen(replace(settings, bind="127.0.0.2", api_port=taken))
+        finally:
+            deployment.close()
+
+        assert found["lock"][0].state == "warn"
+
+
+class TestTheCertificate:
+    @pytest.mark.parametrize(("days", "state"), [(0, "ok"), (36_490, "warn"), (36_501, "fail")])
+    def test_is_looked_at_before_it_ends(self, settings: Settings, tmp_path: Path, days: int, state: str) -> None:
+        certificate, key = issue(tmp_path, "one")
+        served = replace(settings, tls_cert=certificate, tls_key=key)
+
+        (found,) = seen(served, now=START.timestamp() + days * 86_400)["TLS"]
+
+        assert found.state == state
+
+    def test_that_does_not_fit_its_key_fails(self, settings: Settings, tmp_path: Path) -> None:
+        certificate, key = issue(tmp_path, "one")
+        kept = key.read_bytes()
+        issue(tmp_path, "two")
+        key.write_bytes(kept)
+
+        assert seen(replace(settings, tls_cert=certificate, tls_key=key))["TLS"][0].state == "fail"
+
+
+class TestDoctor:
+    @pytest.mark.parametrize("options", [[], ["--json"]])
+    def test_shows_what_was_found_and_says_by_its_exit_code_whether_it_is_well(
+        self, settings: Settings, options: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HEADGATE_API_PORT", "0")
+        monkeypatch.setenv("HEADGATE_SPARK_PORT", "0")
+        command = ["doctor", "--data", str(settings.folder), *options]
+
+        well = CliRunner().invoke(app, command)
+        altered(settings, "update log set command = 'x'")
+        broken = CliRunner().invoke(app, command)
+
+        assert (well.exit_code, broken.exit_code) == (0, 1)
+        if options:
+            lines = [json.loads(line) for line in broken.stdout.splitlines()]
+            assert [each["what"] for each in lines if each["state"] == "fail"] == ["store"]
