@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from headgate.app.settings import default_settings
+from headgate.cli.opened import Data
 from headgate.cli.output import table
-from headgate.cli.serving import Data
 
 
 def register(app: typer.Typer) -> None:

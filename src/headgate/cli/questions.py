@@ -1,6 +1,5 @@
-"""Ask why, and read the log."""
+"""Ask why, who one is, and whether it runs."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +12,6 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("why")(why)
     app.command("me")(me)
-    app.command("log")(log)
     app.command("status")(status)
 
 
@@ -53,25 +51,6 @@ def me() -> None:
     answer = call("GET", "/me")
     say(f"{answer['name']} (revision {answer['revision']})")
     table(("role", "resource"), [(each["role"], each["resource"]) for each in answer["roles"]])
-
-
-def log(
-    after: Annotated[int, typer.Option(help="show what came after this revision")] = 0,
-    limit: Annotated[int, typer.Option()] = 100,
-) -> None:
-    """Show who changed what."""
-    entries = call("GET", "/log", after=after, limit=limit)["entries"]
-    rows = [
-        (
-            entry["revision"],
-            datetime.fromtimestamp(entry["at"], UTC).isoformat(timespec="seconds"),
-            entry["actor"],
-            entry["command"],
-            ", ".join(each["change"] for each in entry["changes"]),
-        )
-        for entry in entries
-    ]
-    table(("revision", "at", "who", "command", "changes"), rows)
 
 
 def status() -> None:

@@ -1,4 +1,4 @@
-"""The server's own commands: set up, serve, demo, and the log's proof."""
+"""The server's own commands: set up, serve and demo."""
 
 import asyncio
 import os
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from headgate.app.settings import API_PORT, LAST_PORT, SPARK_PORT, default_settings
+from headgate.cli.opened import Data
 from headgate.cli.output import fail, say
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Data = Annotated[Path | None, typer.Option("--data", help="the data folder (HEADGATE_DATA; .headgate if left out)")]
 ApiPort = Annotated[
     int | None,
     typer.Option(min=0, max=LAST_PORT, help=f"the port of the HTTP doors (HEADGATE_API_PORT; {API_PORT})"),
@@ -34,7 +34,6 @@ def register(app: typer.Typer) -> None:
     app.command("setup")(setup)
     app.command("serve")(serve)
     app.command("demo")(demo)
-    app.command("verify")(verify)
 
 
 def setup(
@@ -72,21 +71,6 @@ def demo(
     settings = default_settings(os.environ, folder=folder, api_port=api_port, gateway_port=spark_port)
     end = once or os.environ.get("HEADGATE_DEMO_ONCE", "") not in ("", "0")
     sys.exit(_or_exit(lambda: run_demo(settings, once=end)))
-
-
-def verify(data: Data = None) -> None:
-    """Prove that the log is whole: each entry carries the hash of the one before it."""
-    from headgate.store import SqliteStore
-    from headgate.store.lock import FolderLock
-
-    def check() -> int:
-        folder = default_settings(os.environ, folder=data).folder
-        with FolderLock.take(folder):
-            store = SqliteStore.open(folder)
-            store.verify()
-            return store.head()
-
-    say(f"the log is whole up to revision {_or_exit(check)}")
 
 
 async def _until_signal(server: "Server") -> None:

@@ -1,0 +1,101 @@
+"""`headgate log`: seals, and the proof of every log."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.app.deployment import open_deployment
+from headgate.app.settings import default_settings
+from headgate.cli import app
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder with its first organization."""
+    folder = tmp_path / "data"
+    open_deployment(default_settings({}, folder=folder)).close()
+    return folder
+
+
+@pytest.fixture
+def tamper(folder: Path) -> Callable[[str], None]:
+    """Write into the store behind its back."""
+
+    def tamper(*statements: str) -> None:
+        with closing(sqlite3.connect(folder / "headgate.db")) as file, file:
+            for statement in statements:
+                file.execute(statement)
+
+    return tamper
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+class TestVerify:
+    def test_says_up_to_where_each_log_is_whole_and_sealed(self, folder: Path) -> None:
+        result = run("log", "verify", "--data", folder)
+
+        assert result.exit_code == 0
+        assert "the log `deployment` is whole up to revision" in result.stdout
+        assert "the log `organization` is whole up to revision" in result.stdout
+        assert "not sealed" not in result.stdout
+
+    def test_ends_with_the_first_revision_that_does_not_hold(self, folder: Path, tamper: Callable[[str], None]) -> None:
+        tamper("UPDATE log SET actor = 'somebody' WHERE log_id = 'organization' AND revision = 2")
+
+        result = run("log", "verify", "--data", folder)
+
+        assert result.exit_code == 1
+        assert "revision 2 of the log `organization` was altered or lost" in result.stderr
+
+    def test_is_possible_while_the_folder_is_served(self, folder: Path) -> None:
+        deployment = open_deployment(default_settings({}, folder=folder))
+        try:
+            assert run("log", "verify", "--data", folder).exit_code == 0
+        finally:
+            deployment.close()
+
+    def test_makes_nothing_where_there_is_no_store(self, tmp_path: Path) -> None:
+        result = run("log", "verify", "--data", tmp_path)
+
+        assert result.exit_code == 2
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestSeal:
+    def test_prints_what_shows_a_cut_that_nothing_in_the_store_does(
+        self, folder: Path, tmp_path: Path, tamper: Callable[..., None]
+    ) -> None:
+        elsewhere = tmp_path / "seals.jsonl"
+        elsewhere.write_text(run("log", "seal", "--data", folder).stdout)
+        tamper("DELETE FROM log WHERE revision > 1", "DELETE FROM seals WHERE revision > 1")
+
+        assert run("log", "verify", "--data", folder).exit_code == 0
+        result = run("log", "verify", "--data", folder, "--seal", elsewhere)
+
+        assert result.exit_code == 1
+        assert "revision 2 of the log" in result.stderr
+        assert "was cut off" in result.stderr
+
+    def test_of_a_key_that_was_replaced_still_hold(self, folder: Path, tmp_path: Path) -> None:
+        elsewhere = tmp_path / "seals.jsonl"
+        elsewhere.write_text(run("log", "seal", "--data", folder).stdout)
+
+        assert run("log", "rotate", "--data", folder).exit_code == 0
+
+        assert run("log", "verify", "--data", folder, "--seal", elsewhere).exit_code == 0
+
+    def test_are_nothing_that_somebody_made_up(self, folder: Path, tmp_path: Path) -> None:
+        elsewhere = tmp_path / "seals.jsonl"
+        elsewhere.write_text("{}")
+
+        result = run("log", "verify", "--data", folder, "--seal", elsewhere)
+
+        assert result.exit_code == 1
+        assert "line 1 is no seal" in result.stderr
