@@ -60,6 +60,8 @@ class Doors:
         self._app = app
         self._http = http
         self._people: list[People] = []
+        self.confirmed = 0
+        """How many cases a route's dry run has confirmed."""
 
     def asked(self, world: World, asked: Sequence[Asked], ask: Entry) -> tuple[bool, ...]:
         """Ask the questions that one question of a case stands for, and return which are allowed.

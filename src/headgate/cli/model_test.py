@@ -1,7 +1,8 @@
 """`headgate model test`: scenario folders, run as their cases say and asked of an engine."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +12,10 @@ import typer
 from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
+    from headgate.app.scenarios import Doors
     from headgate.cli.scenario_folders import System
     from headgate.control.control import Start
-    from headgate.control.scenarios.run import Outcome
+    from headgate.control.scenarios.run import Asking, Outcome
 
 
 class Answering(StrEnum):
@@ -21,6 +23,13 @@ class Answering(StrEnum):
 
     ENGINE = "engine"
     REFERENCE = "reference"
+
+
+class Entry(StrEnum):
+    """Where the questions are asked."""
+
+    CORE = "core"
+    HTTP = "http"
 
 
 def register(app: typer.Typer) -> None:
@@ -31,10 +40,15 @@ def register(app: typer.Typer) -> None:
 def run_folders(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="folders of `worlds` and `cases`")],
     engine: Annotated[Answering, typer.Option(help="what answers: the engine, or the reference")] = Answering.ENGINE,
+    entry: Annotated[
+        Entry, typer.Option(help="where it is asked: in the core, or over HTTP as its actor")
+    ] = Entry.CORE,
     only: Annotated[str | None, typer.Option(metavar="ID", help="run this case alone, and say why")] = None,
 ) -> None:
     """Run the cases of scenario folders; the exit code is 1 unless each is answered as it expects."""
-    results = [(system, tuple(_outcomes(system, only))) for system in _systems(folders, _start(engine))]
+    systems = _systems(folders, _start(engine))
+    with _asking(entry) as (asking, summary):
+        results = [(system, tuple(_outcomes(system, only, asking))) for system in systems]
     everything = [outcome for _, outcomes in results for outcome in outcomes]
     if only is not None and not everything:
         fail(f"there is no case `{only}` in these folders")
@@ -45,6 +59,7 @@ def run_folders(
     rows = [(system.folder, system.name, *_counts(outcomes)) for system, outcomes in results if outcomes]
     table(("folder", "system", "passed", "failed"), rows)
     passed, failed = _counts(everything)
+    summary()
     say(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
@@ -59,6 +74,24 @@ def _start(engine: Answering) -> "Start":
     return Engine
 
 
+@contextmanager
+def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
+    """Open the way in; gives what asks there, and what sums up what was seen on the way."""
+    if entry is Entry.CORE:
+        from headgate.control.scenarios.run import by_engine
+
+        yield by_engine, lambda: None
+        return
+    from headgate.app.scenarios import doors
+
+    with doors() as opened:
+        yield opened.asked, lambda: _sum_up(opened)
+
+
+def _sum_up(opened: "Doors") -> None:
+    say(f"{opened.confirmed} of the cases were also confirmed by the dry run of a route")
+
+
 def _systems(folders: Sequence[Path], start: "Start") -> "list[System]":
     from headgate.cli.scenario_folders import read_folder
     from headgate.control.scenarios.values import ScenarioError
@@ -71,14 +104,14 @@ def _systems(folders: Sequence[Path], start: "Start") -> "list[System]":
         sys.exit(1)
 
 
-def _outcomes(system: "System", only: str | None) -> "Iterator[Outcome]":
+def _outcomes(system: "System", only: str | None, asking: "Asking") -> "Iterator[Outcome]":
     from rich.progress import track
 
     from headgate.control.scenarios.run import run
 
     cases = [case for case in system.cases if only in (None, case.id)]
     shown = track(cases, system.name, console=errors, transient=True, disable=not errors.is_terminal)
-    return (run(system.world, case) for case in shown)
+    return (run(system.world, case, asking) for case in shown)
 
 
 def _counts(outcomes: "Sequence[Outcome]") -> tuple[int, int]:

@@ -15,18 +15,18 @@ PRINCIPALS = ("user", "service_principal")
 OWNERS = ("team", "domain")
 TOKEN = "token"  # noqa: S105 (a type, no secret)
 
-_ASK = "organization.ask"
+_ASK, _READ_AUDIT = "organization.ask", "organization.read_audit"
 
 NOBODY = Caller(PrincipalId(""))
 """Whoever a request names and nobody is."""
 
 
 class Moment(NamedTuple):
-    """What answers, at which time (seconds since the epoch), and whether that is now."""
+    """What answers, at which time (seconds since the epoch), and whether that is over."""
 
     answers: Answers
     time: float
-    now: bool
+    past: bool = False
 
 
 class Asker:
@@ -37,10 +37,13 @@ class Asker:
         self.organization = organization
         self.caller = caller
         self._present: Moment | None = None
-        self._may_ask: bool | None = None
+        self._may: dict[str, bool] = {}
 
     def moment(self, wanted: Context) -> Moment:
-        """Return what answers about the facts that the context wants. Raises `BadRequestError` where there are none."""
+        """Return what answers about the facts that the context wants. The past is for who may read the audit.
+
+        Raises `ForbiddenError` to others, and `BadRequestError` where there are no such facts.
+        """
         control = self._control
         if wanted.at_least > control.snapshot.revision:
             control.catch_up(wanted.at_least)
@@ -50,8 +53,9 @@ class Asker:
             raise BadRequestError(f"there is no revision {wanted.at_least} yet; the newest is {newest}")
         if wanted.as_of_revision is None and wanted.as_of_time is None:
             if self._present is None:
-                self._present = Moment(control.answers, control.now, now=True)
+                self._present = Moment(control.answers, control.now)
             return self._present
+        self._require(_READ_AUDIT, "to ask about the past")
         return self._past(wanted)
 
     def subject(self, named: Entity, moment: Moment) -> Caller:
@@ -64,12 +68,14 @@ class Asker:
 
     def require_asking(self) -> None:
         """Raise `ForbiddenError` unless whoever asks may ask about others."""
-        if self._may_ask is None:
-            facts = self._control.snapshot
-            root = facts.organization or self.organization.id
-            self._may_ask = self._control.ask(Question(self.caller, _ASK, root)).allowed
-        if not self._may_ask:
-            raise ForbiddenError(f"to ask about somebody else, `{_ASK}` on the organization is needed")
+        self._require(_ASK, "to ask about somebody else")
+
+    def _require(self, action: str, what: str) -> None:
+        if action not in self._may:
+            root = self._control.snapshot.organization or self.organization.id
+            self._may[action] = self._control.ask(Question(self.caller, action, root)).allowed
+        if not self._may[action]:
+            raise ForbiddenError(f"{what}, `{action}` on the organization is needed")
 
     def _past(self, wanted: Context) -> Moment:
         control, time = self._control, wanted.as_of_time
@@ -77,19 +83,19 @@ class Asker:
             past = control.past(wanted.as_of_revision if time is None else control.revision_at(time))
         except MissingError as error:
             raise BadRequestError(str(error)) from None
-        return Moment(past.answers, past.now if time is None else time, now=False)
+        return Moment(past.answers, past.now if time is None else time, past=True)
 
     def _itself(self, named: Entity, moment: Moment) -> Caller | None:
-        """Return whoever asks, if that is whom it asks about."""
-        caller, facts = self.caller, self._control.snapshot
+        """Return whoever asks, if that is whom it asks about; in the past without the token that it has today."""
+        caller = self.caller
         if named.type == TOKEN and named.id == caller.token:
             return caller
         if named.id != caller.principal or named.type not in PRINCIPALS:
             return None
-        known = facts.principals.get(caller.principal)
+        known = self._control.snapshot.principals.get(caller.principal)
         if known is None or known.kind != named.type:
             return NOBODY
-        return caller if moment.now or _narrowed(facts, caller) else Caller(caller.principal)
+        return Caller(caller.principal) if moment.past else caller
 
 
 def found(facts: Snapshot, type: str, id: str) -> Caller:
@@ -102,9 +108,3 @@ def found(facts: Snapshot, type: str, id: str) -> Caller:
         return Caller(PrincipalId(id)) if resource and resource.type == type else NOBODY
     token = facts.tokens.get(TokenId(id)) if type == TOKEN else None
     return Caller(token.principal, TokenId(id)) if token else NOBODY
-
-
-def _narrowed(facts: Snapshot, caller: Caller) -> bool:
-    """Say whether the rights to ask with are less than the principal's, so that these are not to be told."""
-    token = facts.tokens.get(caller.token) if caller.token else None
-    return caller.run is not None or (token is not None and (token.only is not None or token.actions is not None))

@@ -126,11 +126,11 @@ def _as_of(value: object) -> tuple[int | None, float | None]:
         return value, None
     try:
         time = datetime.fromisoformat(value if isinstance(value, str) else "")
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
-        raise BadRequestError("`context.as_of` should be a revision, or a time with its zone as in RFC 3339")
-    return None, time.timestamp()
+        if time.tzinfo is not None:
+            return None, time.timestamp()
+    except (ValueError, OverflowError):  # no time, or one that no clock shows
+        pass
+    raise BadRequestError("`context.as_of` should be a revision, or a time with its zone as in RFC 3339")
 
 
 def _is_revision(value: object) -> bool:
