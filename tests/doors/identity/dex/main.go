@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/dexidp/dex/server"
@@ -23,7 +24,7 @@ import (
 
 func main() {
 	port := flag.String("port", "", "where it listens on loopback")
-	web := flag.String("web", "", "the folder of its pages")
+	web := flag.String("web", "", "the folder of its pages; `web` beside this if left out")
 	client := flag.String("client", "", "the id of its client")
 	secret := flag.String("secret", "", "the secret of its client")
 	redirect := flag.String("redirect", "", "where its client is called back")
@@ -31,6 +32,13 @@ func main() {
 	password := flag.String("password", "", "the password of the person")
 	rotate := flag.Duration("rotate", time.Hour, "how often it signs with a new key")
 	flag.Parse()
+	if *web == "" {
+		own, err := os.Executable()
+		if err != nil {
+			log.Fatal(err)
+		}
+		*web = filepath.Join(filepath.Dir(own), "web")
+	}
 
 	hash, err := bcrypt.GenerateFromPassword([]byte(*password), 10)
 	if err != nil {
