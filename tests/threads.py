@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
+def served(app: ASGIApp) -> Iterator[str]:
     """Serve an application on a free port of loopback; gives its address."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="none"))
     thread = threading.Thread(target=server.run, daemon=True)

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
+from headgate.app.fronted import fronted
 from headgate.app.settings import Settings
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
@@ -36,10 +37,10 @@ def settings_of(folder: Path, store_url: str | None) -> Settings:
     return Settings(folder, folder / "cache", None, api_port=0, gateway_port=0, store_url=store_url)
 
 
-def application(deployment: Deployment) -> FastAPI:
-    """Return the doors of a deployment."""
+def application(deployment: Deployment) -> ASGIApp:
+    """Return the doors of a deployment as the network has them."""
     calls = DriverCalls(lambda: KEY, Sessions())
-    return http_application(deployment, calls, NoRuns(), NoSpark(), lambda: {"api": "ok"})
+    return fronted(http_application(deployment, calls, NoRuns(), NoSpark(), lambda: {"api": "ok"}), deployment).app
 
 
 @contextmanager

@@ -50,12 +50,16 @@ def at(url: str) -> Backend:
     """Return the database of a `postgresql://` URL. Raises `StoreError` for another URL."""
     engine = create_engine(
         _url(url),
+        # What is written may be about people, and errors go to the log.
+        hide_parameters=True,
         pool_size=POOL_SIZE,
         max_overflow=POOL_SIZE,
         pool_timeout=POOL_SECONDS,
         connect_args={
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "headgate",
+            # A standby may be behind: what was revoked a moment ago would be allowed by it.
+            "target_session_attrs": "primary",
             "options": f"{LIMITS} -c synchronous_commit=on",
         },
     )

@@ -1,0 +1,146 @@
+"""The store is gone, silent, locked or read-only: nothing is allowed and nothing acknowledged, and it passes."""
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+
+from headgate.app.deployment import open_deployment
+from headgate.store import SqlStore, postgresql
+from tests.app.serving import until
+from tests.survival.client import Client, http
+from tests.survival.racing import Told, in_log
+from tests.survival.replica import replica, settings_of
+from tests.survival.replicas import Facts, facts_in
+from tests.survival.trouble import TROUBLES, OwnServer, read_only
+
+SEARCHED = {
+    "subject": {"type": "user", "id": "nobody"},
+    "action": {"name": "database.describe"},
+    "resource": {"type": "database"},
+}
+DOORS = (
+    ("GET", "/api/v1/me", None),
+    ("GET", "/o/main/api/v1/me", None),
+    ("GET", "/api/v1/resources", None),
+    ("POST", "/api/v1/questions", {"action": "database.describe", "resource": "lake.db0"}),
+    ("POST", "/access/v1/evaluations", {"evaluations": []}),
+    ("POST", "/access/v1/search/resource", SEARCHED),
+    ("GET", "/iceberg/v1/config", None),
+    ("POST", "/guard/v1/decide", {}),
+    ("GET", "/readyz", None),
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OwnServer]:
+    with tempfile.TemporaryDirectory(prefix="headgate-postgres-") as folder:
+        opened = OwnServer(Path(folder))
+        try:
+            yield opened
+        finally:
+            opened.stop()
+
+
+@pytest.fixture(autouse=True)
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store gives up sooner here than in earnest, so that the tests do not last as long."""
+    monkeypatch.setattr(postgresql.Impatient, "patience", 1.0)
+    monkeypatch.setattr(postgresql, "CONNECT_SECONDS", 2)
+    monkeypatch.setattr(postgresql, "LIMITS", "-c statement_timeout=1s -c lock_timeout=1s")
+
+
+class Deployed:
+    """A deployment of one replica, with its facts and its owner."""
+
+    def __init__(self, folder: Path, store_url: str | None, facts: Facts, owner: Client, revision: int) -> None:
+        self.folder = folder
+        self.store_url = store_url
+        self.facts = facts
+        self.owner = owner
+        self.revision = revision
+
+    def log(self) -> dict[int, tuple[str, str]]:
+        """Return what the log, which is whole, says was done after the facts were made."""
+        deployment = open_deployment(settings_of(self.folder / "later", self.store_url))
+        try:
+            store = deployment.stores.log(deployment.home.id)
+            assert isinstance(store, SqlStore)
+            store.verify()
+            return in_log(store, self.facts.pairs, self.revision)
+        finally:
+            deployment.close()
+
+
+@pytest.fixture
+def deployed(server: OwnServer, tmp_path: Path) -> Iterator[Deployed]:
+    url = server.running.url(server.running.create())
+    settings = settings_of(tmp_path, url)
+    deployment = open_deployment(settings)
+    facts, revision = facts_in(deployment, 2), deployment.control.snapshot.revision
+    deployment.close()
+    with replica(tmp_path / "one", url) as address, http() as connections:
+        yield Deployed(tmp_path, url, facts, Client(connections, address, facts.owner), revision)
+
+
+@contextmanager
+def writing(deployed: Deployed) -> Iterator[Told]:
+    """Give and take a database without end; gives what was acknowledged, whole when the block has ended."""
+    told, ended, pair = Told(), threading.Event(), deployed.facts.pairs[1]
+
+    def write() -> None:
+        while not ended.is_set():
+            for what, act in (("give", deployed.owner.give), ("take", deployed.owner.take)):
+                answer = act(pair)
+                assert answer.status_code in (200, 201, 404, 503), answer.text
+                if answer.is_success:
+                    told.acknowledged(answer.json()["revision"], what, pair)
+
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(write)
+        try:
+            yield told
+        finally:
+            ended.set()
+            done.result()
+
+
+def is_unavailable(answer: httpx.Response) -> bool:
+    """Hold an answer to being none, and to say when to come again."""
+    assert answer.status_code == 503, (answer.request.url, answer.status_code, answer.text)
+    assert int(answer.headers["retry-after"]) > 0
+    return True
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_nothing_is_answered_or_acknowledged_in_trouble_and_all_is_as_before_after_it(
+    deployed: Deployed, server: OwnServer, trouble: str
+) -> None:
+    owner, pair = deployed.owner, deployed.facts.pairs[0]
+    given = owner.give(pair)
+    assert owner.may(pair)
+
+    with writing(deployed) as told:
+        with TROUBLES[trouble](server):
+            asker = Client(owner.http, owner.address, pair.token)
+            sent = [lambda: asker.ask(pair), lambda: owner.take(pair), *(partial(owner.send, *each) for each in DOORS)]
+            with ThreadPoolExecutor(len(sent)) as threads:
+                assert all(threads.map(lambda each: is_unavailable(each()), sent))
+            assert owner.send("GET", "/healthz").status_code == 200
+        until(lambda: asker.ask(pair).status_code == 200, lambda: "it does not recover")
+        assert owner.may(pair)
+        until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "it is never ready again")
+        taken = owner.take(pair)
+        assert not owner.may(pair)
+
+    log = deployed.log()
+    assert told.written.items() <= log.items()
+    assert log[given.json()["revision"]] == ("give", pair.user)
+    assert log[taken.json()["revision"]] == ("take", pair.user)
+
