@@ -9,6 +9,7 @@ from functools import lru_cache
 from headgate.control.call import BY_ITSELF, Call, ChangedError, version
 from headgate.control.command import Command, MissingError, Plan, RefusedError, UnknownCallerError, View, decided
 from headgate.control.counts import Counts
+from headgate.control.people import meant
 from headgate.control.ports import Checkpoint, DocumentPut, Draft, Ground, RevisionConflictError, Store
 from headgate.control.requests import open_requests
 from headgate.decision.answers import Answers
@@ -22,7 +23,7 @@ from headgate.decision.what_if import what_if
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
-from headgate.facts.ids import RequestId, ResourceId
+from headgate.facts.ids import RequestId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 
@@ -167,6 +168,10 @@ class Control:
         with self._counted():
             self._view(question.caller).require(question)
         self.counts.decided(allowed=True)
+
+    def meant(self, asked: Question, found: SubjectId | None, name: str) -> SubjectId:
+        """Return whom a name means in a question; see `headgate.control.people`."""
+        return meant(self._view(asked.caller), asked, found, name)
 
     def sees(self, caller: Caller, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""

@@ -6,6 +6,7 @@ from headgate.control.command import InvalidError, Plan, View
 from headgate.control.ports import DocumentPut
 from headgate.control.resources import makers
 from headgate.control.ruling import keep_a_ruler
+from headgate.control.titles import usable_title
 from headgate.facts.changes import Attributes, GroupCreated, GroupDeleted, MemberAdded, MemberRemoved
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource
@@ -24,6 +25,7 @@ class CreateGroup:
 
     def plan(self, view: View) -> Plan:
         """Need `organization.create_group`; who makes it is assigned what the model gives to makers."""
+        usable_title(view, self.title)
         view.require_action("organization.create_group", view.root)
         view.free_id(self.group)
         if view.caller is not None and self.attributes:
@@ -44,6 +46,7 @@ class RenameGroup:
 
     def plan(self, view: View) -> Plan:
         """Need `group.rename`, or to edit it where the model knows no such action."""
+        usable_title(view, self.title)
         found = _group(view, self.group)
         view.require_action(view.action(found, "rename", "edit"), found.id)
         return Plan((), (DocumentPut(_TYPE, self.group, {"name": self.title}),))

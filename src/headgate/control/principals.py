@@ -8,6 +8,7 @@ from headgate.control.command import InvalidError, Plan, TakenError, View, knows
 from headgate.control.ports import DocumentPut
 from headgate.control.resources import makers
 from headgate.control.ruling import keep_a_ruler
+from headgate.control.titles import usable_title
 from headgate.facts.changes import (
     Attributes,
     Change,
@@ -41,6 +42,7 @@ class AddPrincipal:
         """Need the right to assign the role to somebody who is to join, and `add_user` where the model knows it."""
         place = view.target(self.place or view.root)
         model = view.model_for(place.type, place.id)
+        usable_title(view, self.person)
         known_role(view, self.role, place)
         if knows(model, f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)
@@ -99,12 +101,11 @@ class RemovePrincipal:
     name: str = "principal.remove"
 
     def plan(self, view: View) -> Plan:
-        """Need `organization.manage_users` and to remove every role held on it; somebody stays who rules it."""
-        view.require_action("organization.manage_users", view.root)
-        view.known_principal(self.principal)
-        for role, place, _ in view.facts.assignments.get(self.principal, ()):
-            if place == view.root:
-                view.require_action("assignment.remove", place, role=role, subject=self.principal)
+        """Need to remove every role held on the organization, and `organization.manage_users` where the model knows it.
+
+        Somebody stays who rules it.
+        """
+        _require_removing(view, self.principal)
         return _gone(view, self.principal)
 
 
@@ -126,6 +127,7 @@ class CreateServicePrincipal:
         """Need `create_service_principal` on the place, for this scope, and to assign the role, where there is one."""
         place = view.target(self.place or view.root)
         model = view.model_for(_SERVICE, place.id)
+        usable_title(view, self.title)
         scope = (self.scope,) if self.scope else ()
         view.require_action(f"{place.type}.create_{_SERVICE}", place.id, given={"scope": scope})
         view.free_id(self.principal)
@@ -157,9 +159,8 @@ class DeleteServicePrincipal:
     name: str = "service_principal.delete"
 
     def plan(self, view: View) -> Plan:
-        """Need `service_principal.delete`."""
-        found = view.target(ResourceId(self.principal), _SERVICE)
-        view.require_action(f"{_SERVICE}.delete", found.id)
+        """Need `service_principal.delete`; where the model does not know it, what removing a user needs."""
+        _require_on(view, self.principal, "delete")
         return _gone(view, self.principal)
 
 
@@ -172,10 +173,42 @@ class ExpirePrincipal:
     name: str = "service_principal.expire"
 
     def plan(self, view: View) -> Plan:
-        """Need `service_principal.edit`."""
-        found = view.target(ResourceId(self.principal), _SERVICE)
-        view.require_action(f"{_SERVICE}.edit", found.id)
+        """Need `service_principal.edit`; where the model does not know it, what removing a user needs."""
+        _require_on(view, self.principal, "edit")
         return Plan((PrincipalExpires(self.principal, self.ends),))
+
+
+@dataclass(frozen=True, slots=True)
+class RenameServicePrincipal:
+    """The service principal gets another name. Facts know its id only, so that the name is a document."""
+
+    principal: PrincipalId
+    title: str
+    name: str = "service_principal.rename"
+
+    def plan(self, view: View) -> Plan:
+        """Need `service_principal.edit`; where the model does not know it, what removing a user needs."""
+        usable_title(view, self.title)
+        _require_on(view, self.principal, "edit")
+        return Plan((), (DocumentPut("principal", self.principal, {"name": self.title}),))
+
+
+def _require_on(view: View, principal: PrincipalId, verb: str) -> None:
+    found = view.target(ResourceId(principal), _SERVICE)
+    if knows(view.model_for(_SERVICE, found.id), f"{_SERVICE}.{verb}"):
+        view.require_action(f"{_SERVICE}.{verb}", found.id)
+    else:
+        _require_removing(view, principal)
+
+
+def _require_removing(view: View, principal: PrincipalId) -> None:
+    """Require the right to remove somebody from the organization: every role held there, and more where there is none."""
+    roles = [role for role, place, _ in view.facts.assignments.get(principal, ()) if place == view.root]
+    if not roles or knows(view.model, "organization.manage_users"):
+        view.require_action("organization.manage_users", view.root)
+    view.known_principal(principal)
+    for role in roles:
+        view.require_action("assignment.remove", view.root, role=role, subject=principal)
 
 
 def _gone(view: View, principal: PrincipalId) -> Plan:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headgate.control.command import InvalidError, Plan, View
+from headgate.control.logins.names import domain
 from headgate.control.ports import DocumentPut
 from headgate.control.principals import SignUp
 from headgate.facts.ids import PrincipalId
@@ -46,7 +47,8 @@ class RegisterUser:
 
     def plan(self, view: View) -> Plan:
         """Only the deployment registers somebody, when it has seen who they are."""
-        signed_up = SignUp(self.principal, self.person).plan(view)
+        proved = {"domain": (domain(self.email),)} if self.email and self.verified else dict[str, tuple[str, ...]]()
+        signed_up = SignUp(self.principal, self.person, proved).plan(view)
         login = self.password.login if self.password else None
         user = {"name": self.person, "login": login, "email": self.email, "subject": self.subject}
         mine = {"principal": self.principal}

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any
@@ -46,6 +46,10 @@ class Done(BaseModel):
     more_effects: int | None = None
 
 
+DONE: dict[str, Any] = {"response_model": Done, "response_model_exclude_none": True}
+"""What a route says that answers so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """One request that writes: whoever sends it, and how it is to be carried out."""
@@ -64,18 +68,27 @@ class Write:
         of: ResourceId | None = None,
         *,
         secret: Mapping[str, str] | None = None,
+        unless: Callable[[], None] | None = None,
+        first: Callable[[], None] | None = None,
         **made: Any,
     ) -> dict[str, Any]:
         """Carry out a command and return the answer. `of` is the resource that `If-Match` is about, or that is made.
 
         `made` are fields of the answer. Those of `secret` stand in this answer and are kept nowhere: not for a repeated
-        request either. Raises a `CommandError` if it is refused.
+        request either. For a command that is allowed, `unless` raises what else is against it, and `first` does what has
+        to be done in another log before it is written. Raises a `CommandError` if it is refused.
         """
         if self.once is not None and (before := self._before(self.once)) is not None:
             return before
         call = self._call(of, made)
-        if self.dry_run:
-            return self._foreseen(self.services.control.preview(command, self.caller, call))
+        if self.dry_run or unless or first:
+            plan = self.services.control.preview(command, self.caller, call)
+            if unless:
+                unless()
+            if self.dry_run:
+                return self._foreseen(plan)
+        if first:
+            first()
         try:
             facts = self.services.control.execute(command, self.caller, call)
         except DocumentConflictError:

@@ -1,0 +1,72 @@
+"""Who may know who is here: a name says nothing to who could not do anything with it."""
+
+from dataclasses import replace
+
+from headgate.control.command import MissingError, View
+from headgate.decision.answers import Answers
+from headgate.decision.records import Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import PrincipalAdded, RoleAssigned
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import NO_NAMES
+
+SEEING = {
+    "organization": ("organization.manage_users", "organization.read_subjects", "organization.ask"),
+    "project": ("project.add_user", "project.edit_user_permissions", "project.read_subjects"),
+}
+"""Whoever may do one of these, on the organization or on one of its projects, knows everybody in it."""
+
+_SOMEBODY = PrincipalId("?")
+
+
+def sees_everybody(answers: Answers, caller: Caller, now: float) -> bool:
+    """Say whether the caller may know of every user here."""
+    facts = answers.facts
+    if facts.organization is None:
+        return False
+    places = (facts.organization, *facts.children.get(facts.organization, NO_NAMES).values())
+    asked = (
+        Question(caller, action, place) for place in places for action in SEEING.get(facts.resources[place].type, ())
+    )
+    return any(answers.check(each, now).allowed for each in asked)
+
+
+def knows_of(answers: Answers, caller: Caller, subject: SubjectId, now: float) -> bool:
+    """Say whether the caller may know of a principal or group: oneself, one's groups, what can be discovered."""
+    facts = answers.facts
+    mine = subject == caller.principal or GroupId(subject) in facts.groups_of(caller.principal)
+    if mine or sees_everybody(answers, caller, now):
+        return True
+    return ResourceId(subject) in facts.resources and answers.discoverable(caller, ResourceId(subject), now)
+
+
+def meant(view: View, asked: Question, found: SubjectId | None, name: str) -> SubjectId:
+    """Return `found`, which is whom a name means, None for nobody, to who may do what is asked for that one.
+
+    Who may not do it for anybody here is refused, whatever the name is. Raises `MissingError` to anybody else if nobody
+    is called so.
+    """
+    if found is not None and view.engine.check(replace(asked, subject=found), view.now).allowed:
+        return found
+    _with_somebody(view, asked.resource).require(replace(asked, subject=_SOMEBODY))
+    if found is None:
+        raise MissingError(nobody(name))
+    return found
+
+
+def nobody(name: str) -> str:
+    """Return what is said of a name that tells nobody apart."""
+    return f"nobody is called `{name}`, or several are; an id is always one of them"
+
+
+def _with_somebody(view: View, place: ResourceId) -> View:
+    """Return the view with one user more, who stands everywhere above the place and holds nothing else."""
+    above = tuple(view.facts.ancestors(place))
+    standing = (
+        RoleAssigned(_SOMEBODY, min(rule.roles), each.id, model.name)
+        for model in view.models.values()
+        for rule in model.standing
+        for each in above
+        if each.type == rule.on
+    )
+    return view.after(PrincipalAdded(_SOMEBODY, "user"), *standing)
