@@ -1,14 +1,19 @@
 """The API from the command line: where it is, with which token, and its problems as sentences."""
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 
 from headgate.app.settings import HOST, default_settings
+from headgate.cli.kept import kept_session
 
 _WAIT = 600.0
 """Seconds; a statement may take its time."""
+
+_PAGE = 500
+"""So many entries of a list at once."""
 
 
 class ApiError(Exception):
@@ -19,18 +24,29 @@ def call(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
     """Call the API and return its answer. Raises `ApiError` with the problem's own words."""
     answer = httpx.request(
         method,
-        f"{_base()}/api/v1{path}",
+        f"{base()}/api/v1{path}",
         json=body,
         params={key: value for key, value in query.items() if value is not None},
         headers={"authorization": f"Bearer {_token()}"},
         timeout=_WAIT,
     )
     if answer.is_error:
-        raise ApiError(_problem(answer))
+        raise ApiError(problem_of(answer))
     return answer.json()
 
 
-def _base() -> str:
+def every(path: str, **query: Any) -> Iterator[dict[str, Any]]:
+    """Yield every entry of a list, page after page. Raises `ApiError` with the problem's own words."""
+    cursor: str | None = None
+    while True:
+        answer = call("GET", path, limit=_PAGE, cursor=cursor, **query)
+        yield from answer["items"]
+        cursor = answer["next"]
+        if cursor is None:
+            return
+
+
+def base() -> str:
     """Return the address of the deployment."""
     return os.environ.get("HEADGATE_URL") or f"http://{HOST}:{default_settings(os.environ).api_port}"
 
@@ -38,14 +54,19 @@ def _base() -> str:
 def _token() -> str:
     if named := os.environ.get("HEADGATE_TOKEN"):
         return named
+    if session := kept_session(base(), os.environ):
+        return session
     kept = default_settings(os.environ).owner_token
     try:
         return kept.read_text(encoding="utf-8").strip()
     except OSError:
-        raise ApiError(f"set HEADGATE_TOKEN to a token; there is no owner's token in `{kept}` either") from None
+        raise ApiError(
+            f"log in with `headgate login`, or set HEADGATE_TOKEN to a token; there is no owner's token in `{kept}` either"
+        ) from None
 
 
-def _problem(answer: httpx.Response) -> str:
+def problem_of(answer: httpx.Response) -> str:
+    """Return what an answer says is wrong."""
     try:
         body = answer.json()
     except ValueError:

@@ -1,0 +1,87 @@
+"""`headgate login` and `logout`: a session for the command line, by a code that is entered in a browser, or a password."""
+
+import os
+import sys
+import time
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from headgate.cli.api import ApiError, base, problem_of
+from headgate.cli.kept import forget, keep, kept_session
+from headgate.cli.output import say
+
+_DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
+_WAITING = ("authorization_pending", "slow_down")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("login")(login)
+    app.command("logout")(logout)
+
+
+def login(
+    name: Annotated[str | None, typer.Argument(help="the login name, for a login by password")] = None,
+    *,
+    password: Annotated[bool, typer.Option("--password", help="ask for the password here, not in a browser")] = False,
+    password_stdin: Annotated[bool, typer.Option("--password-stdin", help="read the password from stdin")] = False,
+) -> None:
+    """Log in; the commands that follow are yours until the session ends."""
+    if password or password_stdin:
+        who = name or typer.prompt("Login name")
+        secret = sys.stdin.readline().rstrip("\n") if password_stdin else typer.prompt("Password", hide_input=True)
+        answer = _post("/api/v1/login", json={"login": who, "password": secret})
+        session, ends = answer["session"], float(answer["ends"])
+    else:
+        session, seconds = _by_device()
+        ends = time.time() + seconds
+    say(f"logged in; the session is kept in {keep(base(), session, ends, os.environ)}")
+
+
+def logout() -> None:
+    """End the session of the command line."""
+    session = kept_session(base(), os.environ)
+    if session is None:
+        say("there is no session to end")
+        return
+    answer = httpx.post(f"{base()}/api/v1/logout", headers={"authorization": f"Bearer {session}"})
+    # One that is not known there any more has ended already.
+    if answer.is_error and answer.status_code != httpx.codes.UNAUTHORIZED:
+        raise ApiError(problem_of(answer))
+    forget(base(), os.environ)
+    say("logged out")
+
+
+def _by_device() -> tuple[str, float]:
+    """Return a session that somebody lets in from a browser, and for how many seconds it is good."""
+    asked = _post("/oauth2/device_authorization", data={"client_id": "headgate"})
+    say(f"open {asked['verification_uri_complete']} and let the code {asked['user_code']} in")
+    interval = float(asked["interval"])
+    while True:
+        time.sleep(interval)
+        answer = httpx.post(f"{base()}/oauth2/token", data={"grant_type": _DEVICE, "device_code": asked["device_code"]})
+        if answer.is_success:
+            granted = answer.json()
+            return str(granted["access_token"]), float(granted["expires_in"])
+        body = _json(answer)
+        if body.get("error") not in _WAITING:
+            raise ApiError(str(body.get("error_description", problem_of(answer))))
+        if body["error"] == "slow_down":
+            interval += 5.0  # as RFC 8628 has it
+
+
+def _post(path: str, **more: Any) -> dict[str, Any]:
+    answer = httpx.post(f"{base()}{path}", **more)
+    if answer.is_error:
+        raise ApiError(str(_json(answer).get("error_description") or problem_of(answer)))
+    return _json(answer)
+
+
+def _json(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        found = answer.json()
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
