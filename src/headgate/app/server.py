@@ -1,22 +1,17 @@
 """Serving: the HTTP doors first, then the Spark driver and the gateway in front of it; and an orderly end."""
 
 import asyncio
-import math
-import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-
-import uvicorn
 
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
-from headgate.app.fronted import fronted
+from headgate.app.fronted import Front, fronted
 from headgate.app.housekeeping import Housekeeping
+from headgate.app.listening import Listening, ServerError, listen
 from headgate.app.settings import HOST, Settings
-from headgate.doors.http.connection import connections
-from headgate.doors.http.probes import Readiness
 from headgate.facts.caller import Caller
 from headgate.pipelines.runner import Runner
 from headgate.spark.driver import Driver, DriverSettings, rest_lake
@@ -34,28 +29,6 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 
 
-class ServerError(Exception):
-    """The server cannot start or go on; the message says what to do about it."""
-
-
-class _Http(uvicorn.Server):
-    """uvicorn without handlers of its own for signals: the server ends everything in order."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.answering = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        await super().startup(sockets)
-        self.answering.set()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to the server."""
-        yield
-
-
 class Server:
     """One deployment, serving. Made in one thread and run in one event loop."""
 
@@ -65,21 +38,20 @@ class Server:
         self._began = time.monotonic()
         self.settings = settings
         # Tried now, so that nobody waits for Spark to hear that its port is taken.
-        _listen(settings.gateway_port, "HEADGATE_SPARK_PORT").close()
-        self._socket = _listen(settings.api_port, "HEADGATE_API_PORT")
-        self.api_port: int = self._socket.getsockname()[1]
+        listen(HOST, settings.gateway_port, "HEADGATE_SPARK_PORT").close()
+        self._listening = Listening(settings)
+        self.api_port = self._listening.port
         self.gateway_port = 0
         try:
             self.deployment: Deployment = open_deployment(settings)
         except BaseException:
-            self._socket.close()
+            self._listening.close()
             raise
         self._sessions = Sessions()
         self._driver: Driver | None = None
         self._gateway: Gateway | None = None
         self._statements = _Statements(self._spark_port)
         self._stop = asyncio.Event()
-        self._readiness: Readiness | None = None
         deployment = self.deployment
         self.runner = Runner(deployment.home, deployment.identity, deployment.places, self._connect)
         self.runner.end_left_over()
@@ -87,7 +59,7 @@ class Server:
     @property
     def url(self) -> str:
         """The address of the HTTP doors."""
-        return f"http://{HOST}:{self.api_port}"
+        return self._listening.url
 
     def health(self) -> Mapping[str, Any]:
         """Return whether Spark can be used now."""
@@ -99,13 +71,20 @@ class Server:
         """Ask the server to end; from its own event loop."""
         self._stop.set()
 
+    def hang_up(self) -> None:
+        """Read the certificate again where there is one, as operators ask for it; else end, as a terminal does."""
+        if self._listening.certificate:
+            self._listening.certificate.renew()
+        else:
+            self.stop()
+
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until `stop`. Raises `ServerError` or the driver's own error if Spark cannot be had."""
-        http = self._http()
+        front = self._front()
         housekeeping = Housekeeping(self.deployment)
-        serving = asyncio.create_task(http.serve(sockets=[self._socket]))
+        serving = asyncio.create_task(self._listening.serve(front.app))
         spark = asyncio.create_task(self._start_spark(ready))
-        announcing = asyncio.create_task(self._announce(http))
+        announcing = asyncio.create_task(self._announce())
         stopping = asyncio.create_task(self._stop.wait())
         try:
             await asyncio.wait({serving, stopping, spark}, return_when=asyncio.FIRST_COMPLETED)
@@ -119,36 +98,24 @@ class Server:
             # What kept Spark from starting was raised above; what its cancelling raises tells nobody anything.
             with suppress(asyncio.CancelledError, Exception):
                 await spark
-            if self._readiness:
-                self._readiness.draining = True
+            front.readiness.draining = True
             await self._end_spark()
-            http.should_exit = True
+            self._listening.end()
             await serving
             housekeeping.close()
             self.deployment.close()
 
-    def _http(self) -> _Http:
+    def _front(self) -> Front:
         calls = DriverCalls(lambda: self._driver.key if self._driver else b"", self._sessions)
         app = http_application(self.deployment, calls, self.runner, self._statements, self.health)
-        front = fronted(app, self.deployment)
-        self._readiness = front.readiness
-        config = uvicorn.Config(
-            front.app,
-            log_level="warning",
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            http=connections(self.settings.limits),
-            timeout_graceful_shutdown=math.ceil(self.settings.drain_seconds),
-        )
-        return _Http(config)
+        return fronted(app, self.deployment)
 
-    async def _announce(self, http: _Http) -> None:
-        await http.answering.wait()
+    async def _announce(self) -> None:
+        await self._listening.answering.wait()
         self._say(f"API at {self.url}/api/v1 after {self._seconds():.1f} s")
 
     async def _start_spark(self, ready: Callable[[], None]) -> None:
-        settings = self.settings
+        settings, inner = self.settings, self._listening.inner_url
         tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
         self._driver = Driver(
             DriverSettings(
@@ -157,8 +124,8 @@ class Server:
                 iceberg_jar=tools.iceberg_jar,
                 log=settings.folder / "logs" / "driver.log",
                 scratch=settings.folder / "scratch",
-                decision_url=f"{self.url}/guard/v1/decide",
-                conf=rest_lake(f"{self.url}/iceberg"),
+                decision_url=f"{inner}/guard/v1/decide",
+                conf=rest_lake(f"{inner}/iceberg"),
             ),
             self._say,
         )
@@ -239,16 +206,3 @@ def _load_clients() -> None:
     """Load PySpark while the driver starts: it takes a second that nobody then waits for."""
     import headgate.spark.client
     import headgate.spark.gateway.server  # noqa: F401 (loaded for later)
-
-
-def _listen(port: int, variable: str) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((HOST, port))
-    except OSError as error:
-        listener.close()
-        raise ServerError(
-            f"port {port} cannot be used ({error.strerror}); end what holds it, or set {variable}"
-        ) from error
-    return listener

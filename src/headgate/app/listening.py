@@ -1,0 +1,151 @@
+"""Where the HTTP doors listen: as the settings say for everybody, and for the Spark driver where it finds them in any case."""
+
+import asyncio
+import contextlib
+import math
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from headgate.app.settings import HOST, Settings
+from headgate.doors.http.connection import connections
+from headgate.doors.http.tls import Certificate, TlsError, factory
+
+_EVERYWHERE = "0.0.0.0"  # noqa: S104 (compared with, not bound to)
+
+_BACKLOG = 2048
+"""How many connections may wait to be taken."""
+
+
+class ServerError(Exception):
+    """The server cannot start or go on; the message says what to do about it."""
+
+
+class _Http(uvicorn.Server):
+    """uvicorn without handlers of its own for signals: the server ends everything in order."""
+
+    def __init__(self, config: uvicorn.Config, answering: asyncio.Event) -> None:
+        super().__init__(config)
+        self._answering = answering
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        self._answering.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to the server."""
+        yield
+
+
+class Listening:
+    """The ports of the HTTP doors, taken when this is made. `certificate` is None without TLS."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Take the ports. Raises `ServerError` if one cannot be had, or the certificate not be used."""
+        self._settings = settings
+        self.certificate = _certificate(settings)
+        self._outer = listen(settings.bind, settings.api_port, "HEADGATE_API_PORT")
+        # The driver speaks no TLS, and only to this machine.
+        reached = settings.bind in (HOST, _EVERYWHERE) and not settings.tls
+        self._inner = None if reached else listen(HOST, 0, "HEADGATE_BIND")
+        self._servers: Sequence[_Http] = ()
+        self.answering = asyncio.Event()
+        """Set when everybody's requests are answered."""
+
+    @property
+    def port(self) -> int:
+        """The port for everybody."""
+        return _port(self._outer)
+
+    @property
+    def url(self) -> str:
+        """The address for everybody, as this machine names it."""
+        host = self._settings.bind
+        return f"{'https' if self.certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
+    def inner_url(self) -> str:
+        """The address for the Spark driver."""
+        return f"http://{HOST}:{_port(self._inner or self._outer)}"
+
+    async def serve(self, app: ASGIApp) -> None:
+        """Serve until `end`, and then until what is under way is done."""
+        served = [(self._http(app, self._tls(), self.answering), self._outer)]
+        if self._inner:
+            served.append((self._http(app, {}, asyncio.Event()), self._inner))
+        self._servers = [server for server, _ in served]
+        watching = asyncio.create_task(self.certificate.watch()) if self.certificate else None
+        try:
+            await asyncio.gather(*(server.serve(sockets=[opened]) for server, opened in served))
+        finally:
+            if watching:
+                watching.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await watching
+
+    def end(self) -> None:
+        """Take no more connections."""
+        for server in self._servers:
+            server.should_exit = True
+
+    def close(self) -> None:
+        """Let go of the ports without having served."""
+        for opened in (self._outer, self._inner):
+            if opened is not None:
+                opened.close()
+
+    def _http(self, app: ASGIApp, tls: dict[str, Any], answering: asyncio.Event) -> _Http:
+        settings = self._settings
+        config = uvicorn.Config(
+            app,
+            http=connections(settings.limits),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(settings.proxies),
+            forwarded_allow_ips=list(settings.proxies),
+            timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
+            **tls,
+        )
+        return _Http(config, answering)
+
+    def _tls(self) -> dict[str, Any]:
+        return {"ssl_context_factory": factory(self.certificate)} if self.certificate else {}
+
+
+def listen(host: str, port: int, variable: str) -> socket.socket:
+    """Return a socket that nobody else can have. Raises `ServerError` that names the variable to change."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        # Bound alone, another process could still have it too.
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ServerError(
+            f"port {port} cannot be used ({error.strerror}); end what holds it, or set {variable}"
+        ) from error
+    return listener
+
+
+def _certificate(settings: Settings) -> Certificate | None:
+    if settings.tls_cert is None or settings.tls_key is None:
+        return None
+    try:
+        return Certificate(settings.tls_cert, settings.tls_key)
+    except TlsError as error:
+        raise ServerError(f"{error}; HEADGATE_TLS_CERT and HEADGATE_TLS_KEY name them") from error
+
+
+def _port(opened: socket.socket) -> int:
+    port: int = opened.getsockname()[1]
+    return port

@@ -1,0 +1,113 @@
+"""Where the doors are found: by everybody as the settings say, and by the Spark driver in any case."""
+
+import asyncio
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.responses import PlainTextResponse
+
+from headgate.app.listening import Listening, ServerError
+from headgate.app.settings import Settings, default_settings
+from tests.doors.http.test_tls import issue
+from tests.threads import event_loop
+
+OK = PlainTextResponse("ok")
+
+
+def settings(**changed: object) -> Settings:
+    return replace(default_settings({}, api_port=0), drain_seconds=1, **changed)
+
+
+@contextmanager
+def serving(told: Settings) -> Iterator[Listening]:
+    with event_loop() as run:
+        listening = Listening(told)
+
+        async def begin() -> asyncio.Task[None]:
+            task = asyncio.create_task(listening.serve(OK))
+            await listening.answering.wait()
+            return task
+
+        async def end() -> None:
+            listening.end()
+            await task
+
+        task = run(begin())
+        try:
+            yield listening
+        finally:
+            run(end())
+
+
+def got(url: str) -> str:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return httpx.get(url, verify=context, trust_env=False).text
+
+
+class TestTheDoors:
+    def test_are_one_for_everybody_on_this_machine(self) -> None:
+        with serving(settings()) as listening:
+            assert listening.url == listening.inner_url == f"http://127.0.0.1:{listening.port}"
+            assert got(listening.url) == "ok"
+
+    @pytest.mark.parametrize("bind", ["127.0.0.1", "127.0.0.2", "::1"])
+    def test_have_tls_for_everybody_and_none_for_the_driver(self, tmp_path: Path, bind: str) -> None:
+        certificate, key = issue(tmp_path, "one")
+
+        with serving(settings(bind=bind, tls_cert=certificate, tls_key=key)) as listening:
+            assert (listening.url[:8], listening.inner_url[:17]) == ("https://", "http://127.0.0.1:")
+            assert (got(listening.url), got(listening.inner_url)) == ("ok", "ok")
+
+    def test_are_on_every_address_with_one_port_where_that_is_allowed(self) -> None:
+        with serving(settings(bind="0.0.0.0", insecure_http=True)) as listening:  # noqa: S104 (the point)
+            assert listening.inner_url == f"http://127.0.0.1:{listening.port}"
+            assert got(f"http://127.0.0.2:{listening.port}") == "ok"
+
+
+class TestAPort:
+    def test_that_is_taken_is_named_with_its_variable(self) -> None:
+        held = Listening(settings())
+        try:
+            with pytest.raises(ServerError, match=f"port {held.port} cannot be used .* or set HEADGATE_API_PORT"):
+                Listening(replace(settings(), api_port=held.port))
+        finally:
+            held.close()
+
+    def test_is_not_taken_for_a_certificate_that_cannot_be_used(self, tmp_path: Path) -> None:
+        missing = tmp_path / "none"
+
+        with pytest.raises(ServerError, match=r"cannot be used: .*; HEADGATE_TLS_CERT and HEADGATE_TLS_KEY name them"):
+            Listening(settings(tls_cert=missing, tls_key=missing))
+
+
+class TestProxies:
+    @pytest.mark.parametrize(("proxies", "scheme"), [((), "http"), (("127.0.0.0/8",), "https")])
+    def test_are_believed_only_where_they_are_named(self, proxies: tuple[str, ...], scheme: str) -> None:
+        seen: list[tuple[str, str]] = []
+
+        async def note(scope: dict[str, object], receive: object, send: object) -> None:
+            seen.append((str(scope["scheme"]), str(scope["client"][0])))  # type: ignore[index]
+            await OK(scope, receive, send)  # type: ignore[arg-type]
+
+        with event_loop() as run:
+            listening = Listening(settings(proxies=proxies))
+            headers = {"x-forwarded-for": "192.0.2.7", "x-forwarded-proto": "https"}
+
+            async def asked() -> None:
+                task = asyncio.create_task(listening.serve(note))  # type: ignore[arg-type]
+                await listening.answering.wait()
+                async with httpx.AsyncClient(trust_env=False) as client:
+                    await client.get(listening.url, headers=headers)
+                listening.end()
+                await task
+
+            run(asked())
+
+        assert seen == [(scheme, "192.0.2.7" if proxies else "127.0.0.1")]
