@@ -49,9 +49,11 @@ def setup(
 
 def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = None) -> None:
     """Serve a lakehouse: the API, the Iceberg REST catalog and Spark."""
+    from headgate.app.logs import log_to
     from headgate.app.server import Server
 
     settings = default_settings(os.environ, folder=data, api_port=api_port, gateway_port=spark_port)
+    log_to(settings.log, settings.log_level)
     server = _or_exit(lambda: Server(settings, say))
     say(f"data in {settings.folder}, the owner's token in {settings.owner_token}")
     _or_exit(lambda: asyncio.run(_until_signal(server)))
@@ -65,18 +67,22 @@ def demo(
     spark_port: SparkPort = None,
 ) -> None:
     """Load real data under access control, and see Spark say no with a reason."""
+    from headgate.app.logs import log_to
     from headgate.cli.demo import run_demo
 
     folder = data or Path(os.environ.get("HEADGATE_DATA", ".headgate-demo"))
     settings = default_settings(os.environ, folder=folder, api_port=api_port, gateway_port=spark_port)
+    # Its story is what it tells; each request would drown that.
+    log_to(settings.log, "warning")
     end = once or os.environ.get("HEADGATE_DEMO_ONCE", "") not in ("", "0")
     sys.exit(_or_exit(lambda: run_demo(settings, once=end)))
 
 
 async def _until_signal(server: "Server") -> None:
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.stop)
+    loop.add_signal_handler(signal.SIGHUP, server.hang_up)
     await server.run()
     say("ended")
 
