@@ -18,10 +18,12 @@ from bench.decision_engines.organization import Sizes, generate
 from bench.http_engines.facts import Import
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
+from headgate.app.fronted import fronted
 from headgate.app.settings import Settings
 from headgate.control.ids import new_id
 from headgate.control.principals import CreateServicePrincipal
 from headgate.control.tokens import IssueToken, written
+from headgate.doors.http.connection import connections
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.pipelines.runner import Runner
 from headgate.spark.driver_calls import DriverCalls
@@ -37,7 +39,9 @@ def main(folder: str, store: str, sizes: str) -> None:
     try:
         deployment.control.execute(Import(generate(Sizes(**json.loads(sizes)))), None)
         tokens = {"owner": settings.owner_token.read_text().strip(), "enforcement": _enforcement_point(deployment)}
-        asyncio.Runner(loop_factory=uvicorn.Config(deployment).get_loop_factory()).run(_serve(deployment, tokens))
+        server = _Http(deployment, tokens)
+        with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+            runner.run(_serve(server))
     finally:
         deployment.close()
 
@@ -63,8 +67,7 @@ class _Http(uvicorn.Server):
         print(json.dumps({"port": port, **self._tokens}), flush=True)
 
 
-async def _serve(deployment: Deployment, tokens: Mapping[str, str]) -> None:
-    server = _Http(deployment, tokens)
+async def _serve(server: uvicorn.Server) -> None:
     serving = asyncio.create_task(server.serve())
     await asyncio.to_thread(sys.stdin.read)
     server.should_exit = True
@@ -75,7 +78,15 @@ def _config(deployment: Deployment) -> uvicorn.Config:
     runner = Runner(deployment.home, deployment.identity, deployment.places, _no_spark)
     calls = DriverCalls(bytes, Sessions())
     app = http_application(deployment, calls, runner, _NoSpark(), dict)
-    return uvicorn.Config(app, port=0, log_level="warning", access_log=False, lifespan="off", ws="none")
+    return uvicorn.Config(
+        fronted(app, deployment).app,
+        port=0,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        http=connections(deployment.settings.limits),
+    )
 
 
 class _NoSpark:
