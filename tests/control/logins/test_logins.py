@@ -190,7 +190,7 @@ class TestASession:
         assert world.logins.sessions.of(ann) == (second.session,)
 
     def test_ended_on_one_replica_is_not_believed_on_another(self) -> None:
-        world = Deployment(shared=True)
+        world = Deployment()
         ann = world.user("ann")
         started, replica = log_in(world), world.replica()
         assert replica.principal_of(started.secret) == ann

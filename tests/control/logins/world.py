@@ -19,10 +19,10 @@ HOME = {"address": "192.0.2.1", "agent": "a test"}
 class Deployment:
     """The deployment's log, and its logins; `replica` is another process on the same store."""
 
-    def __init__(self, *, shared: bool = False, **settings: Any) -> None:
+    def __init__(self, **settings: Any) -> None:
         self.now = 1_000.0
         self.settings = replace(LoginSettings(hashing=FAST), **settings)
-        self.stores = FakeStores(shared=shared)
+        self.stores = FakeStores()
         self.store = self.stores.log(DEPLOYMENT)
         self.control = self.opened()
         self.control.execute(CreateDeployment("nekt"), None)
@@ -32,7 +32,7 @@ class Deployment:
         return Control(self.store, MODELS, lambda: self.now)
 
     def replica(self, control: Control | None = None) -> Logins:
-        return Logins(control or self.opened(), self.store, self.settings, shared=self.stores.shared)
+        return Logins(control or self.opened(), self.store, self.settings)
 
     def user(self, name: str, **more: Any) -> PrincipalId:
         return self.logins.register(name, password=PASSWORD, **more)

@@ -29,10 +29,10 @@ class Entrance:
         self.invitations.tidy()
 
 
-def open_entrance(organizations: Organizations, settings: LoginSettings, logins: Logins | None = None) -> Entrance:
+def open_entrance(organizations: Organizations, settings: LoginSettings) -> Entrance:
     """Return the ways into a deployment, over its logs."""
     store, control = organizations.deployment.store, organizations.deployment.control
-    known = logins or Logins(control, store, settings, shared=organizations.stores.shared)
+    known = Logins(control, store, settings)
     provider = settings.provider
     return Entrance(
         logins=known,

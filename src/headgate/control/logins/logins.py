@@ -33,14 +33,11 @@ class User:
 
 
 class Logins:
-    """Users, their passwords and sessions, in the deployment's own log. Safe to use from several threads.
+    """Users, their passwords and sessions, in the deployment's own log. Safe to use from several threads."""
 
-    `shared` says whether other processes write to the store (`Stores.shared`).
-    """
-
-    def __init__(self, control: Control, store: Store, settings: LoginSettings, *, shared: bool) -> None:
+    def __init__(self, control: Control, store: Store, settings: LoginSettings) -> None:
         self.settings = settings
-        self.sessions = Sessions(control, store, settings.session, shared=shared)
+        self.sessions = Sessions(control, store, settings.session)
         self._control = control
         self._store = store
         self._passwords = Passwords(settings)

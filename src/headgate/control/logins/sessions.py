@@ -1,6 +1,5 @@
 """Sessions: what somebody who has logged in presents instead of a password, until it ends."""
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +7,10 @@ from typing import Any
 from headgate.control.control import Control
 from headgate.control.ids import new_id
 from headgate.control.logins.commands import EndSessions, StartSession
-from headgate.control.logins.credential import SESSION, Credential, made, read
+from headgate.control.logins.credential import SESSION, made, read
 from headgate.control.ports import DocumentPut, Store
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
-
-_MOST_KEPT = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +36,10 @@ class Started:
 class Sessions:
     """The sessions of a deployment. One that has ended is nobody's at once, on whatever replica it was ended."""
 
-    def __init__(self, control: Control, store: Store, length: float, *, shared: bool) -> None:
+    def __init__(self, control: Control, store: Store, length: float) -> None:
         self._control = control
         self._store = store
         self._length = length
-        self._shared = shared
-        self._lock = threading.Lock()
-        self._kept: dict[str, Mapping[str, Any]] = {}
 
     def start(self, principal: PrincipalId, how: str, told: Mapping[str, str] | None = None) -> Started:
         """Begin a session of somebody who has proved who they are."""
@@ -60,7 +54,8 @@ class Sessions:
         credential = read(SESSION, secret)
         if credential is None:
             return None
-        body = self._body(credential)
+        # Read each time: another process may have ended it.
+        body = self._store.document("session", credential.id)
         return self._standing(credential.id, body) if body is not None and credential.matches(body) else None
 
     def by_id(self, id: str) -> Session | None:
@@ -78,9 +73,6 @@ class Sessions:
         """End sessions of somebody."""
         if sessions:
             self._control.execute(EndSessions(principal, sessions), Caller(principal))
-        with self._lock:
-            for each in sessions:
-                self._kept.pop(each, None)
 
     def tidy(self) -> None:
         """Erase what has ended by itself; nothing rests on it."""
@@ -88,22 +80,6 @@ class Sessions:
         for id, body in self._store.documents("session").items():
             if body["ends"] <= now:
                 self._store.put_document(DocumentPut("session", id, None))
-
-    def _body(self, credential: Credential) -> Mapping[str, Any] | None:
-        if self._shared:
-            # Another replica may have ended it.
-            return self._store.document("session", credential.id)
-        found = self._kept.get(credential.id)
-        if found is not None:
-            return found
-        with self._lock:
-            # Under the lock, or one that is ended meanwhile would be kept.
-            found = self._store.document("session", credential.id)
-            if found is not None:
-                if len(self._kept) >= _MOST_KEPT:
-                    self._kept.clear()
-                self._kept[credential.id] = found
-            return found
 
     def _standing(self, id: str, body: Mapping[str, Any]) -> Session | None:
         principal = PrincipalId(body["principal"])
