@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 import yaml
 
-from headgate.cli.api import ApiError, call
+from headgate.cli.api import ApiError, call, every
 from headgate.cli.following import follow
 from headgate.cli.output import say, table
 
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 def list_resources() -> None:
     """Show everything that you may see."""
-    table(("name", "type"), [(each["name"], each["type"]) for each in call("GET", "/resources")])
+    table(("name", "type"), [(each["name"], each["type"]) for each in every("/resources")])
 
 
 def sql(

@@ -2,9 +2,39 @@
 
 from fastapi import APIRouter
 
-from headgate.doors.api import assignments, groups, log, people, pipelines, questions, resources, sql, status, tokens
+from headgate.doors.api import (
+    assignments,
+    connections,
+    groups,
+    log,
+    me,
+    nouns,
+    pipelines,
+    questions,
+    resources,
+    service_principals,
+    sql,
+    status,
+    tokens,
+    users,
+)
 
-_MODULES = (status, people, tokens, groups, assignments, resources, pipelines, questions, sql, log)
+_MODULES = (
+    status,
+    me,
+    users,
+    service_principals,
+    groups,
+    assignments,
+    tokens,
+    resources,
+    nouns,
+    connections,
+    pipelines,
+    questions,
+    sql,
+    log,
+)
 
 
 def api_router() -> APIRouter:

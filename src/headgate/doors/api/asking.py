@@ -8,11 +8,14 @@ from fastapi import Depends, Query
 
 from headgate.control.command import MissingError
 from headgate.control.control import Control
+from headgate.control.wording import hidden
 from headgate.decision.answers import Answers
-from headgate.doors.api.names import Text, require
+from headgate.doors.api.names import Text, require, seen
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Uses
-from headgate.facts.snapshot import Snapshot
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource, Snapshot
 
 NEWEST = 2**63 - 1
 """No store counts further."""
@@ -22,16 +25,27 @@ _FORM = "`as_of` is a revision, or a time with its zone as in RFC 3339"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What answers, and the time (seconds since the epoch) that it answers for. `past` says whether that is over."""
+    """What answers, for whom, and the time (seconds since the epoch) that it answers for."""
 
     answers: Answers
+    caller: Caller
     now: float
-    past: bool = False
 
     @property
     def facts(self) -> Snapshot:
         """The facts that are asked about."""
         return self.answers.facts
+
+    def sees(self, resource: ResourceId) -> bool:
+        """Say whether the caller may discover the resource."""
+        return self.answers.discoverable(self.caller, resource, self.now)
+
+    def resource(self, name: str) -> Resource:
+        """Return the resource that the caller may see under this id or name. Raises `MissingError` for any other."""
+        found = seen(self.answers, self.caller, self.now, name)
+        if found is None:
+            raise MissingError(hidden((name,)))
+        return self.facts.resources[found]
 
 
 def asking(
@@ -50,9 +64,10 @@ def asking(
     if at_least > newest:
         raise ProblemError(409, "not-yet", f"there is no revision {at_least} yet; the newest is {newest}")
     if as_of is None:
-        return Moment(control.answers, control.now)
+        return Moment(control.answers, caller, control.now)
     require(services, caller, "organization.read_audit")
-    return _past(control, as_of)
+    # A token that narrows nothing is as its principal, who can have been there before it.
+    return _past(control, caller if _narrowed(control.snapshot, caller) else Caller(caller.principal), as_of)
 
 
 Asking = Annotated[Moment, Depends(asking)]
@@ -66,7 +81,12 @@ def seconds(text: str) -> float:
     return found.timestamp()
 
 
-def _past(control: Control, as_of: str) -> Moment:
+def _narrowed(facts: Snapshot, caller: Caller) -> bool:
+    token = facts.tokens.get(caller.token) if caller.token else None
+    return caller.run is not None or (token is not None and (token.only, token.actions) != (None, None))
+
+
+def _past(control: Control, caller: Caller, as_of: str) -> Moment:
     try:
         time = None if as_of.isdecimal() else seconds(as_of)
         past = control.past(int(as_of) if time is None else control.revision_at(time))
@@ -74,4 +94,4 @@ def _past(control: Control, as_of: str) -> Moment:
         raise ProblemError(422, "invalid", _FORM) from None
     except MissingError as error:
         raise ProblemError(422, "invalid", str(error)) from None
-    return Moment(past.answers, past.now if time is None else time, past=True)
+    return Moment(past.answers, caller, past.now if time is None else time)

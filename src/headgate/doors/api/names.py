@@ -7,6 +7,7 @@ from pydantic import AfterValidator
 
 from headgate.control.command import MissingError
 from headgate.control.resources import implied
+from headgate.decision.answers import Answers
 from headgate.decision.records import Question
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
@@ -29,13 +30,19 @@ Text = Annotated[str, AfterValidator(_writable)]
 
 def resource(services: Services, caller: Caller, name: str) -> ResourceId:
     """Return the resource that the caller may see under this id or name; hidden and missing are the same error."""
-    facts = services.control.snapshot
+    control = services.control
+    found = seen(control.answers, caller, control.now, name)
+    if found is None:
+        raise MissingError(services.wording.hidden((name,)))
+    return found
+
+
+def seen(answers: Answers, caller: Caller, now: float, name: str) -> ResourceId | None:
+    """Return what the caller may see under this id or name; None for what is hidden or missing."""
+    facts = answers.facts
     if name == ORGANIZATION and facts.organization is not None:
         return facts.organization
-    for found in called(facts, name):
-        if services.control.sees(caller, found):
-            return found
-    raise MissingError(services.wording.hidden((name,)))
+    return next((each for each in called(facts, name) if answers.discoverable(caller, each, now)), None)
 
 
 def called(facts: Snapshot, name: str) -> Iterator[ResourceId]:
@@ -69,8 +76,14 @@ def require(services: Services, caller: Caller, action: str) -> None:
 
 def written(services: Services, id: ResourceId) -> str:
     """Return the name that people write for a resource."""
-    facts = services.control.snapshot
-    return ORGANIZATION if id == facts.organization else ".".join(facts.full_name(id))
+    return full_name(services.control.snapshot, id)
+
+
+def full_name(facts: Snapshot, id: ResourceId, *below: str) -> str:
+    """Return the name that people write for a resource, or for what lies below it under these names."""
+    if id == facts.organization or (below and facts.resources[id].type == "project"):
+        return ".".join(below) or ORGANIZATION
+    return ".".join((*facts.full_name(id), *below))
 
 
 def project(services: Services) -> ResourceId:

@@ -1,65 +1,244 @@
-"""The resource tree as the caller may see it; databases and connections are made here."""
+"""The resource tree as the caller may see it: any type that the access model knows at a place."""
 
-from operator import itemgetter
-from typing import Any
+from collections.abc import Iterable
+from typing import Annotated, Any
 
-from fastapi import APIRouter
-from pydantic import BaseModel
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
 
-from headgate.control.connections import CreateConnection, DeleteConnection
+from headgate.control.call import version
+from headgate.control.command import knows
+from headgate.control.describing import DOCUMENTED, ChangeDocument, Describe
 from headgate.control.ids import new_id
-from headgate.control.resources import CreateResource
-from headgate.doors.api.names import LAKE, Text, project, resource, written
-from headgate.doors.services import By, Uses
+from headgate.control.proposals import proposed
+from headgate.control.resources import DESCRIPTION, CreateResource, DeleteResource
+from headgate.decision.asked import model_for
+from headgate.decision.records import Question
+from headgate.doors.api.asking import Asking, Moment
+from headgate.doors.api.bodies import Called, Page, Strict, Title
+from headgate.doors.api.changes import Attributes, Edges, Prose, ResourceChange, edges, proposal
+from headgate.doors.api.documents import Document
+from headgate.doors.api.names import full_name, resource
+from headgate.doors.api.paging import Pages, Paging, page
+from headgate.doors.api.routing import DISCOVER, needs
+from headgate.doors.api.writing import DONE, Writes
+from headgate.doors.problems import ProblemError
+from headgate.doors.services import By, Services, Uses
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import NO_SETTINGS, Resource
 
 router = APIRouter(tags=["resources"])
 
-_NOT_NAMED = ("organization", "project", "group", "service_principal", "token")
-"""Where everything lies, and what has addresses of its own."""
+_ELSEWHERE = ("organization", "group", "service_principal", "token", "access", "change_request")
+"""Types that have lists of their own, as they are more than resources."""
 
 
-class NewDatabase(BaseModel):
-    """A database of the lake."""
+class Line(BaseModel):
+    """A resource in a list, with its full name."""
 
-    name: Text
-
-
-class NewConnection(BaseModel):
-    """A folder of this machine that pipelines may read through this connection."""
-
-    name: Text
-    folder: Text
+    id: str
+    type: str
+    name: str
+    parent: str
 
 
-@router.get("/resources")
-def list_resources(services: Uses, caller: By) -> list[dict[str, Any]]:
-    """Everything with a name that the caller may see, with its type."""
-    facts = services.control.snapshot
-    seen = [
-        {"name": written(services, id), "type": each.type}
-        for id, each in facts.resources.items()
-        if each.type not in _NOT_NAMED and services.control.sees(caller, id)
-    ]
-    return sorted(seen, key=itemgetter("name"))
+class ShownEdge(BaseModel):
+    """One end of a relation; `name` is the full name of what it leads to, None for what is hidden or gone."""
+
+    to: str
+    name: str | None
+    enabled: bool
+    stream: str
 
 
-@router.post("/databases", status_code=201)
-def create_database(body: NewDatabase, services: Uses, caller: By) -> dict[str, Any]:
-    """Create a database in the lake."""
-    command = CreateResource(ResourceId(new_id("d")), "database", resource(services, caller, LAKE), body.name)
-    return {"name": f"{LAKE}.{body.name}", "revision": services.control.execute(command, caller).revision}
+class Shown(Line):
+    """A resource: what is stated about it, its version, and the actions on it that are allowed to the caller."""
+
+    relations: dict[str, list[ShownEdge]]
+    attributes: dict[str, list[str]]
+    settings: dict[str, str]
+    actions: list[str]
+    version: str
+    revision: int
 
 
-@router.post("/connections", status_code=201)
-def create_connection(body: NewConnection, services: Uses, caller: By) -> dict[str, Any]:
-    """Declare a folder."""
-    command = CreateConnection(ResourceId(new_id("c")), project(services), body.name, body.folder)
-    return {"name": body.name, "revision": services.control.execute(command, caller).revision}
+class NewResource(Strict):
+    """A resource to make below a parent. What is named, is named by its id or full name."""
+
+    type: Called
+    parent: Called
+    name: Title
+    relations: Edges = Field(default_factory=dict)
+    attributes: Attributes = Field(default_factory=dict)
 
 
-@router.delete("/connections/{name}")
-def delete_connection(name: str, services: Uses, caller: By) -> dict[str, Any]:
-    """Delete a connection; what declares it can no longer read through it."""
-    after = services.control.execute(DeleteConnection(resource(services, caller, name)), caller)
-    return {"revision": after.revision}
+class Description(Strict):
+    """A description in prose; empty for none."""
+
+    text: Prose = ""
+
+
+class Kept(BaseModel):
+    """The document of a resource."""
+
+    document: dict[str, Any]
+
+
+Filter = Annotated[Called | None, Query()]
+
+
+@router.get("/resources", response_model=Page[Line], **needs(DISCOVER))
+def list_resources(
+    moment: Asking, pages: Pages, type: Filter = None, parent: Filter = None, name: Filter = None
+) -> dict[str, Any]:
+    """List what the caller may see: all of it, of a type, right below a parent, or of a full name."""
+    above = moment.resource(parent).id if parent is not None else None
+    found = (
+        each
+        for each in moment.facts.resources.values()
+        if each.type not in _ELSEWHERE and type in (None, each.type) and above in (None, each.parent)
+    )
+    named = (each for each in found if name in (None, full_name(moment.facts, each.id)))
+    return listed(moment, named, pages)
+
+
+@router.post(
+    "/resources",
+    status_code=201,
+    **DONE,
+    **needs("{parent}.create_{type}"),
+)
+def create_resource(body: NewResource, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Make a resource of any type that the access model knows there."""
+    if body.type == "connection":
+        raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
+    command = creation(services, caller, body)
+    name = full_name(services.control.snapshot, command.parent, body.name)
+    return write.send(command, of=command.resource, id=command.resource, name=name)
+
+
+@router.get("/resources/{resource}", response_model=Shown, **needs(DISCOVER))
+def show_resource(resource: Called, moment: Asking, response: Response) -> dict[str, Any]:
+    """Show one resource, and what the caller may do with it."""
+    found = moment.resource(resource)
+    shown = version(moment.facts, found.id)
+    response.headers["etag"] = f'"{shown}"'
+    return {
+        **line(moment, found),
+        "relations": {name: [_edge(moment, each) for each in ends] for name, ends in found.relations.items()},
+        "attributes": found.attributes,
+        "settings": dict(moment.facts.settings.get(found.id, NO_SETTINGS)),
+        "actions": _allowed(moment, found),
+        "version": shown,
+        "revision": moment.facts.revision,
+    }
+
+
+@router.patch("/resources/{resource}", **DONE, **needs("{type}.edit"))
+def change_resource(
+    resource: Called, body: ResourceChange, services: Uses, caller: By, write: Writes
+) -> dict[str, Any]:
+    """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
+    found = seen(services, caller, resource)
+    return write.send(proposed(found, proposal(services, caller, body)), of=found.id, id=found.id)
+
+
+@router.delete("/resources/{resource}", **DONE, **needs("{type}.delete"))
+def delete_resource(resource: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Delete a resource with everything below it. Tables go with `DROP TABLE`, which takes their data too."""
+    found = seen(services, caller, resource)
+    return write.send(DeleteResource(found.id), of=found.id, id=found.id)
+
+
+@router.get("/resources/{resource}/children", response_model=Page[Line], **needs(DISCOVER))
+def list_children(resource: Called, moment: Asking, pages: Pages) -> dict[str, Any]:
+    """List what lies right below a resource, as far as the caller may see it."""
+    above = moment.resource(resource).id
+    below = moment.facts.children.get(above, {}).values()
+    return listed(moment, (moment.facts.resources[id] for id in below), pages)
+
+
+@router.get("/resources/{resource}/description", response_model=Description, **needs("{type}.describe"))
+def show_description(resource: Called, services: Uses, caller: By) -> dict[str, Any]:
+    """Show the description of a resource."""
+    found = readable(services, caller, resource)
+    return {"text": (services.store.document(DESCRIPTION, found.id) or {}).get("text", "")}
+
+
+@router.put(
+    "/resources/{resource}/description",
+    **DONE,
+    **needs("{type}.change_description", "{type}.edit"),
+)
+def describe(resource: Called, body: Description, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Describe a resource; an empty text takes the description away."""
+    found = seen(services, caller, resource)
+    return write.send(Describe(found.id, body.text), of=found.id, id=found.id)
+
+
+@router.get("/resources/{resource}/document", response_model=Kept, **needs("{type}.describe"))
+def show_document(resource: Called, services: Uses, caller: By) -> dict[str, Any]:
+    """Show the document of a contract, a definition, a policy and the like; an empty one where none was written."""
+    found = readable(services, caller, resource)
+    if found.type not in DOCUMENTED:
+        raise ProblemError(422, "invalid", f"a `{found.type}` has no document")
+    return {"document": services.store.document(found.type, found.id) or {}}
+
+
+@router.put("/resources/{resource}/document", **DONE, **needs("{type}.edit"))
+def change_document(resource: Called, body: Document, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Write the document of a contract, a definition, a policy and the like: any JSON object."""
+    found = seen(services, caller, resource)
+    return write.send(ChangeDocument(found.id, body), of=found.id, id=found.id)
+
+
+def creation(services: Services, caller: Caller, body: NewResource) -> CreateResource:
+    """Return the command that makes what a body says."""
+    return CreateResource(
+        ResourceId(new_id("r")),
+        body.type,
+        resource(services, caller, body.parent),
+        body.name,
+        edges(services, caller, body.relations),
+        {key: tuple(words) for key, words in body.attributes.items()},
+    )
+
+
+def listed(moment: Moment, found: Iterable[Resource], pages: Paging) -> dict[str, Any]:
+    """Return a page of those resources that the caller may see."""
+    lines = (line(moment, each) for each in found if moment.sees(each.id))
+    return page(lines, pages, ("name", "type"), moment.facts.revision)
+
+
+def line(moment: Moment, found: Resource) -> dict[str, Any]:
+    """Return a resource as in a list."""
+    return {"id": found.id, "type": found.type, "name": full_name(moment.facts, found.id), "parent": found.parent}
+
+
+def seen(services: Services, caller: Caller, name: str) -> Resource:
+    """Return the resource that the caller may see under this id or name. Raises `MissingError` for any other."""
+    return services.control.snapshot.resources[resource(services, caller, name)]
+
+
+def readable(services: Services, caller: Caller, name: str) -> Resource:
+    """Return a resource whose documents the caller may read. Raises `MissingError` or `RefusedError`."""
+    found, control = seen(services, caller, name), services.control
+    model = model_for(control.models, control.snapshot, found.type, found.id)
+    if model is not None and knows(model, f"{found.type}.describe"):
+        control.require(Question(caller, f"{found.type}.describe", found.id))
+    return found
+
+
+def _edge(moment: Moment, edge: Edge) -> dict[str, Any]:
+    there = edge.target in moment.facts.resources and moment.sees(edge.target)
+    name = full_name(moment.facts, edge.target) if there else None
+    return {"to": edge.target, "name": name, "enabled": edge.enabled, "stream": edge.name}
+
+
+def _allowed(moment: Moment, found: Resource) -> list[str]:
+    model = model_for(moment.answers.models, moment.facts, found.type, found.id)
+    actions = model.actions_on(found.type) if model else ()
+    asked = [Question(moment.caller, action, found.id) for action in actions]
+    return [each.question.action for each in moment.answers.check_many(asked, moment.now) if each.allowed]
