@@ -9,6 +9,7 @@ from headgate.app.deployment import Deployment
 from headgate.app.lakegate import LakeGate, identifier
 from headgate.doors import identity, problems
 from headgate.doors.api import api_router
+from headgate.doors.authzen.openapi import document
 from headgate.doors.authzen.serving import AuthZen
 from headgate.doors.broken_glass import BrokenGlass
 from headgate.doors.freshness import Fresh, Freshness
@@ -42,6 +43,7 @@ def http_application(
         health=health,
     )
     problems.install(app)
+    document(app)
     # The last one added comes first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
     app.add_middleware(BrokenGlass)

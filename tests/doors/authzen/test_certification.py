@@ -67,7 +67,7 @@ def results(path: str, body: dict[str, Any]) -> list[str]:
     found = answer(COMPANY, GUARD, f"search/{path}", canonical(body))
     for each in found["results"]:
         assert set(each) == ({"name"} if path == "action" else {"type", "id"})
-    return [each.get("id") or BACK.get(each["name"], each["name"]) for each in found["results"]]
+    return [str(each.get("id") or BACK.get(each["name"], each["name"])) for each in found["results"]]
 
 
 def status(path: str, body: object, content_type: str = "application/json") -> int:

@@ -63,7 +63,7 @@ async def _answer(endpoint: Endpoint, scope: Scope, receive: Receive) -> Respons
     try:
         organization, caller = scope[CALLER] = deployed.access(scope.get(ORGANIZATION), secret)
         said = (endpoint, headers.get(b"content-type", b"").decode("latin-1"), body, organization, caller)
-        if endpoint.long or any(word in body for word in _LONG):
+        if takes_long(endpoint, body):
             answer = await anyio.to_thread.run_sync(respond, *said)
         else:
             answer = respond(*said)
@@ -71,11 +71,16 @@ async def _answer(endpoint: Endpoint, scope: Scope, receive: Receive) -> Respons
         return Response(error.status, TEXT, str(error).encode())
     except StoreError:
         return _UNAVAILABLE
-    _keep(deployed, organization, caller, answer.decisions, str(scope.get(REQUEST, "")))
+    keep(deployed, organization, caller, answer.decisions, str(scope.get(REQUEST, "")))
     return answer
 
 
-def _keep(
+def takes_long(endpoint: Endpoint, body: bytes) -> bool:
+    """Say whether an answer would hold up the others."""
+    return endpoint.long or any(word in body for word in _LONG)
+
+
+def keep(
     deployed: Deployed, organization: Organization, caller: Caller, decisions: Iterable[Decision], request: str
 ) -> None:
     """Have the audit keep what was decided, as far as it wants to know."""

@@ -1,0 +1,52 @@
+"""AuthZEN's routes stand in the OpenAPI document, though the framework that makes it does not serve them."""
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from headgate.doors.api.routing import OWN, PUBLIC
+from headgate.doors.authzen.discovery import WELL_KNOWN
+from headgate.doors.authzen.endpoints import ENDPOINTS
+from headgate.doors.authzen.openapi import document
+
+
+def told() -> dict[str, Any]:
+    app = FastAPI(title="t", version="1")
+    document(app)
+    app.openapi()
+    return app.openapi()
+
+
+def references(value: Any) -> set[str]:
+    """Every place that something in the document points to."""
+    if isinstance(value, list):
+        return set().union(*(references(each) for each in value))
+    if not isinstance(value, dict):
+        return set()
+    own = {value["$ref"]} if "$ref" in value else set()
+    return own.union(*(references(each) for each in value.values()))
+
+
+def test_every_endpoint_is_documented_and_says_what_it_needs() -> None:
+    paths = told()["paths"]
+
+    assert {each.path for each in ENDPOINTS} | {WELL_KNOWN} == set(paths)
+    assert all(OWN in paths[each.path]["post"] for each in ENDPOINTS)
+    assert PUBLIC in paths[WELL_KNOWN]["get"]
+
+
+def test_what_it_points_to_is_there() -> None:
+    found = told()
+
+    for reference in references(found):
+        at: Any = found
+        for part in reference.removeprefix("#/").split("/"):
+            at = at[part]
+
+
+def test_every_error_that_can_be_answered_is_declared() -> None:
+    for each in ENDPOINTS:
+        declared = told()["paths"][each.path]["post"]["responses"]
+
+        assert set(declared) >= {"200", "400", "401", "403", "413", "429", "503"}
+        assert {"text/plain", "application/problem+json"} == set(declared["403"]["content"])
