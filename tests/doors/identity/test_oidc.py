@@ -41,6 +41,21 @@ class TestAnIdentityToken:
 
         assert (who.issuer, who.subject, who.email, who.name) == (fake.issuer, "1", "ann@acme.com", "Ann")
 
+    @pytest.mark.parametrize(
+        ("said", "name"),
+        [
+            ({"name": "Ann\nO'Neil \u202e x"}, "Ann O'Neil x"),
+            ({"name": None, "preferred_username": "ann"}, "ann"),
+            ({"name": ""}, "ann@acme.com"),
+            ({"name": ["x"], "email_verified": False}, "1"),
+            ({"name": "x" * 5000}, "x" * 100),
+        ],
+    )
+    def test_says_what_somebody_is_called_on_one_line(
+        self, fake: FakeProvider, said: dict[str, Any], name: str
+    ) -> None:
+        assert client(fake).believed(fake.token(NONCE, **said), NONCE).name == name
+
     @pytest.mark.parametrize("claims", [{"aud": [CLIENT]}, {"aud": [CLIENT, "other"], "azp": CLIENT}, {"nbf": NOW}])
     def test_may_be_for_others_too_if_it_was_given_to_us(self, fake: FakeProvider, claims: dict[str, Any]) -> None:
         assert client(fake).believed(fake.token(NONCE, **claims), NONCE)

@@ -42,7 +42,7 @@ class Invite:
         new = self.invitation
         if view.caller != new.by or new.by.run is not None:
             raise InvalidError("everybody invites for themselves")
-        AddPrincipal(PrincipalId(new.id), "", new.role, new.place).plan(view)
+        AddPrincipal(PrincipalId(new.id), new.id, new.role, new.place).plan(view)
         body = {
             "hash": self.hash,
             "principal": new.by.principal,
@@ -65,9 +65,11 @@ class Join:
 
     def plan(self, view: View) -> Plan:
         """Need what adding them needs, now, of who invited."""
-        added = AddPrincipal(self.principal, self.person, self.invitation.role, self.invitation.place).plan(view)
+        # The name is the deployment's, which knows them: it is not for who invited to choose.
+        added = AddPrincipal(self.principal, self.principal, self.invitation.role, self.invitation.place).plan(view)
+        named = DocumentPut("principal", self.principal, {"name": self.person})
         used = DocumentPut("invitation_used", self.invitation.id, {"principal": self.principal}, new=True)
-        return Plan(added.changes, (*added.documents, used, DocumentPut("invitation", self.invitation.id, None)))
+        return Plan(added.changes, (named, used, DocumentPut("invitation", self.invitation.id, None)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from headgate.control.logins.outside import Outsider
 from headgate.control.logins.settings import Provider
 
 _LONGEST_SUBJECT = 255
+_LONGEST_NAME = 100
 
 
 def outsider(claims: Mapping[str, Any], provider: Provider, nonce: str, now: float) -> Outsider:
@@ -26,8 +27,14 @@ def outsider(claims: Mapping[str, Any], provider: Provider, nonce: str, now: flo
     email, said = claims.get("email"), claims.get("email_verified")
     # Some providers write it as a word; only what says yes counts.
     verified = said is True or said == "true"
-    name = next((text for key in ("name", "preferred_username") if (text := claims.get(key))), email or subject)
-    return Outsider(provider.issuer, subject, email if isinstance(email, str) and verified else None, str(name))
+    known = email if isinstance(email, str) and verified else None
+    return Outsider(provider.issuer, subject, known, _name(claims) or known or subject)
+
+
+def _name(claims: Mapping[str, Any]) -> str:
+    """Return what to call somebody: on one line, and not for ever."""
+    said = next((text for key in ("name", "preferred_username") if isinstance(text := claims.get(key), str)), "")
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in said).split())[:_LONGEST_NAME]
 
 
 def _for_us(claims: Mapping[str, Any], provider: Provider) -> None:

@@ -1,0 +1,111 @@
+"""`headgate users` and `break-glass`: what the operator does on the deployment's own machine, without anybody's rights."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.opened import Data
+from headgate.cli.output import fail, say, table
+
+if TYPE_CHECKING:
+    from headgate.app.deployment import Deployment
+
+_HOUR = 3600.0
+
+Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name")]
+Stdin = Annotated[bool, typer.Option("--password-stdin", help="read the password from stdin; else it is asked for")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    users = typer.Typer(help="The users of the deployment, who may be in many organizations.", no_args_is_help=True)
+    users.command("create")(create)
+    users.command("password")(password)
+    users.command("list")(list_users)
+    app.add_typer(users, name="users")
+    app.command("break-glass")(break_glass)
+
+
+def create(
+    name: Login,
+    email: Annotated[
+        str | None, typer.Option(help="their address; whoever proves it to the provider is this user")
+    ] = None,
+    *,
+    password_stdin: Stdin = False,
+    without_password: Annotated[bool, typer.Option("--without-password", help="they log in at the provider")] = False,
+    data: Data = None,
+) -> None:
+    """Make a new user of the deployment, who is in no organization yet."""
+    secret = None if without_password else _password(stdin=password_stdin)
+    with _deployment(data) as deployment:
+        logins = deployment.entrance.logins
+        principal = logins.register(name, password=secret, email=email, verified=email is not None)
+    say(f"{name} is a user of the deployment ({principal})")
+
+
+def password(name: Login, *, password_stdin: Stdin = False, data: Data = None) -> None:
+    """Give a user a new password, and end all their sessions."""
+    secret = _password(stdin=password_stdin)
+    with _deployment(data) as deployment:
+        logins = deployment.entrance.logins
+        logins.set_password(logins.user_of(name), secret)
+    say(f"{name} has a new password")
+
+
+def list_users(data: Data = None) -> None:
+    """Show the users of the deployment."""
+    with _deployment(data) as deployment:
+        found = deployment.entrance.logins.users()
+    table(("name", "login", "address", "id"), [(each.name, each.login, each.email, each.principal) for each in found])
+
+
+def break_glass(
+    name: Login,
+    organization: Annotated[str, typer.Option(help="the organization, by id or name")],
+    why: Annotated[str, typer.Option(help="why; it stands in the audit")],
+    hours: Annotated[float, typer.Option(min=0.01, help="after how many hours it ends by itself")] = 1.0,
+    data: Data = None,
+) -> None:
+    """Make a user a founder of an organization for a short time. The log, and every answer while it lasts, tell of it."""
+    from headgate.control.call import Call
+    from headgate.control.logins.break_glass import BreakGlass
+    from headgate.control.ports import Origin
+
+    with _deployment(data) as deployment:
+        user = deployment.entrance.logins.user_of(name)
+        control = deployment.organizations.find(organization).control
+        ends = control.now + hours * _HOUR
+        control.execute(BreakGlass(user.principal, user.name, ends), None, Call(Origin("operator"), why))
+    until = datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds")
+    say(f"{name} rules {organization} until {until}; the audit says so")
+
+
+@contextmanager
+def _deployment(data: Data) -> "Iterator[Deployment]":
+    """The deployment, opened; what is refused ends with one sentence and exit code 1."""
+    from headgate.app.deployment import open_deployment
+    from headgate.app.settings import default_settings
+    from headgate.control.command import CommandError
+    from headgate.control.ports import StoreError
+
+    try:
+        deployment = open_deployment(default_settings(os.environ, folder=data))
+        try:
+            yield deployment
+        finally:
+            deployment.close()
+    except (CommandError, StoreError) as error:
+        fail(str(error))
+        sys.exit(1)
+
+
+def _password(*, stdin: bool) -> str:
+    if stdin:
+        return sys.stdin.readline().rstrip("\n")
+    return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
