@@ -48,7 +48,7 @@ class TestReplicas:
 
     def test_are_shared_and_a_folder_is_not(self, replicas: tuple[SqlStores, SqlStores], tmp_path: Path) -> None:
         with contextlib.closing(open_stores(tmp_path)) as folder:
-            assert [stores.shared for stores in (*replicas, folder)] == [True, True, False]
+            assert [stores.moved() for stores in (*replicas, folder, *replicas, folder)] == [True] * 5 + [False]
 
     def test_see_what_the_other_wrote_at_once(self, replicas: tuple[SqlStores, SqlStores]) -> None:
         one, other = replicas

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headgate.control.command import MissingError
 from headgate.control.control import Control, Start
@@ -10,12 +10,13 @@ from headgate.control.directory import Directory
 from headgate.control.gate import Gate
 from headgate.control.identity import Presented
 from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import Store, StoreError, Stores
+from headgate.control.ports import DocumentPut, Store, StoreError, Stores
+from headgate.control.tokens import LAST_USE
 from headgate.control.wording import Wording
 from headgate.decision.asked import Models, not_standing
 from headgate.decision.engine import Engine
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 
@@ -30,6 +31,8 @@ class Organization:
     directory: Directory
     wording: Wording
     gate: Gate
+    used: dict[TokenId, float] = field(default_factory=dict[TokenId, float])
+    """When tokens were used here (seconds since the epoch), as far as that is not written yet."""
 
     @property
     def begun(self) -> bool:
@@ -40,8 +43,18 @@ class Organization:
         """Return who somebody is here; None for who is nobody here, or nobody any more."""
         if presented.organization not in (None, self.id):
             return None
-        caller = Caller(presented.principal, presented.token, presented.run)
-        return None if not_standing(self.control.snapshot, caller, self.control.now) else caller
+        caller, now = Caller(presented.principal, presented.token, presented.run), self.control.now
+        if not_standing(self.control.snapshot, caller, now):
+            return None
+        if caller.token is not None:
+            self.used[caller.token] = now
+        return caller
+
+    def keep(self) -> None:
+        """Write the checkpoint that is due, and when tokens were used last."""
+        self.control.keep()
+        for token in tuple(self.used):
+            self.store.put_document(DocumentPut(LAST_USE, token, {"at": self.used.pop(token)}))
 
 
 class Organizations:
@@ -127,18 +140,17 @@ class Organizations:
                 self._opened[root].control.catch_up(head)
 
     def refresh(self) -> None:
-        """Read the newest revisions of every open log and take them over; does nothing where nobody else writes."""
-        if self._stores.shared:
-            self.head_reads += 1
-            with self._lock:
-                # Waits for a log that is being opened: it may have been read before what is newest now was written.
-                opened = tuple(self._opened)
-            self.catch_up(self._stores.heads(opened))
+        """Read the newest revisions of every open log and take them over."""
+        self.head_reads += 1
+        with self._lock:
+            # Waits for a log that is being opened: it may have been read before what is newest now was written.
+            opened = tuple(self._opened)
+        self.catch_up(self._stores.heads(opened))
 
     def keep(self) -> None:
-        """Write the checkpoints that are due."""
+        """Write the checkpoints that are due, and when tokens were used last: now and then, as nothing rests on it."""
         for each in tuple(self._opened.values()):
-            each.control.keep()
+            each.keep()
 
     def _open(self, root: ResourceId) -> Organization:
         store = self._stores.log(root)

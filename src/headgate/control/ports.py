@@ -197,9 +197,11 @@ class AuditFilter:
 class Stores(Protocol):
     """Every log of a deployment: its own, and one for each organization. A log goes by the id of its root."""
 
-    @property
-    def shared(self) -> bool:
-        """Whether other processes write here too, so that the newest revision has to be read before it is relied on."""
+    def moved(self) -> bool:
+        """Say whether another process may have written since this was asked last. A store that cannot tell says yes.
+
+        Then the newest revision has to be read before it is relied on.
+        """
         ...
 
     def log(self, root: ResourceId) -> Store:

@@ -19,20 +19,30 @@ class Freshness:
         self._organizations = organizations
         self._reading: asyncio.Task[None] | None = None
         self._next: asyncio.Task[None] | None = None
+        self._moves = 0
+        self._known = 0
 
     async def wait(self) -> None:
         """Return when every open log is as new as the store was at some moment after this was called."""
-        if not self._organizations.stores.shared:
+        if self.is_here():
             return
         if self._next is None:
             self._next = asyncio.create_task(self._after(self._reading))
         await asyncio.shield(self._next)
 
+    def is_here(self) -> bool:
+        """Say whether every open log is that new already, so that there is nothing to wait for."""
+        if self._organizations.stores.moved():
+            self._moves += 1
+        return self._known == self._moves
+
     async def _after(self, reading: "asyncio.Task[None] | None") -> None:
         if reading is not None:
             await asyncio.wait({reading})
         self._reading, self._next = self._next, None
+        moves = self._moves
         await anyio.to_thread.run_sync(self._organizations.refresh)
+        self._known = moves
 
 
 class Fresh:

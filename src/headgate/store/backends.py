@@ -8,6 +8,10 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 
+def _cannot_tell() -> bool:
+    return True
+
+
 def _nothing(*_: Any) -> None:
     """Neither is needed where there is one process only."""
 
@@ -25,8 +29,12 @@ class Backend:
     """The options of a connection that reads."""
     write: Mapping[str, Any]
     """The options of a connection that writes."""
+    past: Mapping[str, Any]
+    """The options of a connection that reads one state for as long as it is open."""
     turn: Callable[[], AbstractContextManager[Any]] = nullcontext
     """Where all share one connection: whose turn it is."""
+    moved: Callable[[], bool] = _cannot_tell
+    """Say whether another process may have written since this was asked last."""
     announce: Callable[[Connection, str, int], None] = _nothing
     """Tell other processes of a log's new revision, once it is written."""
     alone: Callable[[Connection], None] = _nothing

@@ -1,6 +1,6 @@
 """A store's database: opened with the schema that this code knows, read and written with one kind of error."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,6 +43,13 @@ class Database:
         url = self._engine.url
         return url.render_as_string().replace("+psycopg", "", 1) if self.backend.shared else str(url.database)
 
+    def moved(self) -> bool:
+        """Say whether another process may have written since this was asked last."""
+        try:
+            return self.backend.moved()
+        except _ERRORS as error:
+            raise self._unusable(error) from error
+
     def close(self) -> None:
         """Let go of every connection."""
         self._engine.dispose()
@@ -62,12 +69,28 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is written when the block ends, and not at all if it raises."""
+        with self._transaction(self.backend.write) as connection:
+            yield connection
+
+    @contextmanager
+    def standing(self) -> Iterator[Connection]:
+        """A transaction that sees what there is now, whatever is written while the block lasts."""
+        with self._transaction(self.backend.past) as connection:
+            yield connection
+
+    def insert_new(self, connection: Connection, table: Any, values: dict[str, Any]) -> bool:
+        """Insert a row, and say whether it was new: where there is one under this key, nothing is written."""
+        statement = self.backend.insert(table).values(values).on_conflict_do_nothing()
+        return connection.execute(statement, execution_options={"preserve_rowcount": True}).rowcount == 1
+
+    def _read(self, query: Executable) -> Sequence[Row[Any]]:
+        with self._connected(self.backend.read) as connection:
+            return connection.execute(query).all()
+
+    @contextmanager
+    def _transaction(self, options: Mapping[str, Any]) -> Iterator[Connection]:
         try:
-            with (
-                self.backend.turn(),
-                self._engine.connect().execution_options(**self.backend.write) as connection,
-                connection.begin(),
-            ):
+            with self._connected(options) as connection:
                 yield connection
         except _ERRORS as error:
             raise self._unusable(error) from error
@@ -76,18 +99,14 @@ class Database:
                 f"a text that is not Unicode cannot be stored ({error.reason}); nothing was written"
             ) from error
 
-    def insert_new(self, connection: Connection, table: Any, values: dict[str, Any]) -> bool:
-        """Insert a row, and say whether it was new: where there is one under this key, nothing is written."""
-        statement = self.backend.insert(table).values(values).on_conflict_do_nothing()
-        return connection.execute(statement, execution_options={"preserve_rowcount": True}).rowcount == 1
-
-    def _read(self, query: Executable) -> Sequence[Row[Any]]:
+    @contextmanager
+    def _connected(self, options: Mapping[str, Any]) -> Iterator[Connection]:
         with (
             self.backend.turn(),
-            self._engine.connect().execution_options(**self.backend.read) as connection,
+            self._engine.connect().execution_options(**options) as connection,
             connection.begin(),
         ):
-            return connection.execute(query).all()
+            yield connection
 
     def _unusable(self, error: Exception) -> StoreError:
         said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()[0]

@@ -72,6 +72,7 @@ def at(url: str) -> Backend:
         # One statement sees one state, so that a reader needs no transaction around it.
         read={"isolation_level": "AUTOCOMMIT"},
         write={"isolation_level": "READ COMMITTED"},
+        past={"isolation_level": "REPEATABLE READ"},
         announce=_announce,
         alone=_alone,
     )

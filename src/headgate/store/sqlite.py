@@ -1,8 +1,10 @@
 """SQLite: the store of a data folder, and the one in memory."""
 
+import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +27,60 @@ def in_folder(folder: Path) -> Backend:
     except OSError as error:
         raise StoreError(f"the data folder `{folder}` cannot be made ({error.strerror}); choose another") from error
     url = URL.create("sqlite", database=str(folder / FILE))
-    return _backend(create_engine(url, connect_args={"timeout": BUSY_SECONDS}), nullcontext)
+    engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY_SECONDS})
+    return replace(_backend(engine, nullcontext), moved=_Watch(engine))
+
+
+class _Watch:
+    """Says whether the file has changed since this was asked last. A few microseconds: SQLite counts it in shared memory.
+
+    The process that serves a data folder writes alone, but for commands on its machine, which it obeys at once.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._connection: Any = None
+        self._version = -1
+        event.listen(engine, "engine_disposed", self._let_go)
+
+    def __call__(self) -> bool:
+        """Say so."""
+        with self._lock:
+            if self._connection is None:
+                self._connection = sqlite3.connect(
+                    str(self._engine.url.database), check_same_thread=False, isolation_level=None
+                )
+            before, self._version = self._version, self._connection.execute("PRAGMA data_version").fetchone()[0]
+            return before != self._version
+
+    def _let_go(self, _: Engine) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+
+def _nobody_else() -> bool:
+    return False
 
 
 def in_memory() -> Backend:
     """Return a database that ends with the process: one connection, which everybody takes turns with."""
     lock = threading.RLock()
-    engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
-    return _backend(engine, lambda: lock)
+    engine = create_engine(
+        "sqlite://", hide_parameters=True, poolclass=StaticPool, connect_args={"check_same_thread": False}
+    )
+    return replace(_backend(engine, lambda: lock), moved=_nobody_else)
 
 
 def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) -> Backend:
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     # A writer holds the write lock from the start, so that what it reads is what it writes on.
-    return Backend(engine, shared=False, insert=insert, read={}, write={"headgate_begin": "IMMEDIATE"}, turn=turn)
+    return Backend(
+        engine, shared=False, insert=insert, read={}, past={}, write={"headgate_begin": "IMMEDIATE"}, turn=turn
+    )
 
 
 def _prepare(connection: Any, _record: Any) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,12 @@ from sqlalchemy import func, select, union
 
 from headgate.control.ports import AuditFilter, AuditRecord, StoreError
 from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
 from headgate.store import audit, sqlite
 from headgate.store.backends import Backend
 from headgate.store.database import Database, storable
+from headgate.store.exporting import exported
+from headgate.store.importing import taken
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log import SqlStore
 from headgate.store.proof import Proof, Seen, unseen
@@ -41,10 +44,9 @@ class SqlStores:
         self._database = database
         self._key = key
 
-    @property
-    def shared(self) -> bool:
-        """Whether other processes write here too, so that the newest revision has to be read before it is relied on."""
-        return self._database.backend.shared
+    def moved(self) -> bool:
+        """Say whether another process may have written since this was asked last. A store that cannot tell says yes."""
+        return self._database.moved()
 
     def log(self, root: ResourceId) -> SqlStore:
         """Return the store of a log, which need not have begun."""
@@ -86,7 +88,7 @@ class SqlStores:
 
         Only a shared store tells. Some revisions are never told: nothing may rest on it.
         """
-        if not self.shared:
+        if not self._database.backend.shared:
             return lambda: None
         from headgate.store.listening import listen  # noqa: PLC0415 - with the driver of PostgreSQL only
 
@@ -102,6 +104,17 @@ class SqlStores:
         found = self._database.rows(union(select(log.c.log_id), select(seals.c.log_id)))
         roots = sorted({*(row.log_id for row in found), *(seal.log for seal in given)})
         return [self.log(root).verify([seal for seal in given if seal.log == root], seen, known) for root in roots]
+
+    def export(self, root: ResourceId) -> Iterator[str]:
+        """Yield the lines of one log's file, as it is now (`headgate.store.exporting`). Raises `StoreError`."""
+        return exported(self._database, root)
+
+    def take(self, lines: Iterable[str]) -> Snapshot:
+        """Take in the log of a file and return its newest facts.
+
+        Raises `StoreError` for a file that is not whole and for a log that is there; then nothing is written.
+        """
+        return taken(self._database, lines)
 
     def close(self) -> None:
         """Seal what is not sealed yet, where there is a key, and let go of the database."""

@@ -1,0 +1,84 @@
+"""One organization as a file: its log with the hashes, its documents, its pointers and its models' sources.
+
+Lines of JSON. The first says what it is, the last how many there are before it and their SHA-256, so that a file that was
+cut or altered is refused. The data files of the lake are not in it: a pointer says where a table's metadata lies.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, Table, select, tuple_
+
+from headgate.control.ports import StoreError
+from headgate.facts.changes import Change, GovernedBy, OrganizationCreated
+from headgate.facts.ids import ResourceId
+from headgate.store import chain
+from headgate.store.database import Database
+from headgate.store.rows import entry_of
+from headgate.store.tables import documents, log, pointers
+
+FORMAT, VERSION = "headgate organization", 1
+
+MODEL = "model"
+"""The kind of the documents that keep models' sources, in whatever log; the id is the hash."""
+
+PARSED = ("changes", "origin", "grounds", "body")
+"""Columns that hold JSON, which is JSON in the file too."""
+
+_PAGE = 500
+
+
+def exported(database: Database, root: ResourceId) -> Iterator[str]:
+    """Yield the lines of a log as it is now. Raises `StoreError` if there is none."""
+    digest, count = hashlib.sha256(), 0
+    for line in _lines(database, root):
+        digest.update(line.encode() + b"\n")
+        count += 1
+        yield line
+    yield chain.canonical({"end": {"lines": count, "sha256": digest.hexdigest()}})
+
+
+def model_hashes(change: Change) -> tuple[str, ...]:
+    """Return the hash of the model that a change brings into force."""
+    return (change.model_hash,) if isinstance(change, OrganizationCreated | GovernedBy) else ()
+
+
+def _lines(database: Database, root: ResourceId) -> Iterator[str]:
+    with database.standing() as connection:
+        hashes: set[str] = set()
+        for count, row in enumerate(_rows(connection, log, root, "revision")):
+            if count == 0:
+                yield chain.canonical({"format": FORMAT, "version": VERSION, "organization": root})
+            hashes.update(hash for change in entry_of(row).changes for hash in model_hashes(change))
+            yield _line("entry", row)
+        if not hashes:
+            raise StoreError(f"there is no organization `{root}`; name one by its id")
+        for row in _rows(connection, documents, root, "kind", "id"):
+            yield _line("document", row)
+        for row in _rows(connection, pointers, root, "table_id"):
+            yield _line("pointer", row)
+        query = select(documents).where(
+            documents.c.kind == MODEL, documents.c.id.in_(hashes), documents.c.log_id != root
+        )
+        for row in {row.id: row for row in connection.execute(query)}.values():
+            yield _line("document", row)
+
+
+def _rows(connection: Connection, table: Table, root: ResourceId, *key: str) -> Iterator[Row[Any]]:
+    """Yield the rows of a log in the order of their key, page by page."""
+    columns = [table.c[name] for name in key]
+    query: Select[Any] = select(table).where(table.c.log_id == root).order_by(*columns).limit(_PAGE)
+    page = connection.execute(query).all()
+    while page:
+        yield from page
+        last = [page[-1]._mapping[name] for name in key]  # noqa: SLF001 - that is its public name
+        page = connection.execute(query.where(tuple_(*columns) > tuple_(*last))).all()
+
+
+def _line(name: str, row: Row[Any]) -> str:
+    said = {column: value for column, value in row._mapping.items() if column != "log_id"}  # noqa: SLF001
+    parsed = {column: json.loads(said[column]) for column in PARSED if said.get(column) is not None}
+    # Only ASCII, so that any text that a document holds can be in a file.
+    return json.dumps({name: said | parsed}, sort_keys=True, separators=(",", ":"), allow_nan=False)
