@@ -109,6 +109,9 @@ class FakeStores:
     def logs(self) -> Sequence[ResourceId]:
         return [root for root, store in self.of.items() if store.log]
 
+    def moved(self) -> bool:
+        return self.shared
+
     def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
         return {root: self.log(root).head() for root in roots}
 
