@@ -6,6 +6,7 @@ import re
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headgate.doors.http.deadlines import Timer
 from headgate.doors.http.exchange import header
 from headgate.doors.http.limits import Limits
 from headgate.doors.problems import problem
@@ -21,6 +22,7 @@ class Bodies:
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
         self._limits = limits
+        self._timer = Timer(limits.body_seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -38,7 +40,7 @@ class Bodies:
             await unread.answer(scope, receive, send)
             return
         if body is not None:
-            answer = self._unusable(body)
+            answer = unusable(body, self._limits.depth)
             await (answer or self._app)(scope, _replayed(body, receive), send)
 
     async def _read(self, length: bytes | None, receive: Receive) -> bytes | None:
@@ -47,44 +49,51 @@ class Bodies:
             raise _UnreadError(problem(400, "ambiguous", "`content-length` is a number"))
         if length is not None and int(length) > self._limits.body:
             raise self._too_large()
+        deadline = self._timer.begin()
         try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                return await self._gathered(receive)
-        except TimeoutError:
+            return await self._gathered(receive)
+        except asyncio.CancelledError:
+            if not deadline.passed or deadline.task.uncancel():
+                raise
             text = f"the body did not come within {self._limits.body_seconds:g} seconds"
             raise _UnreadError(problem(408, "too-slow", text)) from None
+        finally:
+            self._timer.end(deadline)
 
     async def _gathered(self, receive: Receive) -> bytes | None:
-        gathered = bytearray()
-        more = True
+        gathered: list[bytes] = []
+        size, more = 0, True
         while more:
             message = await receive()
             if message["type"] != "http.request":
                 return None
-            gathered += message.get("body", b"")
-            if len(gathered) > self._limits.body:
+            gathered.append(message.get("body", b""))
+            size += len(gathered[-1])
+            if size > self._limits.body:
                 raise self._too_large()
             more = message.get("more_body", False)
-        return bytes(gathered)
+        return b"".join(gathered)
 
     def _too_large(self) -> "_UnreadError":
         return _UnreadError(problem(413, "too-large", f"a body has at most {self._limits.body} bytes"))
-
-    def _unusable(self, body: bytes) -> Response | None:
-        try:
-            body.decode()
-        except UnicodeDecodeError:
-            return problem(400, "not-text", "the body is not UTF-8")
-        if too_deep(body, self._limits.depth):
-            text = f"arrays and objects of a body lie at most {self._limits.depth} deep in each other"
-            return problem(400, "too-deep", text)
-        return None
 
 
 class _UnreadError(Exception):
     def __init__(self, answer: Response) -> None:
         super().__init__()
         self.answer = answer
+
+
+def unusable(body: bytes, depth: int) -> Response | None:
+    """Return why a body that has come is not handed on, or None."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return problem(400, "not-text", "the body is not UTF-8")
+    if too_deep(body, depth):
+        text = f"arrays and objects of a body lie at most {depth} deep in each other"
+        return problem(400, "too-deep", text)
+    return None
 
 
 def too_deep(body: bytes, depth: int) -> bool:

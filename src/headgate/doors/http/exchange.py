@@ -4,7 +4,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,9 +18,11 @@ EXCHANGE = "headgate.exchange"
 """Where a scope keeps what will be told of it."""
 UNMATCHED = "unmatched"
 
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SANE = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 
-RawHeaders = list[tuple[bytes, bytes]]
+RawHeader = tuple[bytes, bytes]
+RawHeaders = list[RawHeader]
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class Exchanges:
     def __init__(
         self,
         app: ASGIApp,
-        headers: Callable[[Scope, RawHeaders], RawHeaders],
+        headers: Callable[[Scope, Iterable[RawHeader]], Iterable[RawHeader]],
         observers: Sequence[Callable[[Exchange], None]],
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -63,7 +65,7 @@ class Exchanges:
             await self._app(scope, receive, send)
             return
         began = self._clock()
-        exchange = Exchange(request_id(scope), scope["method"])
+        exchange = Exchange(request_id(scope), _method(scope["method"]))
         scope[REQUEST], scope[EXCHANGE] = exchange.id, exchange
         name = (b"x-request-id", exchange.id.encode())
 
@@ -71,7 +73,7 @@ class Exchanges:
             if message["type"] == "http.response.start":
                 exchange.status = message["status"]
                 own = message.get("headers", ())
-                message = {**message, "headers": [*own, name, *self._headers(scope, list(own))]}
+                message = {**message, "headers": [*own, name, *self._headers(scope, own)]}
             await send(message)
 
         try:
@@ -95,13 +97,25 @@ class Exchanges:
 
 def request_id(scope: Scope) -> str:
     """Return the id that the client gave if it is a sane word, else a new one."""
-    given = header(scope, b"x-request-id")
+    return sane_id(header(scope, b"x-request-id"))
+
+
+def sane_id(given: bytes | None) -> str:
+    """Return this as a request's id if it is a sane word, else a new one."""
     return given.decode() if given and _SANE.fullmatch(given) else secrets.token_hex(16)
+
+
+def _method(method: str) -> str:
+    """Return the method by which a request is told of: clients can make up any number of them."""
+    return method if method in _METHODS else "other"
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:
     """Return the first header of that name, or None."""
-    return next((value for key, value in scope["headers"] if key == name), None)
+    for key, value in scope["headers"]:
+        if key == name:
+            return value
+    return None
 
 
 def template(scope: Scope) -> str:

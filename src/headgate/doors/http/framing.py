@@ -36,17 +36,21 @@ def _too_large(scope: Scope, limits: Limits) -> Response | None:
     headers = scope["headers"]
     if len(headers) > limits.headers:
         return problem(431, "headers-too-large", f"a request has at most {limits.headers} headers")
-    target = len(scope.get("raw_path") or b"") + len(scope["query_string"])
-    if target + sum(len(name) + len(value) for name, value in headers) > limits.header_bytes:
+    size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+    for name, value in headers:
+        size += len(name) + len(value)
+    if size > limits.header_bytes:
         return problem(431, "headers-too-large", f"a request's head has at most {limits.header_bytes} bytes")
     return None
 
 
 def _ambiguous(scope: Scope) -> Response | None:
-    names = [name for name, _ in scope["headers"] if name in _ONCE]
-    if len(names) != len(set(names)):
-        twice = next(name for name in names if names.count(name) > 1).decode()
-        return problem(400, "ambiguous", f"send `{twice}` once")
+    names: list[bytes] = []
+    for name, _ in scope["headers"]:
+        if name in _ONCE:
+            if name in names:
+                return problem(400, "ambiguous", f"send `{name.decode()}` once")
+            names.append(name)
     if b"content-length" in names and b"transfer-encoding" in names:
         return problem(400, "ambiguous", "send `content-length` or `transfer-encoding`, not both")
     if b"host" not in names and scope.get("http_version") == "1.1":

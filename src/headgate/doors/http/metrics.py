@@ -1,10 +1,12 @@
 """What Prometheus is told: requests as they end, and the core's figures when they are read."""
 
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from headgate.doors.http.exchange import Exchange
@@ -31,37 +33,50 @@ class Metrics:
     def __init__(self, figures: Callable[[], Figures] = Figures) -> None:
         """`figures` is asked each time that the metrics are read."""
         self.registry = CollectorRegistry()
-        self._requests = Counter(
-            "headgate_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
-        )
-        self._seconds = Histogram(
-            "headgate_request_seconds",
-            "How long answers took.",
-            ("route",),
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        # Looking up a child by its labels costs more than counting, so the children are kept.
-        self._counted: dict[tuple[str, str, int], Counter] = {}
-        self._timed: dict[str, Histogram] = {}
-        self.registry.register(_Core(figures))
+        self._requests = _Requests()
+        self.observe = self._requests.observe
+        for collector in (self._requests, _Core(figures)):
+            self.registry.register(collector)
         ProcessCollector(registry=self.registry)
-
-    def observe(self, exchange: Exchange) -> None:
-        """Count one answer."""
-        key = (exchange.method, exchange.route, exchange.status)
-        counted = self._counted.get(key)
-        if counted is None:
-            counted = self._counted[key] = self._requests.labels(_method(exchange.method), key[1], key[2])
-        timed = self._timed.get(exchange.route)
-        if timed is None:
-            timed = self._timed[exchange.route] = self._seconds.labels(exchange.route)
-        counted.inc()
-        timed.observe(exchange.seconds)
 
     def text(self) -> bytes:
         """Return everything in Prometheus' text format."""
         return generate_latest(self.registry)
+
+
+class _Requests(Collector):
+    """Counted in plain numbers, by the event loop alone: the library's own counters lock at every step."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str, int], int] = {}
+        self._times: dict[str, list[int]] = {}
+        self._sums: dict[str, float] = {}
+
+    def observe(self, exchange: Exchange) -> None:
+        """Count one answer."""
+        route = exchange.route
+        key = (exchange.method, route, exchange.status)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        times = self._times.get(route)
+        if times is None:
+            times = self._times[route] = [0] * (len(_SECONDS) + 1)
+        times[bisect_left(_SECONDS, exchange.seconds)] += 1
+        self._sums[route] = self._sums.get(route, 0.0) + exchange.seconds
+
+    def collect(self) -> Iterable[Metric]:
+        """Return what was counted."""
+        requests = CounterMetricFamily("headgate_requests", "Requests answered.", labels=("method", "route", "status"))
+        for (method, route, status), count in tuple(self._counts.items()):
+            requests.add_metric((method, route, str(status)), count)
+        seconds = HistogramMetricFamily("headgate_request_seconds", "How long answers took.", labels=("route",))
+        for route, times in tuple(self._times.items()):
+            seconds.add_metric((route,), _cumulated(times), self._sums[route])
+        return requests, seconds
+
+
+def _cumulated(times: Sequence[int]) -> Sequence[tuple[str, float]]:
+    names = (*(str(float(each)) for each in _SECONDS), "+Inf")
+    return tuple(zip(names, accumulate(times), strict=True))
 
 
 class _Core(Collector):
@@ -85,10 +100,3 @@ class _Core(Collector):
             GaugeMetricFamily("headgate_organizations", "Organizations known here.", len(now.revisions)),
             GaugeMetricFamily("headgate_audit_waiting", "Records of the audit not yet written.", now.audit_waiting),
         )
-
-
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-
-
-def _method(method: str) -> str:
-    return method if method in _METHODS else "other"
