@@ -20,7 +20,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 class TestTokens:
     def test_nobody_without_a_token_learns_anything(self, world: World) -> None:
-        for path in ("/me", "/people", "/resources", "/assignments", "/log", "/pipelines", "/tokens"):
+        for path in ("/me", "/users", "/groups", "/resources", "/assignments", "/log", "/pipelines", "/tokens"):
             for headers in ({}, {"authorization": "Bearer hgt.t_x.y"}, {"authorization": "Basic eDp5"}):
                 answer = world.http.get(f"/api/v1{path}", headers=headers)
 
@@ -38,7 +38,7 @@ class TestTokens:
 
     def test_a_revoked_token_is_dead_at_once(self, world: World) -> None:
         world.add("vic")
-        token = world.call("vic", "GET", "/tokens").json()[0]["id"]
+        token = world.call("vic", "GET", "/tokens").json()["items"][0]["id"]
 
         assert world.call("vic", "DELETE", f"/tokens/{token}").status_code == 200
         assert world.call("vic", "GET", "/me").status_code == 401
@@ -46,13 +46,13 @@ class TestTokens:
     def test_somebody_who_left_has_no_token_left(self, world: World) -> None:
         world.add("vic")
 
-        assert world.call("owner", "DELETE", "/people/vic").status_code == 200
+        assert world.call("owner", "DELETE", "/users/vic").status_code == 200
         assert world.call("vic", "GET", "/me").status_code == 401
 
     def test_an_admin_cannot_act_as_an_owner(self, world: World) -> None:
         world.add("adi", "admin")
 
-        answer = world.call("adi", "POST", "/tokens", {"person": "owner"})
+        answer = world.call("adi", "POST", "/tokens", {"principal": "owner"})
 
         assert answer.status_code == 403
 
@@ -60,7 +60,7 @@ class TestTokens:
         world.add("vic")
         world.add("sam")
 
-        assert world.call("vic", "POST", "/tokens", {"person": "sam"}).status_code == 403
+        assert world.call("vic", "POST", "/tokens", {"principal": "sam"}).status_code == 404
         assert world.call("vic", "POST", "/tokens", {}).status_code == 201
 
 
@@ -93,8 +93,8 @@ class TestHiddenAndMissing:
         world.add("vic")
         world.give("vic", "viewer", "lake.raw")
 
-        names = [each["name"] for each in world.call("vic", "GET", "/resources").json()]
-        held = [each["resource"] for each in world.call("vic", "GET", "/assignments").json()]
+        names = [each["name"] for each in world.call("vic", "GET", "/resources").json()["items"]]
+        held = [each["resource"] for each in world.call("vic", "GET", "/assignments").json()["items"]]
 
         assert names == ["lake", "lake.raw"]
         assert set(held) == {"lake.raw", "organization"}
@@ -107,7 +107,7 @@ class TestAssignments:
         assert world.give("vic", "viewer", "lake.raw").status_code == 201
         assert world.call("vic", "POST", "/questions", ask).json()["allowed"]
 
-        world.call("owner", "DELETE", "/assignments", subject="vic", role="viewer", resource_name="lake.raw")
+        world.call("owner", "DELETE", "/assignments", subject="vic", role="viewer", resource="lake.raw")
 
         assert world.call("vic", "POST", "/questions", ask).status_code == 404
 
@@ -123,7 +123,9 @@ class TestAssignments:
         world.add("vic")
         world.give("vic", "viewer", "lake.raw")
 
-        answer = world.call("vic", "POST", "/questions", {"action": "database.alter", "resource": "lake.raw"}).json()
+        answer = world.call(
+            "vic", "POST", "/questions/explain", {"action": "database.alter", "resource": "lake.raw"}
+        ).json()
 
         assert not answer["allowed"]
         assert answer["fixes"] == [

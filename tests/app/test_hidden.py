@@ -39,16 +39,16 @@ def query(name: str, into: str, *inputs: str) -> dict[str, Any]:
 
 
 PEOPLE = [
-    ("DELETE", "/people/{}", None),
-    ("POST", "/people", {"name": "{}"}),
-    ("POST", "/tokens", {"person": "{}"}),
+    ("DELETE", "/users/{}", None),
+    ("POST", "/users", {"name": "{}"}),
+    ("POST", "/tokens", {"principal": "{}"}),
     ("POST", "/groups", {"name": "{}"}),
     ("PUT", "/groups/{}/members/owner", None),
     ("PUT", "/groups/All/members/{}", None),
     ("POST", "/assignments", {"subject": "{}", "role": "viewer", "resource": "lake.raw"}),
     ("POST", "/assignments", {"subject": "{}", "role": "admin", "resource": "organization"}),
     ("POST", "/assignments", {"subject": "{}", "role": "nosuch", "resource": "lake.raw"}),
-    ("DELETE", "/assignments?subject={}&role=viewer&resource_name=lake.raw", None),
+    ("DELETE", "/assignments?subject={}&role=viewer&resource=lake.raw", None),
 ]
 
 
@@ -72,7 +72,7 @@ def test_who_is_here_is_for_who_manages_users(
 
 
 def test_everybody_names_themselves_for_a_token_of_their_own(world: World) -> None:
-    assert world.call("vic", "POST", "/tokens", {"person": "vic"}).status_code == 201
+    assert world.call("vic", "POST", "/tokens", {"principal": "vic"}).status_code == 201
 
 
 class TestSaving:

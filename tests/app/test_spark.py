@@ -28,8 +28,8 @@ def people(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> It
         owner = Person(Part("owner", "", ()), token, server.url, server.gateway_port)
         found = {"owner": owner}
         for name in ("viewer", "stranger"):
-            owner.call("POST", "/people", {"name": name})
-            token = owner.call("POST", "/tokens", {"person": name})["token"]
+            owner.call("POST", "/users", {"name": name})
+            token = owner.call("POST", "/tokens", {"principal": name})["token"]
             found[name] = Person(Part(name, "", ()), token, server.url, server.gateway_port)
         for name in ("raw", "secret"):
             owner.call("POST", "/databases", {"name": name})
@@ -127,7 +127,7 @@ class TestARevoke:
         for use in uses:
             use()
 
-        owner.call("DELETE", "/assignments", subject="viewer", role="viewer", resource_name="lake.raw")
+        owner.call("DELETE", "/assignments", subject="viewer", role="viewer", resource="lake.raw")
         try:
             refused = [refusal(use)[0] for use in uses[:3] + uses[4:]]
         finally:

@@ -30,7 +30,7 @@ class Client:
 
     def take(self, pair: Pair) -> httpx.Response:
         """Take the database back from the pair's user."""
-        query = f"subject={pair.user}&role={ROLE}&resource_name={pair.resource_name}"
+        query = f"subject={pair.user}&role={ROLE}&resource={pair.resource_name}"
         return self.send("DELETE", f"/api/v1/assignments?{query}")
 
     def may(self, pair: Pair) -> bool:

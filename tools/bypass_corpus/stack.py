@@ -128,5 +128,5 @@ def fresh_stack() -> Iterator[Stack]:
 
 
 def _add(fixture: Fixture, name: str, role: str) -> str:
-    fixture.call("POST", "/people", {"name": name, "role": role})
-    return fixture.call("POST", "/tokens", {"person": name, "label": "bypass", "days": 1})["token"]
+    fixture.call("POST", "/users", {"name": name, "role": role})
+    return fixture.call("POST", "/tokens", {"principal": name, "label": "bypass", "days": 1})["token"]

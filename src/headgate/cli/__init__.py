@@ -6,7 +6,7 @@ import httpx
 import typer
 
 from headgate.app.settings import SettingsError
-from headgate.cli import access, ask, doctor, facts, lakehouse, log, login, model, people, questions, serving, users
+from headgate.cli import access, ask, directory, doctor, facts, lakehouse, log, login, model, questions, serving, users
 from headgate.cli.api import ApiError
 from headgate.cli.output import fail
 
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (serving, doctor, login, users, people, access, lakehouse, questions, log, model, ask, facts):
+for module in (serving, doctor, login, users, directory, access, lakehouse, questions, log, model, ask, facts):
     module.register(app)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.api import call
+from headgate.cli.api import call, every
 from headgate.cli.output import say, table
 
 Role = Annotated[str, typer.Argument(help="a role of the model, for example viewer, editor or manager")]
@@ -28,12 +28,12 @@ def revoke(
     role: Role, resource: Place, subject: Annotated[str, typer.Option("--from", help="a person or group")]
 ) -> None:
     """Take a role back. Once this has returned, nothing is allowed by it."""
-    answer = call("DELETE", "/assignments", subject=subject, role=role, resource_name=resource)
+    answer = call("DELETE", "/assignments", subject=subject, role=role, resource=resource)
     say(f"{subject} no longer holds {role} on {resource} (revision {answer['revision']})")
 
 
 def assignments() -> None:
     """Show who holds what on the resources that you may see."""
-    found = call("GET", "/assignments")
+    found = every("/assignments")
     rows = [(each["subject"], each["role"], each["resource"], each["grantor"]) for each in found]
     table(("subject", "role", "resource", "given by"), rows)

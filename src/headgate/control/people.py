@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from headgate.control.assignments import known_role
 from headgate.control.command import MissingError, View
 from headgate.decision.answers import Answers
 from headgate.decision.records import Question
@@ -44,8 +45,11 @@ def meant(view: View, asked: Question, found: SubjectId | None, name: str) -> Su
     """Return `found`, which is whom a name means, None for nobody, to who may do what is asked for that one.
 
     Who may not do it for anybody here is refused, whatever the name is. Raises `MissingError` to anybody else if nobody
-    is called so.
+    is called so, `InvalidError` for a role that there is not.
     """
+    given = asked.new_role or (asked.role if asked.action == "assignment.add" else None)
+    if given is not None:
+        known_role(view, given, view.target(asked.resource))
     if found is not None and view.engine.check(replace(asked, subject=found), view.now).allowed:
         return found
     _with_somebody(view, asked.resource).require(replace(asked, subject=_SOMEBODY))

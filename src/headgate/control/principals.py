@@ -9,6 +9,7 @@ from headgate.control.ports import DocumentPut
 from headgate.control.resources import makers
 from headgate.control.ruling import keep_a_ruler
 from headgate.control.titles import usable_title
+from headgate.control.tokens import erased
 from headgate.facts.changes import (
     Attributes,
     Change,
@@ -17,7 +18,7 @@ from headgate.facts.changes import (
     PrincipalRemoved,
     RoleAssigned,
 )
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Resource
 from headgate.model.model import Model
 
@@ -215,5 +216,5 @@ def _gone(view: View, principal: PrincipalId) -> Plan:
     change = PrincipalRemoved(principal)
     keep_a_ruler(view, principal, change)
     tokens = sorted(id for id in view.facts.acting.get(principal, ()) if id in view.facts.tokens)
-    erased = (DocumentPut("principal", principal, None), *(DocumentPut("token", id, None) for id in tokens))
-    return Plan((change,), erased)
+    documents = (each for id in tokens for each in erased(TokenId(id)))
+    return Plan((change,), (DocumentPut("principal", principal, None), *documents))

@@ -2,16 +2,20 @@
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from headgate.control.command import InvalidError, MissingError, Plan, View, knows
 from headgate.control.ports import DocumentPut
 from headgate.decision.asked import model_for
+from headgate.decision.reference import ASSIGNING
 from headgate.facts.caller import Caller
 from headgate.facts.changes import TokenIssued, TokenRevoked
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+
+LAST_USE = "token_use"
+"""The kind of document that says when a token was used last, to the minute."""
 
 PREFIX = "hgt"
 """What a token begins with."""
@@ -74,6 +78,7 @@ class IssueToken:
         _may_act_as(view, self.principal)
         for each in self.only or ():
             view.resource(each)
+        _known(view, self.actions or ())
         view.free_id(self.token)
         if self.ends is not None and self.ends <= view.now:
             raise InvalidError("the token would have ended already")
@@ -124,7 +129,20 @@ class RevokeToken:
 
 
 def _ended(token: TokenId) -> Plan:
-    return Plan((TokenRevoked(token),), (DocumentPut("token", token, None),))
+    return Plan((TokenRevoked(token),), tuple(erased(token)))
+
+
+def erased(token: TokenId) -> Iterator[DocumentPut]:
+    """Yield what is erased when a token ends."""
+    yield DocumentPut("token", token, None)
+    yield DocumentPut(LAST_USE, token, None)
+
+
+def _known(view: View, actions: Iterable[str]) -> None:
+    known = (*view.models.values(),)
+    for each in actions:
+        if view.caller is not None and each not in ASSIGNING and not any(knows(model, each) for model in known):
+            raise InvalidError(f"no access model in force knows the action `{each}`")
 
 
 def _no_run(view: View) -> None:

@@ -17,7 +17,7 @@ def revoke_in_a_live_session(people: list[Person]) -> bool:
     viewer = next(each for each in people if each.part.what == "viewer")
     frame = viewer.spark.table(TABLE)
     say(f"\na revoke in a live session\n  {viewer.name} reads {TABLE}: {frame.count()} rows")
-    owner.call("DELETE", "/assignments", subject=viewer.name, role="viewer", resource_name="lake.trusted")
+    owner.call("DELETE", "/assignments", subject=viewer.name, role="viewer", resource="lake.trusted")
     revoked = time.monotonic()
     say(f"  {owner.name} takes viewer on lake.trusted from {viewer.name}")
     try:

@@ -145,5 +145,5 @@ def _run(person: Person) -> object:
 
 def _give(person: Person) -> object:
     given = person.call("POST", "/assignments", {"subject": "sam", "role": "viewer", "resource": SALARIES})
-    person.call("DELETE", "/assignments", subject="sam", role="viewer", resource_name=SALARIES)
+    person.call("DELETE", "/assignments", subject="sam", role="viewer", resource=SALARIES)
     return given

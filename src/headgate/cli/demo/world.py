@@ -24,8 +24,8 @@ def make_people(server: Server) -> list[Person]:
     owner = Person(PARTS[0], token, server.url, server.gateway_port)
     people = [owner]
     for part in PARTS[1:]:
-        owner.ensure("POST", "/people", {"name": part.name, "role": "member"})
-        issued = owner.call("POST", "/tokens", {"person": part.name, "label": "demo", "days": 1})
+        owner.ensure("POST", "/users", {"name": part.name, "role": "member"})
+        issued = owner.call("POST", "/tokens", {"principal": part.name, "label": "demo", "days": 1})
         people.append(Person(part, issued["token"], server.url, server.gateway_port))
     return people
 

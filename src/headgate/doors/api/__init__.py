@@ -17,6 +17,7 @@ from headgate.doors.api import (
     status,
     tokens,
     users,
+    what_if,
 )
 
 _MODULES = (
@@ -32,6 +33,7 @@ _MODULES = (
     connections,
     pipelines,
     questions,
+    what_if,
     sql,
     log,
 )

@@ -1,69 +1,202 @@
 """Who holds which role where."""
 
-from operator import itemgetter
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated, Any
 
-from fastapi import APIRouter
-from pydantic import BaseModel
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
 
-from headgate.control.assignments import AssignRole, RevokeRole
-from headgate.control.command import InvalidError
+from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.several import Several
 from headgate.decision.records import Question
-from headgate.doors.api.names import Text, resource, written
+from headgate.doors.api import names
+from headgate.doors.api.asking import Asking, Moment
+from headgate.doors.api.bodies import Called, Page, Strict, Time
+from headgate.doors.api.names import full_name, seen
+from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.routing import DISCOVER, needs
+from headgate.doors.api.subjects import meant
+from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Services, Uses
-from headgate.facts.ids import SubjectId
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import NOTHING_HELD, Assignment
 
 router = APIRouter(tags=["assignments"])
 
-
-class NewAssignment(BaseModel):
-    """A role on a resource, for a person or group by name."""
-
-    subject: Text
-    role: Text
-    resource: Text
+_MOST = 100
+"""So many assignments in one command at most."""
 
 
-@router.get("/assignments")
-def list_assignments(services: Uses, caller: By) -> list[dict[str, Any]]:
-    """Every assignment on resources that the caller may see."""
-    facts = services.control.snapshot
-    assignments = [
-        {
-            "subject": services.directory.name(subject),
-            "role": each.role,
-            "resource": written(services, each.resource),
-            "grantor": services.directory.name(each.grantor) if each.grantor else None,
-            "ends": each.ends,
-        }
-        for subject, held in facts.assignments.items()
-        for each in held.values()
-        if subject == caller.principal or services.control.sees(caller, each.resource)
-    ]
-    return sorted(assignments, key=itemgetter("subject", "resource", "role"))
+class Shown(BaseModel):
+    """A subject holds a role on a resource, from `starts` until `ends` (seconds since the epoch; None = open).
+
+    `reason` is the id of what it was made for.
+    """
+
+    id: str
+    subject: str
+    subject_id: str
+    role: str
+    resource: str
+    resource_id: str
+    model: str
+    grantor: str | None
+    starts: float | None
+    ends: float | None
+    reason: str
 
 
-@router.post("/assignments", status_code=201)
-def assign(body: NewAssignment, services: Uses, caller: By) -> dict[str, Any]:
+class NewAssignment(Strict):
+    """A role on a resource, for a user, service principal, group or team by id or name."""
+
+    subject: Called
+    role: Annotated[Called, Field(max_length=100)]
+    resource: Called
+    starts: Time | None = None
+    ends: Time | None = None
+    reason: Annotated[Called, Field(max_length=200)] | None = None
+
+
+class NewAssignments(Strict):
+    """Several assignments: all are made, at one revision, or none."""
+
+    assignments: Annotated[list[NewAssignment], Field(min_length=1, max_length=_MOST)]
+
+
+class NewRole(Strict):
+    """The role that is held instead."""
+
+    role: Annotated[Called, Field(max_length=100)]
+
+
+SubjectSaid = Annotated[Called, Query(description="whose it is: an id or name")]
+RoleSaid = Annotated[Called, Query(max_length=100)]
+ResourceSaid = Annotated[Called, Query(description="what it is on: an id or name")]
+ReasonSaid = Annotated[str, Query(max_length=200, description="what it was made for; nothing if left out")]
+
+
+@router.get("/assignments", response_model=Page[Shown], **needs(DISCOVER))
+def list_assignments(
+    services: Uses,
+    asking: Asking,
+    pages: Pages,
+    subject: SubjectSaid | None = None,
+    role: RoleSaid | None = None,
+    resource: ResourceSaid | None = None,
+    reason: ReasonSaid | None = None,
+) -> dict[str, Any]:
+    """List the caller's own assignments, and those on what the caller may see."""
+    place = asking.resource(resource) if resource is not None else None
+    whose = None if subject is None else _whose(services, asking, subject)
+    rows = (
+        _row(services, asking, each)
+        for each in _seen(asking, whose, place.id if place else None)
+        if role in (None, each.role) and reason in (None, each.reason)
+    )
+    return page(rows, pages, ("subject", "resource", "role", "ends"), asking.facts.revision)
+
+
+@router.post("/assignments", status_code=201, **DONE, **needs("assignment.add"))
+def assign(body: NewAssignment, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
     """Give a role."""
-    place = resource(services, caller, body.resource)
-    may = Question(caller, "assignment.add", place, role=body.role, subject=caller.principal)
-    command = AssignRole(_subject(services, may, body.subject), body.role, place)
-    return {"revision": services.control.execute(command, caller).revision}
+    command = _assigning(services, caller, body)
+    return write.send(command, command.resource, id=_id(command))
 
 
-@router.delete("/assignments")
-def revoke(subject: str, role: str, resource_name: str, services: Uses, caller: By) -> dict[str, Any]:
+@router.post("/assignments/batch", status_code=201, **DONE, **needs("assignment.add"))
+def assign_several(body: NewAssignments, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Give several roles at one revision, or none of them."""
+    commands = tuple(_assigning(services, caller, each) for each in body.assignments)
+    return write.send(Several(commands, "role.assign_several"), ids=[_id(each) for each in commands])
+
+
+@router.patch("/assignments", **DONE, **needs("assignment.change"))
+def change(
+    body: NewRole,
+    services: Uses,
+    caller: By,
+    write: Writes,
+    subject: SubjectSaid,
+    role: RoleSaid,
+    resource: ResourceSaid,
+    reason: ReasonSaid = "",
+) -> dict[str, Any]:
+    """Give another role instead of one; its dates and its reason stay."""
+    place = names.resource(services, caller, resource)
+    asked = Question(caller, "assignment.change", place, role=role, new_role=body.role)
+    command = ChangeRole(meant(services, asked, subject), role, body.role, place, reason)
+    return write.send(command, place, id=f"{command.subject}:{body.role}:{place}:{reason}")
+
+
+@router.delete("/assignments", **DONE, **needs("assignment.remove"))
+def revoke(
+    services: Uses,
+    caller: By,
+    write: Writes,
+    subject: SubjectSaid,
+    role: RoleSaid,
+    resource: ResourceSaid,
+    reason: ReasonSaid = "",
+) -> dict[str, Any]:
     """Take a role back. Once this has returned, no decision allows by it."""
-    place = resource(services, caller, resource_name)
-    may = Question(caller, "assignment.remove", place, role=role, subject=caller.principal)
-    command = RevokeRole(_subject(services, may, subject), role, place)
-    return {"revision": services.control.execute(command, caller).revision}
+    place = names.resource(services, caller, resource)
+    asked = Question(caller, "assignment.remove", place, role=role)
+    command = RevokeRole(meant(services, asked, subject), role, place, reason)
+    return write.send(command, place, id=_id(command))
 
 
-def _subject(services: Services, may: Question, name: str) -> SubjectId:
-    """Return whom a name means, to somebody who may give or take this role there: who is here is not for everybody."""
-    if may.role not in services.control.model.roles:
-        raise InvalidError(f"the model has no role `{may.role}`")
-    services.control.require(may)
-    return services.directory.subject(name)
+def _assigning(services: Services, caller: Caller, body: NewAssignment) -> AssignRole:
+    place = names.resource(services, caller, body.resource)
+    asked = Question(caller, "assignment.add", place, role=body.role)
+    subject = meant(services, asked, body.subject)
+    return AssignRole(subject, body.role, place, body.ends, body.starts, body.reason or "")
+
+
+def _whose(services: Services, moment: Moment, name: str) -> SubjectId:
+    """Return whom a name means; of whom nothing is known, nothing is listed."""
+    team = seen(moment.answers, moment.caller, moment.now, name)
+    return services.directory.find(name) or team or PrincipalId(name)
+
+
+def _seen(moment: Moment, whose: SubjectId | None, place: ResourceId | None) -> Iterator[Assignment]:
+    facts = moment.facts
+    subjects = facts.assignments if whose is None else (whose,)
+    if place is not None:
+        subjects = [each for each in facts.subjects.get(place, ()) if whose in (None, each)]
+    known: dict[ResourceId, bool] = {}
+    for subject in subjects:
+        for each in facts.assignments.get(subject, NOTHING_HELD).values():
+            if place not in (None, each.resource):
+                continue
+            if each.resource not in known:
+                known[each.resource] = moment.sees(each.resource)
+            if known[each.resource] or subject == moment.caller.principal:
+                yield each
+
+
+def _id(command: AssignRole | RevokeRole | Assignment) -> str:
+    return f"{command.subject}:{command.role}:{command.resource}:{command.reason}"
+
+
+def _row(services: Services, moment: Moment, given: Assignment) -> dict[str, Any]:
+    return {
+        "id": _id(given),
+        "subject": _called(services, moment, given.subject),
+        "subject_id": given.subject,
+        "role": given.role,
+        "resource": full_name(moment.facts, given.resource),
+        "resource_id": given.resource,
+        "model": given.model,
+        "grantor": services.directory.name(given.grantor) if given.grantor else None,
+        "starts": given.starts,
+        "ends": given.ends,
+        "reason": given.reason,
+    }
+
+
+def _called(services: Services, moment: Moment, subject: SubjectId) -> str:
+    name, team = services.directory.name(subject), ResourceId(subject)
+    if name == subject and team in moment.facts.resources and moment.sees(team):
+        return full_name(moment.facts, team)
+    return name

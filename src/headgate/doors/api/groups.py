@@ -1,51 +1,133 @@
-"""Groups of principals."""
+"""Groups that can be granted to."""
 
+from functools import partial
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from headgate.control.command import TakenError
-from headgate.control.groups import ChangeMembership, CreateGroup
+from headgate.control.call import version
+from headgate.control.groups import ChangeMembership, CreateGroup, DeleteGroup, RenameGroup
 from headgate.control.ids import new_id
-from headgate.doors.api.names import require
-from headgate.doors.api.people import PersonName
-from headgate.doors.services import By, Uses
-from headgate.facts.ids import GroupId
+from headgate.decision.records import Question
+from headgate.doors.api import subjects
+from headgate.doors.api.asking import Asking
+from headgate.doors.api.bodies import Page, Strict, Title
+from headgate.doors.api.me import Held, held
+from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.routing import DISCOVER, needs
+from headgate.doors.api.subjects import free, meant, shown
+from headgate.doors.api.writing import DONE, Write, Writes
+from headgate.doors.services import By, Services, Uses
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
 
 router = APIRouter(tags=["groups"])
 
 
-class NewGroup(BaseModel):
-    """A group to create."""
+class Group(BaseModel):
+    """A set of principals; a built-in one is kept by the system."""
 
-    name: PersonName
+    id: str
+    name: str
+    built_in: bool
+    members: int
 
 
-@router.post("/groups", status_code=201)
-def create_group(body: NewGroup, services: Uses, caller: By) -> dict[str, Any]:
+class OneGroup(Group):
+    """A group, with what was assigned to it on what the caller may see."""
+
+    held: list[Held]
+    version: str
+
+
+class Member(BaseModel):
+    """Somebody in a group."""
+
+    id: str
+    name: str
+    kind: str
+
+
+class GroupBody(Strict):
+    """What a group is called."""
+
+    name: Title
+
+
+@router.get("/groups", response_model=Page[Group], **needs(DISCOVER))
+def list_groups(services: Uses, asking: Asking, pages: Pages) -> dict[str, Any]:
+    """List the groups that the caller may know of."""
+    facts, seen = asking.facts, shown(asking)
+    rows = (_row(services, facts, id) for id in facts.groups if seen(id))
+    return page(rows, pages, ("name", "id", "members"), facts.revision)
+
+
+@router.post("/groups", status_code=201, **DONE, **needs("organization.create_group"))
+def create_group(body: GroupBody, services: Uses, write: Writes) -> dict[str, Any]:
     """Create an empty group."""
-    require(services, caller, "organization.manage_users")
-    if not services.directory.is_free(body.name):
-        raise TakenError(f"there is a `{body.name}` already")
-    after = services.control.execute(CreateGroup(GroupId(new_id("g")), body.name), caller)
-    return {"name": body.name, "revision": after.revision}
+    id = GroupId(new_id("g"))
+    unless = partial(free, services, body.name)
+    return write.send(CreateGroup(id, body.name), ResourceId(id), unless=unless, id=id, name=body.name)
 
 
-@router.put("/groups/{group}/members/{name}")
-def add_member(group: str, name: str, services: Uses, caller: By) -> dict[str, Any]:
-    """Put somebody into the group."""
-    return _change(services, caller, group, name, member=True)
+@router.get("/groups/{group}", response_model=OneGroup, **needs(DISCOVER))
+def show_group(group: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
+    """Tell about a group."""
+    id, facts = subjects.group(services, caller, group), services.control.snapshot
+    found = version(facts, ResourceId(id))
+    response.headers["etag"] = f'"{found}"'
+    return {**_row(services, facts, id), "held": held(services, caller, id), "version": found}
 
 
-@router.delete("/groups/{group}/members/{name}")
-def remove_member(group: str, name: str, services: Uses, caller: By) -> dict[str, Any]:
-    """Take somebody out of the group."""
-    return _change(services, caller, group, name, member=False)
+@router.patch("/groups/{group}", **DONE, **needs("group.rename"))
+def rename_group(group: str, body: GroupBody, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Give a group another name."""
+    id = subjects.group(services, caller, group)
+    unless = partial(free, services, body.name, id)
+    return write.send(RenameGroup(id, body.name), ResourceId(id), unless=unless, id=id, name=body.name)
 
 
-def _change(services: Uses, caller: By, group: str, name: str, *, member: bool) -> dict[str, Any]:
-    require(services, caller, "organization.manage_users")
-    who = services.directory.principal(name)
-    after = services.control.execute(ChangeMembership(services.directory.group(group), who, member), caller)
-    return {"revision": after.revision}
+@router.delete("/groups/{group}", **DONE, **needs("group.delete"))
+def delete_group(group: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Delete a group, with what was assigned to it."""
+    id = subjects.group(services, caller, group)
+    return write.send(DeleteGroup(id), ResourceId(id), id=id)
+
+
+@router.get("/groups/{group}/members", response_model=Page[Member], **needs(DISCOVER))
+def list_members(group: str, services: Uses, caller: By, pages: Pages) -> dict[str, Any]:
+    """List who is in a group, for who may know of the group."""
+    facts = services.control.snapshot
+    members = facts.groups[subjects.group(services, caller, group)].members
+    rows = ({"id": id, "name": services.directory.name(id), "kind": facts.principals[id].kind} for id in members)
+    return page(rows, pages, ("name", "id"), facts.revision)
+
+
+@router.put("/groups/{group}/members/{member}", **DONE, **needs("group.add_member"))
+def add_member(group: str, member: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Put somebody into a group."""
+    return _change(services, caller, write, group, member, joins=True)
+
+
+@router.delete("/groups/{group}/members/{member}", **DONE, **needs("group.remove_member"))
+def remove_member(group: str, member: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Take somebody out of a group."""
+    return _change(services, caller, write, group, member, joins=False)
+
+
+def _change(services: Services, caller: By, write: Write, group: str, member: str, *, joins: bool) -> dict[str, Any]:
+    id = subjects.group(services, caller, group)
+    asked = Question(caller, "group.add_member" if joins else "group.remove_member", ResourceId(id))
+    who = PrincipalId(meant(services, asked, member))
+    return write.send(ChangeMembership(id, who, joins), ResourceId(id), id=id)
+
+
+def _row(services: Services, facts: Snapshot, id: GroupId) -> dict[str, Any]:
+    found = facts.groups[id]
+    return {
+        "id": id,
+        "name": services.directory.name(id),
+        "built_in": found.built_in,
+        "members": len(found.members),
+    }

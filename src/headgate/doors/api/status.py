@@ -1,34 +1,25 @@
-"""Is it up, and who am I."""
+"""Is it up."""
 
-from operator import itemgetter
 from typing import Any
 
 from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
 
-from headgate.doors.api.names import written
-from headgate.doors.api.routing import own, public
-from headgate.doors.services import By, Everything, Uses
-from headgate.facts.snapshot import NOTHING_HELD
+from headgate.doors.api.routing import public
+from headgate.doors.services import Everything
 
 router = APIRouter(tags=["status"])
 
 
-@router.get("/health", **public("whether the API and Spark answer, and nothing about any organization"))
+class Health(BaseModel):
+    """Whether the API and Spark answer."""
+
+    model_config = ConfigDict(extra="allow")
+
+    api: str
+
+
+@router.get("/health", response_model=Health, **public("whether the API and Spark answer, and nothing about anybody"))
 def health(deployed: Everything) -> dict[str, Any]:
-    """Public: whether the API and Spark answer. Tells nothing about the organization."""
+    """Tell whether the API and Spark answer."""
     return dict(deployed.health())
-
-
-@router.get("/me", **own("says who the caller is"))
-def me(services: Uses, caller: By) -> dict[str, Any]:
-    """The caller's name and direct assignments."""
-    facts = services.control.snapshot
-    held = facts.assignments.get(caller.principal, NOTHING_HELD).values()
-    roles = [{"role": each.role, "resource": written(services, each.resource)} for each in held]
-    return {
-        "name": services.directory.name(caller.principal),
-        "principal": caller.principal,
-        "roles": sorted(roles, key=itemgetter("resource", "role")),
-        "groups": sorted(services.directory.name(each) for each in facts.groups_of(caller.principal)),
-        "revision": facts.revision,
-    }

@@ -3,57 +3,150 @@
 import secrets
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
+from headgate.control import tokens
+from headgate.control.command import InvalidError, MissingError
 from headgate.control.ids import new_id
-from headgate.control.tokens import IssueToken, RevokeToken, written
-from headgate.doors.api.names import Text, require
+from headgate.control.people import knows_of
+from headgate.control.tokens import LAST_USE, IssueToken, RevokeToken
+from headgate.doors.api.bodies import Called, Page, Strict, Time
+from headgate.doors.api.names import Text, resource, written
+from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.routing import own
+from headgate.doors.api.subjects import principal
+from headgate.doors.api.writing import DONE, Done, Writes
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, TokenId
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 
 router = APIRouter(tags=["tokens"])
 
 _DAY = 86400.0
+_MOST = 100
 
 
-class NewToken(BaseModel):
-    """A token to issue: for oneself, or by name for somebody else; its life in days."""
+class Token(BaseModel):
+    """A token, without its secret: good until `ends`, narrowed to what can be done by way of `only`, and to `actions`.
 
-    person: Text | None = None
+    Times are seconds since the epoch; `last_used` is right to the minute.
+    """
+
+    id: str
+    label: str
+    principal: str
+    name: str
+    ends: float | None
+    only: list[str] | None
+    actions: list[str] | None
+    last_used: float | None
+
+
+class NewToken(Strict):
+    """A token to issue: for oneself, or for another principal; its end, or its life in days.
+
+    `only` are resources, `parent` is where it lies under a model that says who may delete it there. It takes the place
+    of the token `replaces`.
+    """
+
+    principal: Called | None = None
     label: Annotated[Text, Field(max_length=200)] = ""
+    ends: Time | None = None
     days: Annotated[float, Field(gt=0, le=3650)] | None = None
+    only: Annotated[list[Called], Field(max_length=_MOST)] | None = None
+    actions: Annotated[list[Called], Field(max_length=_MOST)] | None = None
+    parent: Called | None = None
+    replaces: Called | None = None
 
 
-@router.get("/tokens")
-def list_tokens(services: Uses, caller: By) -> list[dict[str, Any]]:
-    """The caller's own tokens, without their secrets."""
+class Issued(Done):
+    """`token` is the secret to use; it stands in this answer only, and not in that of a repeated request."""
+
+    token: str | None = None
+    ends: float | None = None
+
+
+@router.get("/tokens", response_model=Page[Token], **own("the caller's own; another's for who may know of that one"))
+def list_tokens(
+    services: Uses,
+    caller: By,
+    pages: Pages,
+    principal_named: Annotated[Called | None, Query(alias="principal", description="whose: an id or name")] = None,
+) -> dict[str, Any]:
+    """List the caller's own tokens, or those of another principal, without their secrets."""
     facts = services.control.snapshot
-    own = sorted(TokenId(id) for id in facts.acting.get(caller.principal, ()) if id in facts.tokens)
-    documents = services.store.documents("token", own)
-    return [{"id": id, "label": documents.get(id, {}).get("label", ""), "ends": facts.tokens[id].ends} for id in own]
+    whose = caller.principal if principal_named is None else principal(services, caller, principal_named)
+    ids = sorted(TokenId(id) for id in facts.acting.get(whose, ()) if id in facts.tokens)
+    labels, uses = services.store.documents("token", ids), services.store.documents(LAST_USE, ids)
+    rows = (
+        _row(services, caller, id, str(labels.get(id, {}).get("label", "")), uses.get(id, {}).get("at")) for id in ids
+    )
+    return page(rows, pages, ("id", "label", "ends", "last_used"), facts.revision)
 
 
-@router.post("/tokens", status_code=201)
-def issue_token(body: NewToken, services: Uses, caller: By) -> dict[str, Any]:
+@router.post(
+    "/tokens",
+    status_code=201,
+    response_model=Issued,
+    response_model_exclude_none=True,
+    **own("the caller's own; another's by what the model says, or by whatever that one holds"),
+)
+def issue_token(body: NewToken, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
     """Issue a token; the answer is the only place where its secret ever stands."""
-    principal = _principal(services, caller, body.person)
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
-    ends = services.control.now + body.days * _DAY if body.days else None
-    after = services.control.execute(IssueToken(token, secret, principal, body.label, ends), caller)
-    return {"id": token, "token": written(token, secret), "revision": after.revision}
+    ends = _ends(body, services.control.now)
+    command = IssueToken(
+        token,
+        secret,
+        principal(services, caller, body.principal) if body.principal is not None else caller.principal,
+        body.label,
+        ends,
+        None if body.only is None else tuple(resource(services, caller, each) for each in body.only),
+        None if body.actions is None else tuple(body.actions),
+        None if body.parent is None else resource(services, caller, body.parent),
+        None if body.replaces is None else TokenId(body.replaces),
+    )
+    return write.send(command, ResourceId(token), secret={"token": tokens.written(token, secret)}, id=token, ends=ends)
 
 
-def _principal(services: Services, caller: Caller, name: str | None) -> PrincipalId:
-    if name in (None, services.directory.name(caller.principal)):
-        return caller.principal
-    require(services, caller, "organization.manage_users")
-    return services.directory.principal(name)
+@router.delete("/tokens/{token}", **DONE, **own("the caller's own; another's by what the model says"))
+def revoke_token(token: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """End a token. It is dead when this returns."""
+    id = TokenId(token)
+    _require_seen(services, caller, id)
+    return write.send(RevokeToken(id), ResourceId(id), id=id)
 
 
-@router.delete("/tokens/{id}")
-def revoke_token(id: str, services: Uses, caller: By) -> dict[str, Any]:
-    """The token is dead when this returns."""
-    after = services.control.execute(RevokeToken(TokenId(id)), caller)
-    return {"revision": after.revision}
+def _require_seen(services: Services, caller: Caller, id: TokenId) -> None:
+    control = services.control
+    found = control.snapshot.tokens.get(id)
+    subjects = (found.principal, PrincipalId(id)) if found else ()
+    if not any(knows_of(control.answers, caller, each, control.now) for each in subjects):
+        raise MissingError(services.wording.hidden((id,)))
+
+
+def _ends(body: NewToken, now: float) -> float | None:
+    if body.days is not None and body.ends is not None:
+        raise InvalidError("a token has an end or a life in days, not both")
+    return body.ends if body.days is None else now + body.days * _DAY
+
+
+def _row(services: Services, caller: Caller, id: TokenId, label: str, used: float | None) -> dict[str, Any]:
+    facts = services.control.snapshot
+    token = facts.tokens[id]
+    only = None if token.only is None else [_named(services, caller, each) for each in token.only]
+    return {
+        "id": id,
+        "label": label,
+        "principal": token.principal,
+        "name": services.directory.name(token.principal),
+        "ends": token.ends,
+        "only": only,
+        "actions": None if token.actions is None else list(token.actions),
+        "last_used": services.organization.used.get(id, used),
+    }
+
+
+def _named(services: Services, caller: Caller, id: ResourceId) -> str:
+    return written(services, id) if services.control.sees(caller, id) else id

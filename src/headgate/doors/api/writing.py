@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from headgate.control.call import Call, Expected, version
 from headgate.control.command import Command, Plan
 from headgate.control.ports import DocumentConflictError, DocumentPut, Origin
-from headgate.decision.consequences import Effect, PipelineEffect
+from headgate.doors.api.consequences import ShownEffect, ShownPipeline, effect, pipeline
 from headgate.doors.api.names import Text
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import REQUEST
@@ -41,8 +41,8 @@ class Done(BaseModel):
     dry_run: bool = False
     changes: list[dict[str, Any]] | None = None
     needed: list[dict[str, Any]] | None = None
-    effects: list[dict[str, Any]] | None = None
-    pipelines: list[dict[str, Any]] | None = None
+    effects: list[ShownEffect] | None = None
+    pipelines: list[ShownPipeline] | None = None
     more_effects: int | None = None
 
 
@@ -134,31 +134,10 @@ class Write:
                 {"action": each.question.action, "resource": each.question.resource, "model": each.model}
                 for each in plan.decisions
             ],
-            "effects": [self._effect(each) for each in islice(found.effects, _SHOWN)],
+            "effects": [effect(self.services.directory, each) for each in islice(found.effects, _SHOWN)],
             "more_effects": max(0, len(found.effects) - _SHOWN),
-            "pipelines": [_pipeline(each) for each in islice(found.pipelines, _SHOWN)],
+            "pipelines": [pipeline(each) for each in islice(found.pipelines, _SHOWN)],
         }
-
-    def _effect(self, effect: Effect) -> dict[str, Any]:
-        return {
-            "principal": effect.principal,
-            "name": self.services.directory.name(effect.principal),
-            "resource": effect.resource,
-            "before": effect.before,
-            "after": effect.after,
-            "lost": [asdict_of(each) for each in effect.lost],
-            "gained": [asdict_of(each) for each in effect.gained],
-        }
-
-
-def asdict_of(ability: tuple[str, str]) -> dict[str, str]:
-    """Return an ability as an object; `role` is there where it is about an assignment."""
-    action, role = ability
-    return {"action": action, "role": role} if role else {"action": action}
-
-
-def _pipeline(effect: PipelineEffect) -> dict[str, Any]:
-    return {"pipeline": effect.pipeline, "run_as": effect.run_as, "breaks": effect.breaks, "opens": effect.opens}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,73 @@
+"""Users, service principals and groups by their ids or names, as far as the caller may know of them."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from headgate.control.command import MissingError, TakenError
+from headgate.control.people import knows_of, sees_everybody
+from headgate.decision.records import Question
+from headgate.doors.api.asking import Moment
+from headgate.doors.api.names import resource
+from headgate.doors.services import Services
+from headgate.facts.caller import Caller
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+
+Kind = Literal["user", "service_principal"]
+
+
+def principal(services: Services, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
+    """Return the principal that the caller may know of; hidden and missing are the same error."""
+    found = PrincipalId(_seen(services, caller, name))
+    there = services.control.snapshot.principals.get(found)
+    if there is None or kind not in (None, there.kind):
+        raise _missing(services, name)
+    return found
+
+
+def group(services: Services, caller: Caller, name: str) -> GroupId:
+    """Return the group that the caller may know of; hidden and missing are the same error."""
+    found = GroupId(_seen(services, caller, name))
+    if found not in services.control.snapshot.groups:
+        raise _missing(services, name)
+    return found
+
+
+def meant(services: Services, asked: Question, name: str) -> SubjectId:
+    """Return whom a name means to somebody who may do what is asked for that one; see `headgate.control.people`.
+
+    A team or domain is one too, where the caller may see it.
+    """
+    found: SubjectId | None = services.directory.find(name)
+    if found is None:
+        try:
+            found = resource(services, asked.caller, name)
+        except MissingError:
+            found = None
+    return services.control.meant(asked, found, name)
+
+
+def free(services: Services, name: str, own: str | None = None) -> None:
+    """Raise `TakenError` if somebody is called so, but the one of the id `own`.
+
+    Asked after the command was allowed, as it tells who is here.
+    """
+    if not services.directory.is_free(name) and services.directory.find(name) != own:
+        raise TakenError(f"there is a `{name}` already, or something so alike that people would mix them up")
+
+
+def shown(moment: Moment) -> Callable[[SubjectId], bool]:
+    """Return what says of whom a list tells."""
+    if sees_everybody(moment.answers, moment.caller, moment.now):
+        return lambda _: True
+    return lambda subject: knows_of(moment.answers, moment.caller, subject, moment.now)
+
+
+def _seen(services: Services, caller: Caller, name: str) -> str:
+    found = services.directory.find(name)
+    if found is None or not knows_of(services.control.answers, caller, found, services.control.now):
+        raise _missing(services, name)
+    return ResourceId(found)
+
+
+def _missing(services: Services, name: str) -> MissingError:
+    return MissingError(services.wording.hidden((name,)))

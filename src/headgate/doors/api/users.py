@@ -1,0 +1,113 @@
+"""Users of the organization. Whoever may not know who is here finds nobody but themselves."""
+
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from headgate.control.call import version
+from headgate.control.ids import new_id
+from headgate.control.principals import AddPrincipal, RemovePrincipal
+from headgate.doors.api.asking import Asking
+from headgate.doors.api.bodies import Called, Page, Strict, Title
+from headgate.doors.api.me import Held, held
+from headgate.doors.api.names import resource
+from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.routing import DISCOVER, needs
+from headgate.doors.api.subjects import free, principal, shown
+from headgate.doors.api.writing import DONE, Writes
+from headgate.doors.identity.entering import Enters
+from headgate.doors.services import By, Services, Uses
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import NOTHING_HELD, Snapshot
+
+router = APIRouter(tags=["users"])
+
+_USER = "user"
+
+
+class User(BaseModel):
+    """A user, and the roles held on the organization itself."""
+
+    id: str
+    name: str
+    roles: list[str]
+
+
+class OneUser(User):
+    """A user, with what was assigned on what the caller may see, and the groups."""
+
+    held: list[Held]
+    groups: list[str]
+    version: str
+
+
+class NewUser(Strict):
+    """Somebody to add, with a role on the organization, or on the place that users come into.
+
+    A user of the deployment goes by the login name or e-mail address; where there is none of that, a new one is made, who
+    has no password yet. `name` is what they are called here.
+    """
+
+    name: Title | None = None
+    login: Title | None = None
+    email: Title | None = None
+    role: Annotated[Called, Field(max_length=100)] = "member"
+    place: Called | None = None
+
+
+@router.get("/users", response_model=Page[User], **needs(DISCOVER))
+def list_users(services: Uses, asking: Asking, pages: Pages) -> dict[str, Any]:
+    """List everybody, for who may know who is here; the caller alone for anybody else."""
+    facts, seen = asking.facts, shown(asking)
+    rows = (_row(services, facts, id) for id, each in facts.principals.items() if each.kind == _USER and seen(id))
+    return page(rows, pages, ("name", "id"), facts.revision)
+
+
+@router.post(
+    "/users",
+    status_code=201,
+    **DONE,
+    **needs("organization.add_user", "assignment.add"),
+)
+def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
+    """Add a user."""
+    name = body.name or body.login or body.email or ""
+    place = resource(services, caller, body.place) if body.place else None
+    there = ways.logins.known(body.login, body.email)
+    id = there or PrincipalId(new_id("p"))
+
+    def register() -> None:
+        if there is None:
+            ways.logins.register(name, email=body.email, verified=body.email is not None, principal=id)
+
+    command = AddPrincipal(id, name, body.role, place)
+    unless = partial(free, services, name)
+    return write.send(command, ResourceId(id), unless=unless, first=register, id=id, name=name)
+
+
+@router.get("/users/{user}", response_model=OneUser, **needs(DISCOVER))
+def show_user(user: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
+    """Tell about a user."""
+    id, facts = principal(services, caller, user, _USER), services.control.snapshot
+    found = version(facts, ResourceId(id))
+    response.headers["etag"] = f'"{found}"'
+    groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
+    return {**_row(services, facts, id), "held": held(services, caller, id), "groups": groups, "version": found}
+
+
+@router.delete(
+    "/users/{user}",
+    **DONE,
+    **needs("organization.manage_users", "assignment.remove"),
+)
+def remove_user(user: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Have somebody leave: memberships, assignments and tokens end."""
+    id = principal(services, caller, user, _USER)
+    return write.send(RemovePrincipal(id), ResourceId(id), id=id)
+
+
+def _row(services: Services, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
+    roles = {role for role, place, _ in facts.assignments.get(id, NOTHING_HELD) if place == facts.organization}
+    return {"id": id, "name": services.directory.name(id), "roles": sorted(roles)}
