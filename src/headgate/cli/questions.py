@@ -18,10 +18,11 @@ def register(app: typer.Typer) -> None:
 def why(
     action: Annotated[str, typer.Argument(help="for example table.select")],
     resource: Annotated[str, typer.Argument(help="for example lake.raw.flights")],
-    person: Annotated[str | None, typer.Option("--for", help="somebody else, if you manage users")] = None,
+    subject: Annotated[str | None, typer.Option("--for", help="somebody else, if you may ask about others")] = None,
 ) -> None:
     """Say whether something is allowed, by which path, and what would change it."""
-    for line in answered(call("POST", "/questions", body={"action": action, "resource": resource, "person": person})):
+    body = {"action": action, "resource": resource, "subject": subject}
+    for line in answered(call("POST", "/questions/explain", body=body)):
         say(line)
 
 

@@ -73,6 +73,6 @@ def _fix(owner: Person, each: Tried) -> str:
     if each.thing.question is None:
         return ""
     action, resource = each.thing.question
-    body = {"action": action, "resource": resource.format(person=each.person.name), "person": each.person.name}
-    fixes = owner.call("POST", "/questions", body)["fixes"]
+    body = {"action": action, "resource": resource.format(person=each.person.name), "subject": each.person.name}
+    fixes = owner.call("POST", "/questions/explain", body)["fixes"]
     return written(fixes[0]) if fixes else ""
