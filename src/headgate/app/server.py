@@ -37,8 +37,9 @@ class Server:
         self._say = say
         self._began = time.monotonic()
         self.settings = settings
-        # Tried now, so that nobody waits for Spark to hear that its port is taken.
-        listen(HOST, settings.gateway_port, "HEADGATE_SPARK_PORT").close()
+        if settings.spark:
+            # Tried now, so that nobody waits for Spark to hear that its port is taken.
+            listen(HOST, settings.gateway_port, "HEADGATE_SPARK_PORT").close()
         self._listening = Listening(settings)
         self.api_port = self._listening.port
         self.gateway_port = 0
@@ -54,7 +55,8 @@ class Server:
         self._stop = asyncio.Event()
         deployment = self.deployment
         self.runner = Runner(deployment.home, deployment.identity, deployment.places, self._connect)
-        self.runner.end_left_over()
+        if settings.spark:
+            self.runner.end_left_over()
 
     @property
     def url(self) -> str:
@@ -63,7 +65,7 @@ class Server:
 
     def health(self) -> Mapping[str, Any]:
         """Return whether Spark can be used now."""
-        state = self._driver.state.value if self._driver else "starting"
+        state = self._driver.state.value if self._driver else "starting" if self.settings.spark else "off"
         ready = self._gateway is not None and self._driver is not None and self._driver.ready
         return {"api": "ok", "spark": "ready" if ready else state, "spark_port": self.gateway_port}
 
@@ -82,7 +84,7 @@ class Server:
         """Serve until `stop`. Raises `ServerError` or the driver's own error if Spark cannot be had."""
         front = self._front()
         housekeeping = Housekeeping(self.deployment)
-        serving = asyncio.create_task(self._listening.serve(front.app))
+        serving = asyncio.create_task(self._listening.serve(front))
         spark = asyncio.create_task(self._start_spark(ready))
         announcing = asyncio.create_task(self._announce())
         stopping = asyncio.create_task(self._stop.wait())
@@ -115,6 +117,10 @@ class Server:
         self._say(f"API at {self.url}/api/v1 after {self._seconds():.1f} s")
 
     async def _start_spark(self, ready: Callable[[], None]) -> None:
+        if not self.settings.spark:
+            await self._listening.answering.wait()
+            ready()
+            return
         settings, inner = self.settings, self._listening.inner_url
         tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
         self._driver = Driver(

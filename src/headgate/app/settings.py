@@ -30,6 +30,8 @@ class Settings:
     jars_folder: Path | None
     api_port: int = API_PORT
     gateway_port: int = SPARK_PORT
+    spark: bool = True
+    """Whether to start Spark. Without it this process serves the control plane alone, as a further replica does."""
     owner: str = "owner"
     store_url: str | None = field(default=None, repr=False)
     """A `postgresql://` URL; without one the store is a file in the data folder."""

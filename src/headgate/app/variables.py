@@ -93,6 +93,12 @@ _STORE = (
 
 _LISTENING = (
     Variable(
+        "HEADGATE_SPARK",
+        "flag",
+        "spark",
+        "0 serves the control plane alone, without a Spark of its own, as a further replica on one store does",
+    ),
+    Variable(
         "HEADGATE_BIND",
         "address",
         "bind",
