@@ -13,7 +13,9 @@ log = logging.getLogger(__name__)
 Level = Literal["changes", "denied", "all"]
 """What is kept besides the log of changes: nothing more, what was denied, or every decision."""
 
-_AT_ONCE = 500
+_AT_ONCE = 1000
+_GATHERING = 0.1
+"""Seconds for which records gather before they are written: one write for each would cost more than all decisions."""
 _END = None
 
 
@@ -56,6 +58,7 @@ class Audit:
         ended = False
         while not ended:
             records = [self._queue.get()]
+            self._ended.wait(_GATHERING)
             while len(records) < _AT_ONCE and not self._queue.empty():
                 records.append(self._queue.get())
             ended = _END in records
