@@ -1,12 +1,8 @@
-"""One replica without Spark: every HTTP door of a deployment, as a process of its own.
+"""One replica without Spark: every HTTP door of a deployment, in threads or as a process of its own."""
 
-`python -m tests.survival.replica FOLDER [STORE_URL]` prints its address when it answers, and ends with its standard input.
-"""
-
-import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from starlette.types import ASGIApp
@@ -54,15 +50,9 @@ def replica(folder: Path, store_url: str | None = None) -> Iterator[str]:
         deployment.close()
 
 
-def main(folder: str, store_url: str | None = None) -> None:
-    """Serve until the standard input ends, as it does when whoever started this has gone."""
-    with replica(Path(folder), store_url) as address:
-        sys.stdout.write(f"{address}\n")
-        sys.stdout.flush()
-        ended = threading.Event()
-        threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
-        ended.wait()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def serve(folder: Path, store_url: str | None, ready: Connection) -> None:
+    """Serve in a process of its own until whoever is at the other end of `ready`, and gets the address, has gone."""
+    with replica(folder, store_url) as address:
+        ready.send(address)
+        with suppress(EOFError):
+            ready.recv()

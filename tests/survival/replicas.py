@@ -1,10 +1,10 @@
 """Replicas as processes of their own, and what is in the organization that they serve."""
 
-import subprocess
-import sys
+import multiprocessing
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import httpx
@@ -13,40 +13,43 @@ from headgate.app.deployment import Deployment
 from headgate.control.resources import CreateResource
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.app.world import Place
-from tests.survival.replica import replica
+from tests.survival.replica import replica, serve
 
-REPOSITORY = Path(__file__).parents[2]
 WITHIN = 30.0
 """Seconds for one answer; generous, because machines are shared."""
+
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tests.survival.replica"])
+"""So that a replica that is started again and again need not load everything each time."""
 
 
 @dataclass(frozen=True)
 class Replica:
     """A running process and its address."""
 
-    process: subprocess.Popen[str]
+    process: BaseProcess
     address: str
 
     def kill(self) -> None:
         """End it as a lost machine ends."""
         self.process.kill()
-        self.process.wait()
+        self.process.join()
 
 
 @contextmanager
 def process(folder: Path, store_url: str | None = None) -> Iterator[Replica]:
     """Run a replica for the length of the block; it is killed if it has not ended by itself."""
-    given = [str(folder)] if store_url is None else [str(folder), store_url]
-    command = [sys.executable, "-m", "tests.survival.replica", *given]
-    running = subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    with running:
-        try:
-            assert running.stdout is not None
-            address = running.stdout.readline().strip()
-            assert address, "the replica did not start; what it said stands above"
-            yield Replica(running, address)
-        finally:
-            running.kill()
+    here, there = _FORKS.Pipe()
+    running = _FORKS.Process(target=serve, args=(folder, store_url, there), daemon=True)
+    running.start()
+    there.close()
+    found = Replica(running, "")
+    try:
+        yield replace(found, address=here.recv())
+    finally:
+        found.kill()
+        here.close()
 
 
 @contextmanager

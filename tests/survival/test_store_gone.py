@@ -18,7 +18,7 @@ from tests.survival.client import Client, http
 from tests.survival.racing import Told, in_log
 from tests.survival.replica import replica, settings_of
 from tests.survival.replicas import Facts, facts_in
-from tests.survival.trouble import TROUBLES, OwnServer, read_only
+from tests.survival.trouble import TROUBLES, OwnServer
 
 SEARCHED = {
     "subject": {"type": "user", "id": "nobody"},
@@ -129,7 +129,9 @@ def test_nothing_is_answered_or_acknowledged_in_trouble_and_all_is_as_before_aft
     with writing(deployed) as told:
         with TROUBLES[trouble](server):
             asker = Client(owner.http, owner.address, pair.token)
-            sent = [lambda: asker.ask(pair), lambda: owner.take(pair), *(partial(owner.send, *each) for each in DOORS)]
+            unseen = Client(owner.http, owner.address, deployed.facts.pairs[1].token)
+            doors = [partial(each.send, *door) for each in (owner, unseen) for door in DOORS]
+            sent = [lambda: asker.ask(pair), lambda: unseen.ask(pair), lambda: owner.take(pair), *doors]
             with ThreadPoolExecutor(len(sent)) as threads:
                 assert all(threads.map(lambda each: is_unavailable(each()), sent))
             assert owner.send("GET", "/healthz").status_code == 200
@@ -143,4 +145,3 @@ def test_nothing_is_answered_or_acknowledged_in_trouble_and_all_is_as_before_aft
     assert told.written.items() <= log.items()
     assert log[given.json()["revision"]] == ("give", pair.user)
     assert log[taken.json()["revision"]] == ("take", pair.user)
-

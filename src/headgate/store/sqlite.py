@@ -45,20 +45,31 @@ class _Watch:
         event.listen(engine, "engine_disposed", self._let_go)
 
     def __call__(self) -> bool:
-        """Say so."""
+        """Say so. Raises `StoreError` if that cannot be known."""
         with self._lock:
-            if self._connection is None:
-                self._connection = sqlite3.connect(
-                    str(self._engine.url.database), check_same_thread=False, isolation_level=None
-                )
-            before, self._version = self._version, self._connection.execute("PRAGMA data_version").fetchone()[0]
+            try:
+                before, self._version = self._version, self._read()
+            except sqlite3.Error as error:
+                self._forget()
+                raise StoreError(f"the data folder cannot be read ({error}); check the disk") from error
             return before != self._version
+
+    def _read(self) -> int:
+        if self._connection is None:
+            file = str(self._engine.url.database)
+            self._connection = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+        found: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        return found
 
     def _let_go(self, _: Engine) -> None:
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            self._forget()
+
+    def _forget(self) -> None:
+        # Another connection counts from another number.
+        connection, self._connection, self._version = self._connection, None, -1
+        if connection is not None:
+            connection.close()
 
 
 def _nobody_else() -> bool:

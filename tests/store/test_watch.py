@@ -1,0 +1,42 @@
+"""A data folder says when somebody else has written to it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headgate.control.ports import StoreError
+from headgate.store import SqlStores, open_stores
+from tests.store.samples import ROOT, created
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[SqlStores]:
+    stores = open_stores(tmp_path)
+    assert stores.moved()
+    assert not stores.moved()
+    yield stores
+    stores.close()
+
+
+def _lose(stores: SqlStores) -> None:
+    watch = stores._database.backend.moved
+    watch._connection.close()  # pyright: ignore[reportFunctionMemberAccess]
+
+
+def test_that_it_cannot_be_watched_is_an_error_once_and_then_it_counts_as_moved(watched: SqlStores) -> None:
+    _lose(watched)
+
+    with pytest.raises(StoreError, match="check the disk"):
+        watched.moved()
+    assert watched.moved()
+    assert not watched.moved()
+
+
+def test_what_is_written_while_it_is_not_watched_is_noticed(watched: SqlStores, tmp_path: Path) -> None:
+    other = open_stores(tmp_path)
+    other.log(ROOT).append(0, created(1))
+    other.close()
+    watched._database._engine.dispose()
+
+    assert watched.moved()
