@@ -45,7 +45,7 @@ def create(
     secret = None if without_password else _password(stdin=password_stdin)
     with _deployment(data) as deployment:
         logins = deployment.entrance.logins
-        principal = logins.register(name, password=secret, email=email, verified=email is not None)
+        principal = logins.register(name, login=name, password=secret, email=email, verified=email is not None)
     say(f"{name} is a user of the deployment ({principal})")
 
 

@@ -69,6 +69,18 @@ class TestAUser:
         world.logins.set_password(user, PASSWORD)
         assert log_in(world).session.principal == ann
 
+    def test_keeps_a_login_name_without_a_password(self) -> None:
+        world = Deployment()
+        ann = world.logins.register("Ann", login="ann")
+        for password in ("", "None", PASSWORD):
+            with pytest.raises(LoginError):
+                log_in(world, password=password)
+        with pytest.raises(TakenError):
+            world.user("ann")
+
+        world.logins.set_password(world.logins.user_of("ann"), PASSWORD)
+        assert log_in(world).session.principal == ann
+
     def test_who_is_removed_is_nobody(self) -> None:
         world = Deployment()
         ann = world.user("ann")

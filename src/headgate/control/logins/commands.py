@@ -13,25 +13,26 @@ from headgate.facts.ids import PrincipalId
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """A login name with what is kept of its password, under an id of its own: a new password is a new document."""
+    """What is kept of a password, under an id of its own: a new password is a new document."""
 
-    login: str
     id: str
     hash: str
-    replaces: str | None = None
 
-    def documents(self, principal: PrincipalId) -> tuple[DocumentPut, ...]:
-        """Return what is written for it."""
-        login = DocumentPut(
-            "login", self.login, {"principal": principal, "password": self.id}, new=self.replaces is None
-        )
-        kept = DocumentPut("password", self.id, {"principal": principal, "hash": self.hash}, new=True)
-        return (login, kept, *([DocumentPut("password", self.replaces, None)] if self.replaces else ()))
+
+def _may_log_in(
+    principal: PrincipalId, login: str, password: Password | None, *, new: bool = False
+) -> tuple[DocumentPut, ...]:
+    """Return what is written for a login name, which is `new` or this user's already, and its password, if any."""
+    known = {"principal": principal, "password": password.id if password else None}
+    named = DocumentPut("login", login, known, new=new)
+    if password is None:
+        return (named,)
+    return (named, DocumentPut("password", password.id, {"principal": principal, "hash": password.hash}, new=True))
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterUser:
-    """A new user of the deployment, who is nobody in any organization yet.
+    """A new user of the deployment, who is nobody in any organization yet. There is no password without a `login`.
 
     `verified` is an address that somebody answerable says is theirs: who proves it elsewhere is this user.
     `subject` is whom a provider knows them as.
@@ -39,6 +40,7 @@ class RegisterUser:
 
     principal: PrincipalId
     person: str
+    login: str | None = None
     password: Password | None = None
     email: str | None = None
     verified: bool = False
@@ -49,12 +51,11 @@ class RegisterUser:
         """Only the deployment registers somebody, when it has seen who they are."""
         proved = {"domain": (domain(self.email),)} if self.email and self.verified else dict[str, tuple[str, ...]]()
         signed_up = SignUp(self.principal, self.person, proved).plan(view)
-        login = self.password.login if self.password else None
-        user = {"name": self.person, "login": login, "email": self.email, "subject": self.subject}
+        user = {"name": self.person, "login": self.login, "email": self.email, "subject": self.subject}
         mine = {"principal": self.principal}
         documents = [DocumentPut("user", self.principal, user, new=True)]
-        if self.password:
-            documents += self.password.documents(self.principal)
+        if self.login:
+            documents += _may_log_in(self.principal, self.login, self.password, new=True)
         if self.email and self.verified:
             documents.append(DocumentPut("email", self.email, mine, new=True))
         if self.subject:
@@ -64,17 +65,24 @@ class RegisterUser:
 
 @dataclass(frozen=True, slots=True)
 class SetPassword:
-    """The user has this password from now on, and no other. `user` is their document as it will be."""
+    """The user has this password from now on, and no other. `user` is their document as it will be, with the login name.
+
+    `named` says that the name was theirs already, `before` which password was.
+    """
 
     principal: PrincipalId
     password: Password
     user: Mapping[str, Any]
+    named: bool = False
+    before: str | None = None
     name: str = "user.set_password"
 
     def plan(self, view: View) -> Plan:
         """Everybody their own, and the deployment anybody's."""
         _oneself(view, self.principal)
-        return Plan((), (*self.password.documents(self.principal), DocumentPut("user", self.principal, self.user)))
+        written = _may_log_in(self.principal, self.user["login"], self.password, new=not self.named)
+        over = (DocumentPut("password", self.before, None),) if self.before else ()
+        return Plan((), (*written, *over, DocumentPut("user", self.principal, self.user)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,12 +61,14 @@ class Logins:
     ) -> PrincipalId:
         """Make a new user of the deployment, with a password or to be known in another way.
 
+        Who has a password logs in by `login`, or by `person` if that is left out.
         Raises `InvalidError` for a name or password that cannot be, `TakenError` for a login name or address of another.
         """
         id = principal or PrincipalId(new_id("p"))
-        kept = self._new_password(login or person, password) if password is not None else None
+        name = login_name(login or person) if login or password is not None else None
+        kept = Password(new_id("w"), self._passwords.hashed(password, name)) if name and password is not None else None
         mail = address(email) if email else None
-        self._register(RegisterUser(id, person, kept, mail, verified))
+        self._register(RegisterUser(id, person, name, kept, mail, verified))
         return id
 
     def users(self) -> tuple[User, ...]:
@@ -141,24 +143,20 @@ class Logins:
         before = self._store.document("login", login)
         if before is not None and before["principal"] != user.principal:
             raise TakenError(f"the login name `{login}` is taken")
-        old = str(before["password"]) if before else None
-        password = Password(login, new_id("w"), self._passwords.hashed(new, login), old)
+        password = Password(new_id("w"), self._passwords.hashed(new, login))
         body = {**(self._store.document("user", user.principal) or {}), "login": login}
         try:
-            self._control.execute(SetPassword(user.principal, password, body), caller)
+            old = before["password"] if before else None
+            self._control.execute(SetPassword(user.principal, password, body, before is not None, old), caller)
         except DocumentConflictError:
             raise TakenError(f"the login name `{login}` is taken") from None
-
-    def _new_password(self, login: str, password: str) -> Password:
-        name = login_name(login)
-        return Password(name, new_id("w"), self._passwords.hashed(password, name))
 
     def _proved(self, login: str, password: str, origin: str) -> Mapping[str, Any]:
         now, name, network = self._control.now, folded(login[:_LONGEST]), origin_of(origin)
         self._addresses.count(network, now)
         self._names.count(name, now)
         found = self._login(login)
-        kept = self._store.document("password", str(found["password"])) if found else None
+        kept = self._store.document("password", found["password"]) if found and found["password"] else None
         if not self._passwords.matches(kept["hash"] if kept else None, password) or not (found and kept):
             raise LoginError(_WRONG)
         self._addresses.forgive(network)
