@@ -6,7 +6,24 @@ import httpx
 import typer
 
 from headgate.app.settings import SettingsError
-from headgate.cli import access, ask, directory, doctor, facts, lakehouse, log, login, model, questions, serving, users
+from headgate.cli import (
+    access,
+    anything,
+    ask,
+    backup,
+    directory,
+    doctor,
+    facts,
+    forget,
+    lakehouse,
+    log,
+    login,
+    model,
+    organization,
+    questions,
+    serving,
+    users,
+)
 from headgate.cli.api import ApiError
 from headgate.cli.output import fail
 
@@ -17,7 +34,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (serving, doctor, login, users, directory, access, lakehouse, questions, log, model, ask, facts):
+for module in (
+    serving,
+    doctor,
+    login,
+    users,
+    directory,
+    access,
+    lakehouse,
+    questions,
+    anything,
+    log,
+    forget,
+    organization,
+    backup,
+    model,
+    ask,
+    facts,
+):
     module.register(app)
 
 

@@ -27,7 +27,7 @@ def call(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
         f"{base()}/api/v1{path}",
         json=body,
         params={key: value for key, value in query.items() if value is not None},
-        headers={"authorization": f"Bearer {_token()}"},
+        headers={"authorization": f"Bearer {token()}"},
         timeout=_WAIT,
     )
     if answer.is_error:
@@ -51,7 +51,8 @@ def base() -> str:
     return os.environ.get("HEADGATE_URL") or f"http://{HOST}:{default_settings(os.environ).api_port}"
 
 
-def _token() -> str:
+def token() -> str:
+    """Return the token or session to call with. Raises `ApiError` where there is none."""
     if named := os.environ.get("HEADGATE_TOKEN"):
         return named
     if session := kept_session(base(), os.environ):

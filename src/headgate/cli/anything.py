@@ -1,0 +1,73 @@
+"""`headgate api`: any address of the HTTP API from a shell."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from headgate.cli.api import base, problem_of, token
+from headgate.cli.output import fail
+
+_WAIT = 600.0
+_BODILESS = ("GET", "DELETE")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("api")(api)
+
+
+def api(
+    method: Annotated[str, typer.Argument(help="GET, POST, PUT, PATCH or DELETE")],
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="`/api/v1/users`, `/access/v1/evaluation` ...; `headgate api GET /api/openapi.json` lists all"
+        ),
+    ],
+    fields: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME=TEXT|NAME:=JSON]...", help="fields of the body; of the query for GET and DELETE"),
+    ] = None,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="write nothing; answer what would change, for whom")
+    ] = False,
+    why: Annotated[str, typer.Option(help="why, for the audit")] = "",
+    organization: Annotated[str, typer.Option("--organization", "-o", help="which one, where you are in several")] = "",
+) -> None:
+    """Call the HTTP API with your token and print the answer. A refusal is a sentence and exit code 1."""
+    given, bodiless = _fields(fields or []), method.upper() in _BODILESS
+    query = {**(given if bodiless else {}), **({"dry_run": "true"} if dry_run else {})}
+    headers = {"authorization": f"Bearer {token()}", **({"headgate-why": why} if why else {})}
+    prefix = f"/o/{organization}" if organization else ""
+    answer = httpx.request(
+        method.upper(),
+        f"{base()}{prefix}{path}",
+        params=query,
+        json=None if bodiless else given,
+        headers=headers,
+        timeout=_WAIT,
+    )
+    if answer.is_error:
+        fail(problem_of(answer))
+        sys.exit(1)
+    print(json.dumps(answer.json(), indent=2, ensure_ascii=False))
+
+
+def _fields(written: list[str]) -> dict[str, Any]:
+    """Return fields as they are written: `name=text`, or `name:=json`."""
+    found: dict[str, Any] = {}
+    for each in written:
+        name, sign, value = each.partition("=")
+        if not sign or not name.strip(":"):
+            fail(f"`{each}` is no field; write `name=text`, or `name:=json`")
+            sys.exit(2)
+        try:
+            found[name.removesuffix(":")] = json.loads(value) if name.endswith(":") else value
+        except ValueError:
+            fail(f"`{value}` behind `{name}=` is not JSON")
+            sys.exit(2)
+    return found
