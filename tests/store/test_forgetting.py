@@ -1,6 +1,7 @@
 """Promise 12, its last part: a person can be forgotten, and every log is whole all the same."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from headgate.control.requests import FileRequest
 from headgate.control.tokens import IssueToken
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, TokenId
-from headgate.store import SqlStores
+from headgate.store import SqlStores, open_stores
 from headgate.store.tables import audit, checkpoints, documents, log, pointers, seals
 from tests.control.worlds import MODELS
 
@@ -42,6 +43,14 @@ ELSEWHERE = {
     "run": "what a run said",
 }
 """Kinds of documents that are not found by whom they name, and why."""
+
+
+@pytest.fixture
+def sql_stores() -> Iterator[SqlStores]:
+    """One kind of database is enough here: that documents go is held for every kind in `test_port`."""
+    opened = open_stores(":memory:")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

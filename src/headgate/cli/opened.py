@@ -1,4 +1,4 @@
-"""The store of a deployment, opened by a command on its own machine; it may be served meanwhile."""
+"""What a command on the deployment's own machine opens: the store, or the whole deployment over it."""
 
 import os
 import sys
@@ -12,6 +12,7 @@ import typer
 from headgate.cli.output import fail
 
 if TYPE_CHECKING:
+    from headgate.app.deployment import Deployment
     from headgate.app.settings import Settings
     from headgate.store import SqlStores
 
@@ -20,21 +21,58 @@ Data = Annotated[Path | None, typer.Option("--data", help="the data folder (HEAD
 
 @contextmanager
 def opened(data: Path | None, *, sealing: bool = False) -> Iterator[tuple["SqlStores", "Settings"]]:
-    """The store that the settings name, with the key that seals it or without. A `StoreError` ends with exit code 1."""
-    from headgate.app.settings import default_settings
-    from headgate.control.ports import StoreError
-    from headgate.store import FILE, open_stores
+    """The store that the settings name, with the key that seals it or without; it may be served meanwhile.
 
-    settings = default_settings(os.environ, folder=data)
-    if settings.store_url is None and not (settings.folder / FILE).is_file():
-        fail(f"`{settings.folder}` is no data folder; it has no `{FILE}`")
-        sys.exit(2)
-    try:
+    A `StoreError` ends with exit code 1.
+    """
+    from headgate.store import open_stores
+
+    settings = settings_of(data)
+    with refusals():
         stores = open_stores(settings.store_url or settings.folder, settings.seal_key if sealing else None)
         try:
             yield stores, settings
         finally:
             stores.close()
-    except StoreError as error:
+
+
+@contextmanager
+def deployed(data: Path | None) -> Iterator["Deployment"]:
+    """The deployment of a store that is there; what is refused ends with exit code 1."""
+    from headgate.app.deployment import open_deployment
+
+    settings = settings_of(data)
+    with refusals():
+        deployment = open_deployment(settings)
+        try:
+            yield deployment
+        finally:
+            deployment.close()
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """End with one sentence and exit code 1 where a command is refused, or the store or a file cannot be used."""
+    from headgate.control.command import CommandError
+    from headgate.control.ports import StoreError
+
+    try:
+        yield
+    except (CommandError, StoreError) as error:
         fail(str(error))
         sys.exit(1)
+    except OSError as error:
+        fail(f"`{error.filename}` cannot be used ({error.strerror})")
+        sys.exit(1)
+
+
+def settings_of(data: Path | None) -> "Settings":
+    """Return the settings, of a store that is there; without one it ends with exit code 2."""
+    from headgate.app.settings import default_settings
+    from headgate.store import FILE
+
+    settings = default_settings(os.environ, folder=data)
+    if settings.store_url is None and not (settings.folder / FILE).is_file():
+        fail(f"`{settings.folder}` is no data folder; it has no `{FILE}`")
+        sys.exit(2)
+    return settings

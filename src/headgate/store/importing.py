@@ -51,6 +51,11 @@ class _Taken:
         self.previous = row.hash
 
 
+def root_of(lines: Iterable[str]) -> ResourceId:
+    """Return the root of the log that a file begins to tell. Raises `StoreError` if it is no such file."""
+    return _Reader(lines).root
+
+
 def taken(database: Database, lines: Iterable[str]) -> Snapshot:
     """Write the log of a file and return its newest facts.
 

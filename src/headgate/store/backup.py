@@ -1,0 +1,66 @@
+"""A copy of an embedded store, made while it is served, and putting it back."""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from headgate.control.ports import StoreError
+from headgate.store.keys import KnownKeys
+from headgate.store.lock import FolderLock
+from headgate.store.proof import Proof
+from headgate.store.sqlite import FILE
+from headgate.store.stores import open_stores
+
+
+def back_up(folder: Path, file: Path) -> None:
+    """Copy the store of a data folder, as it is now, to a new file. Raises `StoreError` if either cannot be used."""
+    if file.exists():
+        raise StoreError(f"`{file}` is there already; name a new file")
+    half = file.with_name(f"{file.name}.{os.getpid()}.half")
+    try:
+        half.touch(mode=0o600)
+        with closing(_read_only(folder / FILE)) as store, closing(sqlite3.connect(half)) as copy:
+            store.backup(copy)
+            _check(copy)
+        half.rename(file)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"no copy can be made of `{folder / FILE}` ({error}); check the disk") from error
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def restore(file: Path, folder: Path, known: KnownKeys | None) -> list[Proof]:
+    """Make a copy the store of a data folder that has none, if every log in it proves to be whole.
+
+    Raises `StoreError` if it does not, if the folder has a store, or if somebody serves from it; then nothing is changed.
+    """
+    if not file.is_file():
+        raise StoreError(f"there is no file `{file}`")
+    with FolderLock.take(folder):
+        there = [each for each in (FILE, f"{FILE}-wal", f"{FILE}-shm") if (folder / each).exists()]
+        if there:
+            raise StoreError(f"`{folder / there[0]}` is there already; move it away first")
+        with tempfile.TemporaryDirectory(prefix="restoring-", dir=folder) as beside:
+            copy = Path(beside) / FILE
+            shutil.copyfile(file, copy)
+            copy.chmod(0o600)
+            stores = open_stores(Path(beside))
+            try:
+                proofs = stores.verify(known=known)
+            finally:
+                stores.close()
+            copy.rename(folder / FILE)
+    return proofs
+
+
+def _read_only(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _check(copy: sqlite3.Connection) -> None:
+    found = copy.execute("PRAGMA quick_check").fetchone()[0]
+    if found != "ok":
+        raise sqlite3.DatabaseError(found)

@@ -1,0 +1,131 @@
+"""Copies of an embedded store: whole, made while it is written to, and put back only where nothing is lost by it."""
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from headgate.control.ports import Draft, StoreError
+from headgate.store import FILE, FolderInUseError, FolderLock, open_stores
+from headgate.store.backup import back_up, restore
+from headgate.store.keys import KnownKeys
+from headgate.store.proof import Proof
+from tests.store.samples import OTHER, ROOT, created
+from tests.store.tampering import run
+
+NOTHING = Draft(0.0, None, "nothing", ())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder with two logs, sealed."""
+    folder = tmp_path / "data"
+    stores = open_stores(folder, folder / "keys" / "log.pem")
+    for number in range(5):
+        stores.log(ROOT).append(number, created(number))
+    stores.log(OTHER).append(0, NOTHING)
+    stores.close()
+    return folder
+
+
+def _known(folder: Path) -> KnownKeys:
+    return KnownKeys.beside(folder / "keys" / "log.pem")
+
+
+def test_a_copy_holds_everything_and_is_this_users_only(folder: Path, tmp_path: Path) -> None:
+    copy, again = tmp_path / "copy", tmp_path / "again"
+    back_up(folder, copy)
+
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert restore(copy, again, _known(folder)) == [Proof(ROOT, 5, 5), Proof(OTHER, 1, 1)]
+
+    before, after = open_stores(folder), open_stores(again)
+    for root in (ROOT, OTHER):
+        assert list(after.log(root).entries()) == list(before.log(root).entries())
+    assert after.log(ROOT).documents("table") == before.log(ROOT).documents("table")
+    before.close()
+    after.close()
+
+
+def test_a_copy_that_is_made_while_it_is_written_to_is_of_one_moment(folder: Path, tmp_path: Path) -> None:
+    stores = open_stores(folder)
+    ended = threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            head = stores.log(ROOT).head()
+            stores.log(ROOT).append(head, created(head))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    before = stores.log(ROOT).head()
+    for number in range(5):
+        back_up(folder, tmp_path / f"copy{number}")
+    ended.set()
+    writer.join()
+    after = stores.log(ROOT).head()
+    stores.close()
+
+    for number in range(5):
+        proofs = restore(tmp_path / f"copy{number}", tmp_path / f"again{number}", _known(folder))
+        assert before <= proofs[0].head <= after
+
+
+def test_nothing_is_written_over(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.write_text("something dear")
+
+    with pytest.raises(StoreError, match="is there already; name a new file"):
+        back_up(folder, copy)
+
+    assert copy.read_text() == "something dear"
+
+
+def test_a_store_that_is_there_is_not_replaced(folder: Path, tmp_path: Path) -> None:
+    back_up(folder, tmp_path / "copy")
+
+    with pytest.raises(StoreError, match="is there already; move it away first"):
+        restore(tmp_path / "copy", folder, _known(folder))
+
+
+@pytest.mark.parametrize("left", [f"{FILE}-wal", f"{FILE}-shm"])
+def test_what_is_left_of_a_store_does_not_get_into_another(folder: Path, tmp_path: Path, left: str) -> None:
+    back_up(folder, tmp_path / "copy")
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / left).touch()
+
+    with pytest.raises(StoreError, match=f"{left}` is there already"):
+        restore(tmp_path / "copy", tmp_path / "again", _known(folder))
+
+
+def test_a_folder_that_is_served_is_left_alone(folder: Path, tmp_path: Path) -> None:
+    back_up(folder, tmp_path / "copy")
+
+    with FolderLock.take(tmp_path / "again"), pytest.raises(FolderInUseError):
+        restore(tmp_path / "copy", tmp_path / "again", _known(folder))
+
+
+def test_a_copy_that_does_not_prove_to_be_whole_is_not_put_back(folder: Path, tmp_path: Path) -> None:
+    run(folder, "DELETE FROM log WHERE revision > 3")
+    back_up(folder, tmp_path / "copy")
+
+    with pytest.raises(StoreError, match="revision 4 of the log `organization` was cut off"):
+        restore(tmp_path / "copy", tmp_path / "again", _known(folder))
+
+    assert sorted(each.name for each in (tmp_path / "again").iterdir()) == ["lock"]
+
+
+def test_a_copy_that_is_none_is_refused(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "copy").write_bytes(b"something else entirely" * 100)
+
+    for copy in (tmp_path / "copy", tmp_path / "missing"):
+        with pytest.raises(StoreError):
+            restore(copy, tmp_path / "again", _known(folder))
+
+
+def test_a_folder_without_a_store_is_not_copied(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no copy can be made"):
+        back_up(tmp_path, tmp_path / "copy")
+
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,173 @@
+"""One organization as a file: out of one database, and whole or not at all into another."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headgate.control.ports import DocumentPut, Draft, StoreError
+from headgate.facts import changes as c
+from headgate.facts.ids import ResourceId
+from headgate.store import SqlStores, open_stores
+from headgate.store.exporting import MODEL
+from tests.facts.samples import ANNA
+from tests.store.samples import OTHER, created
+
+ROOT = ResourceId("acme")
+SOURCE = "model: nekt # é\n"
+HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
+
+
+def _begun(stores: SqlStores) -> list[str]:
+    """Begin an organization of 510 entries, and return its file."""
+    founded = (c.OrganizationCreated(ROOT, "nekt", HASH), c.ResourceCreated(ResourceId("l"), "lake", ROOT, "lake"))
+    name = DocumentPut("principal", ANNA, {"name": "Änna \ud800"})
+    store = stores.log(ROOT)
+    store.append(0, Draft(1.5, None, "organization.create", founded, (name,)))
+    for number in range(3):
+        store.append(number + 1, created(number))
+    for number in range(4, 510):
+        store.append(number, Draft(2.0, ANNA, "nothing", ()))
+    stores.log(OTHER).put_document(DocumentPut(MODEL, HASH, {"name": "nekt", "source": SOURCE}))
+    stores.log(OTHER).put_document(DocumentPut(MODEL, "unused", {"name": "other", "source": ""}))
+    return list(stores.export(ROOT))
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    """The file of an organization."""
+    stores = open_stores(":memory:")
+    try:
+        return _begun(stores)
+    finally:
+        stores.close()
+
+
+def _ended(lines: list[str]) -> list[str]:
+    """Return lines with an end that fits them, as somebody writes who alters a file with care."""
+    digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    return [*lines, json.dumps({"end": {"lines": len(lines), "sha256": digest}})]
+
+
+def test_the_file_is_the_same_from_every_database(sql_stores: SqlStores, lines: list[str]) -> None:
+    assert _begun(sql_stores) == lines
+
+
+def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[str]) -> None:
+    facts = sql_stores.take(lines)
+
+    store = sql_stores.log(ROOT)
+    assert (facts.organization, facts.revision, store.head()) == (ROOT, 510, 510)
+    store.verify()
+    assert store.document("principal", ANNA) == {"name": "Änna \ud800"}
+    assert store.pointer(ResourceId("t1")) == created(1).pointers[0]
+    assert sql_stores.find(MODEL, HASH) == (ROOT, {"name": "nekt", "source": SOURCE})
+    assert sql_stores.find(MODEL, "unused") is None
+    assert store.append(510, created(900)) == 701
+    store.verify()
+
+
+def test_what_was_taken_in_can_be_exported_again(sql_stores: SqlStores, lines: list[str]) -> None:
+    sql_stores.take(lines)
+
+    # The models' sources are its own now, and stand elsewhere among the documents.
+    assert sorted(list(sql_stores.export(ROOT))[:-1]) == sorted(lines[:-1])
+
+
+def test_an_organization_that_is_there_is_not_taken_in_again(sql_stores: SqlStores, lines: list[str]) -> None:
+    sql_stores.take(lines)
+
+    with pytest.raises(StoreError, match="there is an organization `acme` already"):
+        sql_stores.take(lines)
+
+
+def test_what_is_not_there_cannot_be_exported(sql_stores: SqlStores) -> None:
+    with pytest.raises(StoreError, match="there is no organization `nobody`"):
+        list(sql_stores.export(ResourceId("nobody")))
+
+
+def _with(**changes: Any) -> Callable[[list[str]], list[str]]:
+    """Say something else in the first entry."""
+
+    def changed(lines: list[str]) -> list[str]:
+        said = json.loads(lines[1])["entry"] | changes
+        return _ended([lines[0], json.dumps({"entry": said}), *lines[2:]])
+
+    return changed
+
+
+def _first(**changes: Any) -> Callable[[list[str]], list[str]]:
+    return lambda lines: _ended([json.dumps(json.loads(lines[0]) | changes), *lines[1:]])
+
+
+BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
+    "empty": (lambda _: [], "was cut"),
+    "not JSON": (lambda lines: [lines[0], "x"], "line 2 of the file is not JSON"),
+    "nested without end": (lambda lines: [lines[0], "[" * 100_000], "line 2 of the file is not JSON"),
+    "of something else": (_first(format="headgate facts"), "no exported organization"),
+    "of nobody": (_first(organization=None), "no exported organization"),
+    "of a later version": (_first(version=2), "has version 2, and this Headgate reads 1"),
+    "of another organization": (_first(organization="other"), "revision 1 in the file was altered or lost"),
+    "cut at the end": (lambda lines: lines, "was cut"),
+    "cut in the middle": (lambda lines: lines[:300], "was cut"),
+    "altered without care": (
+        lambda lines: [*lines[:-1], lines[-1].replace(":", ": ", 1), _ended(lines)[-1]],
+        "was altered since it was written",
+    ),
+    "another actor": (_with(actor="u9"), "revision 1 in the file was altered or lost"),
+    "another hash": (_with(hash="0"), "revision 1 in the file was altered or lost"),
+    "another time": (_with(at=7.0), "revision 1 in the file was altered or lost"),
+    "a time that is none": (_with(at="7"), "line 2 of the file says nothing that is known"),
+    "a column that is none": (_with(more=1), "line 2 of the file says nothing that is known"),
+    "a log that is another": (_with(log_id="deployment"), "revision 1 in the file was altered or lost"),
+    "an entry less": (lambda lines: _ended([lines[0], *lines[2:]]), "revision 1 in the file was altered or lost"),
+    "no entries": (lambda lines: _ended([lines[0]]), "the file says nothing of the organization"),
+    "something unknown": (
+        lambda lines: _ended([lines[0], '{"more": {}}']),
+        "line 2 of the file says nothing that is known",
+    ),
+    "no model": (
+        lambda lines: _ended([line for line in lines if '"kind":"model"' not in line]),
+        "lacks the source of a model",
+    ),
+    "another model": (
+        lambda lines: _ended([line.replace("model: nekt", "model: mine") for line in lines]),
+        "says nothing that is known",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_file_that_is_not_whole_is_not_taken_in(lines: list[str], how: str) -> None:
+    change, sentence = BROKEN[how]
+    stores = open_stores(":memory:")
+
+    with pytest.raises(StoreError, match=sentence):
+        stores.take(change(lines[:-1]))
+
+    assert stores.logs() == []
+    assert stores.log(ROOT).document("principal", ANNA) is None
+    stores.close()
+
+
+def test_a_token_that_is_known_as_somebody_elses_is_not_taken_over(sql_stores: SqlStores, lines: list[str]) -> None:
+    sql_stores.log(OTHER).put_document(DocumentPut("token", "k", {"hash": "mine"}))
+    token = json.dumps({"document": {"kind": "token", "id": "k", "body": {"hash": "theirs"}}})
+
+    with pytest.raises(StoreError, match="known here as somebody else's"):
+        sql_stores.take(_ended([*lines[:-1], token]))
+
+    assert sql_stores.find("token", "k") == (OTHER, {"hash": "mine"})
+
+
+def test_changes_that_cannot_be_are_not_taken_in(sql_stores: SqlStores) -> None:
+    elsewhere = open_stores(":memory:")
+    founded = (c.OrganizationCreated(ROOT, "nekt", HASH), c.MemberAdded(c.GroupId("nowhere"), ANNA))
+    elsewhere.log(ROOT).append(0, Draft(1.5, None, "organization.create", founded))
+
+    with pytest.raises(StoreError, match="revision 1 in the file is about `nowhere`, which is not there"):
+        sql_stores.take(elsewhere.export(ROOT))
+
+    elsewhere.close()
