@@ -29,7 +29,7 @@ def written(token: TokenId, secret: str) -> str:
 def read(text: str) -> tuple[TokenId, str] | None:
     """Return id and secret of a token as written, or None if it is not one."""
     parts = text.split(".")
-    if len(parts) != 3 or parts[0] != PREFIX or not all(parts):  # noqa: PLR2004 (prefix, id, secret)
+    if len(parts) != 3 or parts[0] != PREFIX or not all(parts) or not text.isprintable():  # noqa: PLR2004 (prefix, id, secret)
         return None
     return TokenId(parts[1]), parts[2]
 

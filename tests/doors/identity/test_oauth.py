@@ -82,7 +82,9 @@ class TestAServicePrincipal:
             (CREDENTIALS, 401, "invalid_client"),
             ({**CREDENTIALS, "client_secret": "hgt.t.wrong"}, 401, "invalid_client"),
             ({**CREDENTIALS, "client_secret": "hgt.t.s3cret", "client_id": "eve"}, 401, "invalid_client"),
+            ({**CREDENTIALS, "client_secret": "hgt.\x00.s3cret"}, 401, "invalid_client"),
             ({"grant_type": DEVICE, "device_code": "hgd.no.code"}, 400, "expired_token"),
+            ({"grant_type": DEVICE, "device_code": "hgd.\x00.code"}, 400, "expired_token"),
         ],
     )
     def test_hears_what_is_wrong_in_the_words_of_oauth(

@@ -2,10 +2,13 @@
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+_WRITTEN = re.compile(r"(?P<prefix>[a-z]+)\.(?P<id>[A-Za-z0-9_-]+)\.(?P<secret>[A-Za-z0-9_-]+)")
 
 SESSION, ACCESS, INVITATION, DEVICE = "hgs", "hga", "hgi", "hgd"
 
@@ -38,7 +41,5 @@ def made(id: str) -> Credential:
 
 def read(prefix: str, text: str) -> Credential | None:
     """Return a credential as written, or None if it is none of that prefix."""
-    parts = text.split(".")
-    if len(parts) != 3 or parts[0] != prefix or not all(parts) or not text.isascii():  # noqa: PLR2004 (the three)
-        return None
-    return Credential(parts[1], parts[2])
+    found = _WRITTEN.fullmatch(text)
+    return Credential(found["id"], found["secret"]) if found and found["prefix"] == prefix else None

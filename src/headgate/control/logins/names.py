@@ -26,7 +26,7 @@ def login_name(text: str) -> str:
 def address(text: str) -> str:
     """Return the one spelling of an e-mail address. Raises `InvalidError` for what cannot be one."""
     found = folded(text)
-    if len(found) > _LONGEST_ADDRESS or not _ADDRESS.fullmatch(found):
+    if len(found) > _LONGEST_ADDRESS or not _ADDRESS.fullmatch(found) or not found.isprintable():
         raise InvalidError("that is not an e-mail address")
     return found
 

@@ -30,7 +30,12 @@ def session(request: Request, ways: Annotated[Entrance, Depends(entrance)]) -> S
 def told(request: Request) -> Mapping[str, str]:
     """Return what a client says of itself, for the list of sessions."""
     host = request.client.host if request.client else ""
-    return {"address": host, "agent": request.headers.get("user-agent", "")[:_AGENT]}
+    return {"address": host, "agent": agent(request.headers.get("user-agent", ""))}
+
+
+def agent(said: str) -> str:
+    """Return what a client calls itself, as far as that can be shown."""
+    return "".join(letter for letter in said if letter.isprintable())[:_AGENT]
 
 
 def address(request: Request, ways: Entrance) -> str:

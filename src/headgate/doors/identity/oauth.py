@@ -14,7 +14,7 @@ from headgate.control.logins.devices import Waiting
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.errors import LoginError, TooOftenError
 from headgate.doors.api.routing import PUBLIC
-from headgate.doors.identity.entering import Enters, Told, address
+from headgate.doors.identity.entering import Enters, Told, address, agent
 
 router = APIRouter(tags=["oauth"])
 
@@ -128,7 +128,7 @@ def token(request: Request, fields: Form, ways: Enters) -> JSONResponse:
 )
 def device_authorization(request: Request, fields: Form, ways: Enters, told: Told) -> DeviceCode:
     """Give a device a code, which somebody enters who is logged in elsewhere."""
-    said = {**told, "agent": fields.get("client_id", "")[:200] or told["agent"]}
+    said = {**told, "agent": agent(fields.get("client_id", "")) or told["agent"]}
     try:
         asked = ways.devices.ask(said, ways.logins.now)
     except TooOftenError as error:
