@@ -132,12 +132,12 @@ class TestAdding:
 
     def test_a_model_whose_users_come_into_a_project(self, make: Make) -> None:
         acme = make("onehouse")
-        project = acme.call("owner", "POST", "/projects", {"name": "one"}).json()["id"]
-        acme.add("vic")
+        acme.call("owner", "POST", "/projects", {"name": "one"})
 
-        added = acme.call("owner", "POST", "/users", {"name": "sam", "place": project})
+        assert acme.call("owner", "POST", "/users", {"name": "sam", "place": "one"}).status_code == 201
 
-        assert added.status_code == 403, "who comes into a project stands in the account first"
+        held = acme.call("owner", "GET", "/users/sam").json()["held"]
+        assert [(each["role"], each["resource"]) for each in held] == [("member", "one")]
 
 
 class TestRemoving:
