@@ -6,6 +6,7 @@ from typing import Any
 
 from headgate.control.command import Plan, View
 from headgate.control.ports import DocumentPut
+from headgate.control.proposals import Proposal, proposed
 from headgate.facts.changes import ChangeDecided, ChangeRequested
 from headgate.facts.ids import PrincipalId, ResourceId
 
@@ -31,14 +32,20 @@ class SubmitChange:
 
 @dataclass(frozen=True, slots=True)
 class ApproveChange:
-    """The change may be made."""
+    """The change is made, as it was filed; `proposal` is what its document says, None where that is made elsewhere."""
 
     change: ResourceId
+    proposal: Proposal | None = None
     name: str = "change.approve"
 
     def plan(self, view: View) -> Plan:
-        """Need `change_request.approve`."""
-        return _decided(view, self.change, "approve", "approved")
+        """Need `change_request.approve`, and what making the change needs."""
+        decided = _decided(view, self.change, "approve", "approved")
+        if self.proposal is None:
+            return decided
+        found = view.target(view.facts.change_requests[self.change].resource)
+        made = proposed(found, self.proposal).plan(view)
+        return Plan((*decided.changes, *made.changes), made.documents, made.pointers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from headgate.control.command import MissingError
 from headgate.control.control import Control
 from headgate.control.wording import hidden
 from headgate.decision.answers import Answers
-from headgate.doors.api.names import Text, require, seen
+from headgate.doors.api.names import Text, full_name, require, seen
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Uses
 from headgate.facts.caller import Caller
@@ -39,6 +39,11 @@ class Moment:
     def sees(self, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""
         return self.answers.discoverable(self.caller, resource, self.now)
+
+    def name(self, resource: ResourceId) -> str:
+        """Return the full name of a resource; the id of one that is hidden or gone."""
+        there = resource in self.facts.resources and self.sees(resource)
+        return full_name(self.facts, resource) if there else resource
 
     def resource(self, name: str) -> Resource:
         """Return the resource that the caller may see under this id or name. Raises `MissingError` for any other."""

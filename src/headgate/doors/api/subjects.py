@@ -62,6 +62,21 @@ def shown(moment: Moment) -> Callable[[SubjectId], bool]:
     return lambda subject: knows_of(moment.answers, moment.caller, subject, moment.now)
 
 
+def naming(services: Services, moment: Moment) -> Callable[..., str]:
+    """Return what names a subject to the caller; whom they may not know of is told by the id alone.
+
+    `asking` is who filed what is told of: that makes them known to whoever may see it.
+    """
+    known = shown(moment)
+
+    def name(subject: SubjectId, asking: SubjectId | None = None) -> str:
+        if ResourceId(subject) in moment.facts.resources and PrincipalId(subject) not in moment.facts.principals:
+            return moment.name(ResourceId(subject))
+        return services.directory.name(subject) if subject == asking or known(subject) else subject
+
+    return name
+
+
 def _seen(services: Services, caller: Caller, name: str) -> str:
     found = services.directory.find(name)
     if found is None or not knows_of(services.control.answers, caller, found, services.control.now):
