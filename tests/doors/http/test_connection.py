@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import uvicorn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headgate.doors.http.connection import connections
 from headgate.doors.http.limits import Limits
@@ -40,13 +42,17 @@ def address() -> Iterator[Address]:
         yield found
 
 
-def exchange(address: Address, *pieces: bytes, wrap: Callable[[socket.socket], Any] = lambda plain: plain) -> bytes:
-    """Send these pieces, and return everything that comes until the server closes."""
+def exchange(
+    address: Address, *pieces: bytes, wrap: Callable[[socket.socket], Any] = lambda plain: plain, end: bool = False
+) -> bytes:
+    """Send these pieces, and nothing after them if that is the `end`; return everything that comes until the server closes."""
     with socket.create_connection(address, timeout=10) as plain, wrap(plain) as opened:
-        for piece in pieces:
-            opened.sendall(piece)
         gathered = b""
         try:
+            for piece in pieces:
+                opened.sendall(piece)
+            if end:
+                opened.shutdown(socket.SHUT_WR)
             while more := opened.recv(65536):
                 gathered += more
         except ConnectionResetError:
@@ -150,3 +156,26 @@ class TestOneConnection:
         answers = exchange(address, HEAD + b"Expect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
 
         assert statuses(answers) == [413]
+
+
+PARTS = st.sampled_from(
+    [
+        b"GET ", b"POST ", b"BREW ", b"/things/a", b"/things/%ff", b"*", b"http://other/", b" HTTP/1.1", b" HTTP/1.0", b" HTTP/9.9",
+        b"\r\n", b"\n", b"\r", b"\0", b" ", b"\t", b":", b"Host: h", b"Content-Length: 3", b"Content-Length: -1",
+        b"Transfer-Encoding: chunked", b"Connection: close", b"Connection: Upgrade", b"Upgrade: h2c", b"Expect: 100-continue",
+        b"Authorization: Bearer p", b"X-Request-Id: aaaaaaaa", b"3\r\nabc\r\n", b"0\r\n\r\n", b'{"a": [', b"\xff\xfe", b"a" * 300,
+    ]
+)  # fmt: skip
+
+
+class TestWhateverIsSent:
+    @settings(max_examples=150, deadline=None)
+    @given(st.lists(PARTS, max_size=25))
+    def test_is_answered_as_a_request_refused_or_left_and_never_fails_inside(
+        self, address: Address, parts: list[bytes]
+    ) -> None:
+        """Promise: no bytes make the server fail, and the next client is served as ever."""
+        answers = exchange(address, b"".join(parts) + b"\r\n\r\n" + LAST, end=True)
+
+        assert {status for status in statuses(answers) if status >= 500} == set()
+        assert statuses(exchange(address, LAST)) == [200]
