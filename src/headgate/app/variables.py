@@ -238,6 +238,13 @@ _LOGINS = (
         "HEADGATE_OIDC_SKEW_SECONDS", "seconds", "provider.skew", "how far the provider's clock may be from this one"
     ),
     Variable("HEADGATE_SESSION_SECONDS", "seconds", "logins.session", "how long a login lasts"),
+    Variable(
+        "HEADGATE_PUBLIC_URL",
+        "web",
+        "logins.address",
+        "where people find the deployment; the provider sends them back there, and devices show it",
+        "as they call it",
+    ),
 )
 
 _SETTING_UP = (

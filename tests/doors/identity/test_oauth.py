@@ -231,3 +231,10 @@ def test_what_is_served_of_oauth_is_published(world: World, http: httpx.Client) 
 
     assert said["issuer"] == world.url
     assert said["token_endpoint"] == f"{world.url}/oauth2/token"
+
+
+def test_people_find_it_where_the_settings_say(front: Front) -> None:
+    with front.serving(World(address="https://headgate.acme.com/")) as client:
+        asked = client.post("/oauth2/device_authorization").json()
+
+    assert asked["verification_uri"] == "https://headgate.acme.com/oauth2/device"

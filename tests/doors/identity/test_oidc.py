@@ -28,7 +28,7 @@ def fake(providers: Doorway) -> FakeProvider:
 
 
 def settings(fake: FakeProvider, **more: Any) -> Provider:
-    return Provider(fake.issuer, CLIENT, SECRET, **{"join": frozenset({"acme.com"}), **more})
+    return Provider(fake.issuer, CLIENT, SECRET, **{"join": frozenset({"ACME.com"}), **more})
 
 
 def client(fake: FakeProvider, **more: Any) -> ProviderClient:

@@ -8,7 +8,7 @@ from headgate.control.control import Control
 from headgate.control.ids import new_id
 from headgate.control.logins.commands import LinkSubject, RegisterUser
 from headgate.control.logins.errors import LoginError
-from headgate.control.logins.names import address, domain
+from headgate.control.logins.names import address, domain, folded
 from headgate.control.ports import DocumentConflictError, Store
 from headgate.facts.ids import PrincipalId
 
@@ -34,7 +34,7 @@ class Outsiders:
     def __init__(self, control: Control, store: Store, join: frozenset[str]) -> None:
         self._control = control
         self._store = store
-        self._join = join
+        self._join = frozenset(map(folded, join))
 
     def user(self, who: Outsider) -> PrincipalId:
         """Return the user they are: linked before, or of the same verified address, or new if that may join.

@@ -40,7 +40,7 @@ def agent(said: str) -> str:
 
 def address(request: Request, ways: Entrance) -> str:
     """Return where people find the deployment."""
-    return ways.logins.settings.address or f"{request.url.scheme}://{request.url.netloc}"
+    return (ways.logins.settings.address or f"{request.url.scheme}://{request.url.netloc}").rstrip("/")
 
 
 Enters = Annotated[Entrance, Depends(entrance)]
