@@ -112,6 +112,9 @@ class FakeStores:
     def moved(self) -> bool:
         return self.shared
 
+    def check(self) -> None:
+        """Nothing can go wrong here."""
+
     def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
         return {root: self.log(root).head() for root in roots}
 

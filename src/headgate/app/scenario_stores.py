@@ -21,6 +21,11 @@ class CaseStores:
         """Say that nobody else writes here."""
         return False
 
+    def check(self) -> None:
+        """Raise `StoreError` unless both can be used."""
+        self._deployment.check()
+        self._organizations.check()
+
     def log(self, root: ResourceId) -> Store:
         """Return the store of a log."""
         return self._of(root).log(root)

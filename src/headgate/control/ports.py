@@ -204,6 +204,10 @@ class Stores(Protocol):
         """
         ...
 
+    def check(self) -> None:
+        """Raise `StoreError` unless it can be read; where the last write failed, it has to take one again, too."""
+        ...
+
     def log(self, root: ResourceId) -> Store:
         """Return the store of a log, which need not have begun."""
         ...

@@ -29,6 +29,8 @@ class Database:
     def __init__(self, backend: Backend) -> None:
         """Take the database, with its tables made or brought up to date. Raises `StoreError` if it cannot serve."""
         self.backend = backend
+        self.unwritten = False
+        """Whether the last write failed."""
         self._engine = backend.engine
         try:
             with self.writing() as connection:
@@ -69,8 +71,13 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is written when the block ends, and not at all if it raises."""
-        with self._transaction(self.backend.write) as connection:
-            yield connection
+        try:
+            with self._transaction(self.backend.write) as connection:
+                yield connection
+        except StoreError:
+            self.unwritten = True
+            raise
+        self.unwritten = False
 
     @contextmanager
     def standing(self) -> Iterator[Connection]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select, union
+from sqlalchemy import delete, func, select, union
 
 from headgate.control.ports import AuditFilter, AuditRecord, StoreError
 from headgate.facts.ids import ResourceId
@@ -47,6 +47,16 @@ class SqlStores:
     def moved(self) -> bool:
         """Say whether another process may have written since this was asked last. A store that cannot tell says yes."""
         return self._database.moved()
+
+    def check(self) -> None:
+        """Raise `StoreError` unless it can be read; where the last write failed, it has to take one again, too."""
+        if not self._database.unwritten:
+            self.logs()
+            return
+        probe = {"log_id": "", "kind": "probe", "id": "probe"}
+        with self._database.writing() as connection:
+            self._database.insert_new(connection, documents, {**probe, "body": "{}"})
+            connection.execute(delete(documents).filter_by(**probe))
 
     def log(self, root: ResourceId) -> SqlStore:
         """Return the store of a log, which need not have begun."""

@@ -1,0 +1,82 @@
+"""The data folder cannot be written: nothing is acknowledged, what is asked is answered as it is, and it passes."""
+
+import resource
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+
+from headgate.app.deployment import open_deployment
+from headgate.store import SqlStore
+from tests.app.serving import until
+from tests.survival.client import Client, http
+from tests.survival.racing import in_log
+from tests.survival.replica import settings_of
+from tests.survival.replicas import Facts, facts_in, process
+
+
+@contextmanager
+def locked(folder: Path, _: BaseProcess) -> Iterator[None]:
+    """Another process writes, and does not end."""
+    with closing(sqlite3.connect(folder / "headgate.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@contextmanager
+def full(_: Path, server: BaseProcess) -> Iterator[None]:
+    """No file of the server's takes one byte more, as where a disk or a quota is full."""
+    assert server.pid is not None
+    soft, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (soft, hard))
+
+
+TROUBLES: dict[str, Callable[[Path, BaseProcess], AbstractContextManager[None]]] = {
+    each.__name__: each for each in (locked, full)
+}
+
+
+def made(folder: Path) -> tuple[Facts, int]:
+    """Make the facts; return them with the newest revision."""
+    deployment = open_deployment(settings_of(folder, None))
+    try:
+        return facts_in(deployment, 1), deployment.control.snapshot.revision
+    finally:
+        deployment.close()
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_a_change_is_refused_while_it_cannot_be_written_and_every_question_is_answered(
+    tmp_path: Path, trouble: str
+) -> None:
+    facts, revision = made(tmp_path)
+    (pair,) = facts.pairs
+    with process(tmp_path) as server, http() as connections:
+        owner = Client(connections, server.address, facts.owner)
+        assert owner.give(pair).is_success
+
+        with TROUBLES[trouble](tmp_path, server.process):
+            answer = owner.take(pair)
+            assert (answer.status_code, int(answer.headers["retry-after"]) > 0) == (503, True), answer.text
+            assert owner.may(pair)
+            assert owner.send("GET", "/readyz").status_code == 503
+            assert owner.send("GET", "/healthz").status_code == 200
+
+        until(lambda: owner.take(pair).is_success, lambda: "it does not recover")
+        assert not owner.may(pair)
+        until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "it is never ready again")
+
+    deployment = open_deployment(settings_of(tmp_path, None))
+    try:
+        store = deployment.stores.log(deployment.home.id)
+        assert isinstance(store, SqlStore)
+        store.verify()
+        assert list(in_log(store, facts.pairs, revision).values()) == [("give", pair.user), ("take", pair.user)]
+    finally:
+        deployment.close()
