@@ -2,21 +2,45 @@
 
 import asyncio
 import ssl
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 
+from headgate.app.fronted import Front
 from headgate.app.listening import Listening, ServerError
 from headgate.app.settings import Settings, default_settings
+from headgate.doors.http.express import Express
+from headgate.doors.http.limits import Limits
+from headgate.doors.http.probes import Readiness
+from headgate.doors.http.rates import of_principals
+from tests.doors.http.asking import guarded
 from tests.doors.http.test_tls import issue
 from tests.threads import event_loop
 
 OK = PlainTextResponse("ok")
+
+
+class _Never:
+    """A door that answers nothing at once."""
+
+    def knows(self, target: bytes, secret: str) -> None:
+        return None
+
+    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> None:
+        return None
+
+
+def front(app: Any) -> Front:
+    limits = Limits()
+    return Front(app, Express(_Never(), of_principals(limits), (), limits), Readiness(lambda: None))
 
 
 def settings(**changed: object) -> Settings:
@@ -24,12 +48,12 @@ def settings(**changed: object) -> Settings:
 
 
 @contextmanager
-def serving(told: Settings) -> Iterator[Listening]:
+def serving(told: Settings, app: Any = OK) -> Iterator[Listening]:
     with event_loop() as run:
         listening = Listening(told)
 
         async def begin() -> asyncio.Task[None]:
-            task = asyncio.create_task(listening.serve(OK))
+            task = asyncio.create_task(listening.serve(front(app)))
             await listening.answering.wait()
             return task
 
@@ -44,18 +68,18 @@ def serving(told: Settings) -> Iterator[Listening]:
             run(end())
 
 
-def got(url: str) -> str:
+def got(url: str) -> httpx.Response:
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    return httpx.get(url, verify=context, trust_env=False).text
+    return httpx.get(url, verify=context, trust_env=False)
 
 
 class TestTheDoors:
     def test_are_one_for_everybody_on_this_machine(self) -> None:
         with serving(settings()) as listening:
             assert listening.url == listening.inner_url == f"http://127.0.0.1:{listening.port}"
-            assert got(listening.url) == "ok"
+            assert got(listening.url).text == "ok"
 
     @pytest.mark.parametrize("bind", ["127.0.0.1", "127.0.0.2", "::1"])
     def test_have_tls_for_everybody_and_none_for_the_driver(self, tmp_path: Path, bind: str) -> None:
@@ -63,12 +87,12 @@ class TestTheDoors:
 
         with serving(settings(bind=bind, tls_cert=certificate, tls_key=key)) as listening:
             assert (listening.url[:8], listening.inner_url[:17]) == ("https://", "http://127.0.0.1:")
-            assert (got(listening.url), got(listening.inner_url)) == ("ok", "ok")
+            assert [got(url).text for url in (listening.url, listening.inner_url)] == ["ok", "ok"]
 
     def test_are_on_every_address_with_one_port_where_that_is_allowed(self) -> None:
         with serving(settings(bind="0.0.0.0", insecure_http=True)) as listening:  # noqa: S104 (the point)
             assert listening.inner_url == f"http://127.0.0.1:{listening.port}"
-            assert got(f"http://127.0.0.2:{listening.port}") == "ok"
+            assert got(f"http://127.0.0.2:{listening.port}").text == "ok"
 
 
 class TestAPort:
@@ -87,6 +111,24 @@ class TestAPort:
             Listening(settings(tls_cert=missing, tls_key=missing))
 
 
+class TestTheEnd:
+    @pytest.mark.parametrize(("lasts", "status"), [(0.3, 200), (30.0, 503)])
+    def test_waits_for_requests_that_are_under_way_and_not_for_ever(self, lasts: float, status: int) -> None:
+        begun = threading.Event()
+
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            begun.set()
+            await asyncio.sleep(lasts)
+            await OK(scope, receive, send)
+
+        with serving(settings(), guarded(slow)) as listening, ThreadPoolExecutor() as beside:
+            asked = beside.submit(got, listening.url)
+            begun.wait()
+            listening.end()
+
+            assert asked.result().status_code == status
+
+
 class TestProxies:
     @pytest.mark.parametrize(("proxies", "scheme"), [((), "http"), (("127.0.0.0/8",), "https")])
     def test_are_believed_only_where_they_are_named(self, proxies: tuple[str, ...], scheme: str) -> None:
@@ -101,7 +143,7 @@ class TestProxies:
             headers = {"x-forwarded-for": "192.0.2.7", "x-forwarded-proto": "https"}
 
             async def asked() -> None:
-                task = asyncio.create_task(listening.serve(note))  # type: ignore[arg-type]
+                task = asyncio.create_task(listening.serve(front(note)))
                 await listening.answering.wait()
                 async with httpx.AsyncClient(trust_env=False) as client:
                     await client.get(listening.url, headers=headers)

@@ -1,5 +1,6 @@
 """One request and its answer: the id they go by, and what is told of them afterwards."""
 
+import asyncio
 import logging
 import re
 import secrets
@@ -88,6 +89,13 @@ class Exchanges:
     async def _answered(self, scope: Scope, receive: Receive, answer: Send, exchange: Exchange) -> None:
         try:
             await self._app(scope, receive, answer)
+        except asyncio.CancelledError:
+            # Only a server that ends gives up a request: whoever sent it hears that.
+            if exchange.status:
+                raise
+            leaving = problem(503, "ending", "this process ends, and did not get that done; ask again")
+            leaving.headers["retry-after"] = "1"
+            await leaving(scope, receive, answer)
         except Exception:
             log.exception("the request %s failed", exchange.id)
             if not exchange.status:
