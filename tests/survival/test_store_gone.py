@@ -18,7 +18,7 @@ from tests.survival.client import Client, http
 from tests.survival.racing import Told, in_log
 from tests.survival.replica import replica, settings_of
 from tests.survival.replicas import Facts, facts_in
-from tests.survival.trouble import TROUBLES, OwnServer
+from tests.survival.trouble import TROUBLES, OwnServer, read_only
 
 SEARCHED = {
     "subject": {"type": "user", "id": "nobody"},
@@ -145,3 +145,22 @@ def test_nothing_is_answered_or_acknowledged_in_trouble_and_all_is_as_before_aft
     assert told.written.items() <= log.items()
     assert log[given.json()["revision"]] == ("give", pair.user)
     assert log[taken.json()["revision"]] == ("take", pair.user)
+
+
+def test_a_change_is_refused_while_the_server_takes_no_writes_and_nothing_allowed_is_out_of_date(
+    deployed: Deployed, server: OwnServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    owner, pair = deployed.owner, deployed.facts.pairs[0]
+    assert owner.give(pair).is_success
+
+    with read_only(server):
+        until(lambda: owner.give(deployed.facts.pairs[1]).status_code == 503, lambda: "it can be written")
+        assert is_unavailable(owner.take(pair))
+        assert is_unavailable(owner.send("GET", "/readyz"))
+        assert owner.may(pair)
+    until(lambda: owner.take(pair).is_success, lambda: "it does not recover")
+    assert not owner.may(pair)
+    until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "it is never ready again")
+
+    assert "read-only" in caplog.text
+    assert pair.principal not in caplog.text
