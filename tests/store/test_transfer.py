@@ -65,7 +65,7 @@ def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[s
     assert store.pointer(ResourceId("t1")) == created(1).pointers[0]
     assert sql_stores.find(MODEL, HASH) == (ROOT, {"name": "nekt", "source": SOURCE})
     assert sql_stores.find(MODEL, "unused") is None
-    assert store.append(510, created(900)) == 701
+    assert store.append(510, created(900)) == 511
     store.verify()
 
 
@@ -160,6 +160,17 @@ def test_a_token_that_is_known_as_somebody_elses_is_not_taken_over(sql_stores: S
         sql_stores.take(_ended([*lines[:-1], token]))
 
     assert sql_stores.find("token", "k") == (OTHER, {"hash": "mine"})
+
+
+def test_the_log_of_a_deployment_is_no_organization(sql_stores: SqlStores) -> None:
+    elsewhere = open_stores(":memory:")
+    founded = (c.OrganizationCreated(ROOT, "nekt", HASH, "deployment"),)
+    elsewhere.log(ROOT).append(0, Draft(1.5, None, "deployment.create", founded))
+
+    with pytest.raises(StoreError, match="says nothing of the organization"):
+        sql_stores.take(elsewhere.export(ROOT))
+
+    elsewhere.close()
 
 
 def test_changes_that_cannot_be_are_not_taken_in(sql_stores: SqlStores) -> None:

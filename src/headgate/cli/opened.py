@@ -20,14 +20,15 @@ Data = Annotated[Path | None, typer.Option("--data", help="the data folder (HEAD
 
 
 @contextmanager
-def opened(data: Path | None, *, sealing: bool = False) -> Iterator[tuple["SqlStores", "Settings"]]:
+def opened(data: Path | None, *, sealing: bool = False, new: bool = False) -> Iterator[tuple["SqlStores", "Settings"]]:
     """The store that the settings name, with the key that seals it or without; it may be served meanwhile.
 
-    A `StoreError` ends with exit code 1.
+    Where there is none, it ends with exit code 2, or a `new` one is made. A `StoreError` ends with exit code 1.
     """
+    from headgate.app.settings import default_settings
     from headgate.store import open_stores
 
-    settings = settings_of(data)
+    settings = default_settings(os.environ, folder=data) if new else settings_of(data)
     with refusals():
         stores = open_stores(settings.store_url or settings.folder, settings.seal_key if sealing else None)
         try:

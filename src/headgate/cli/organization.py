@@ -50,7 +50,8 @@ def take(
 ) -> None:
     """Take in an organization from a file, if that proves to be whole and there is no such organization yet.
 
-    Its users become users of this deployment who cannot log in yet (`headgate users password`).
+    Its users become users of this deployment, with login names that wait for a password (`headgate users password`). A
+    deployment that has not begun yet begins with this organization.
     """
     from headgate.control.adopting import adopt, adoptable
     from headgate.store.importing import root_of
@@ -58,12 +59,14 @@ def take(
     with refusals(), file.open(encoding="utf-8") as lines:
         root = root_of(lines)
         title = name or root
-        with deployed(data) as deployment:
-            adoptable(deployment.organizations, root, title)
+        with opened(data, new=True) as (stores, _):
+            if stores.logs():
+                with deployed(data) as deployment:
+                    adoptable(deployment.organizations, root, title)
             lines.seek(0)
-            with opened(data) as (stores, _):
-                facts = stores.take(lines)
-            adopt(deployment.organizations, facts, title)
+            facts = stores.take(lines)
+        with deployed(data) as deployment:
+            adopt(deployment.organizations, deployment.entrance.logins, facts, title)
     say(f"`{root}` is an organization here, at revision {facts.revision}, with {len(facts.principals)} principals")
 
 

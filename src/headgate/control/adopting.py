@@ -1,25 +1,26 @@
 """An organization that came from another deployment: its log is here, and the deployment gets to know it and its people."""
 
-from headgate.control.command import TakenError
-from headgate.control.logins.commands import RegisterUser
+from headgate.control.command import InvalidError, TakenError
+from headgate.control.logins.logins import Logins
 from headgate.control.organization import Organization, Organizations
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.resources import CreateResource
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 
 
 def adoptable(organizations: Organizations, root: ResourceId, title: str) -> None:
     """Raise a `CommandError` if the deployment has something under this id or name already."""
-    if root == DEPLOYMENT or root in organizations.stores.logs():
+    if root in organizations.stores.logs():
         raise TakenError(f"there is an organization `{root}` already")
     organizations.deployment.control.preview(_known(root, title), None)
 
 
-def adopt(organizations: Organizations, facts: Snapshot, title: str) -> Organization:
+def adopt(organizations: Organizations, logins: Logins, facts: Snapshot, title: str) -> Organization:
     """Make the organization of these facts, whose log is here, one of the deployment; return it opened.
 
-    Its users become users of the deployment who cannot log in yet. Raises a `CommandError` if there is one so called.
+    Its users become users of the deployment, each with a login name that waits for a password, where theirs is free.
+    Raises a `CommandError` if there is an organization so called.
     """
     root = facts.organization or DEPLOYMENT
     organization = organizations.open(root)
@@ -27,8 +28,15 @@ def adopt(organizations: Organizations, facts: Snapshot, title: str) -> Organiza
     control.execute(_known(root, title), None)
     known = control.snapshot.principals
     for id in sorted(id for id, each in facts.principals.items() if each.kind == "user" and id not in known):
-        control.execute(RegisterUser(id, organization.directory.name(id)), None)
+        _register(logins, id, organization.directory.name(id))
     return organization
+
+
+def _register(logins: Logins, id: PrincipalId, person: str) -> None:
+    try:
+        logins.register(person, login=person, principal=id)
+    except (InvalidError, TakenError):
+        logins.register(person, principal=id)
 
 
 def _known(root: ResourceId, title: str) -> CreateResource:

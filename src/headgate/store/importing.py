@@ -158,7 +158,8 @@ def _paged(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, li
 
 def _complete(connection: Connection, state: _Taken) -> None:
     """Raise `StoreError` unless this log can be used as it is, and takes nothing from another one."""
-    if state.facts.organization != state.root:
+    root = state.facts.resources.get(state.root)
+    if root is None or state.facts.organization != state.root or root.type != "organization":
         raise StoreError(f"the file says nothing of the organization `{state.root}`; export it again")
     known = select(documents.c.id).where(documents.c.kind == MODEL, documents.c.id.in_(state.hashes))
     missing = state.hashes - set(connection.execute(known).scalars())

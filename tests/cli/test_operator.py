@@ -1,0 +1,178 @@
+"""What an operator does on the deployment's own machine: forget a person, move an organization, copy a store."""
+
+import json
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.app.deployment import Deployment, open_deployment
+from headgate.app.settings import default_settings
+from headgate.cli import app
+from headgate.control.founding import Founding, found
+from headgate.control.principals import AddPrincipal
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId
+
+OWNER, MARVIN = PrincipalId("p-owner"), PrincipalId("p-marvin")
+ACME = ResourceId("acme")
+
+
+@contextmanager
+def deployment_in(folder: Path) -> Iterator[Deployment]:
+    deployment = open_deployment(default_settings({}, folder=folder))
+    try:
+        yield deployment
+    finally:
+        deployment.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder with an organization `acme`, and Marvin in it."""
+    folder = tmp_path / "data"
+    with deployment_in(folder) as deployment:
+        acme = found(deployment.organizations, Founding(ACME, "Acme", OWNER, "The Owner", "nekt"))
+        acme.control.execute(AddPrincipal(MARVIN, "Marvin", "member"), Caller(OWNER))
+    return folder
+
+
+@pytest.fixture
+def file(folder: Path, tmp_path: Path) -> Path:
+    """The organization as a file."""
+    file = tmp_path / "acme.jsonl"
+    assert run("organization", "export", "acme", file, "--data", folder).exit_code == 0
+    return file
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+class TestForget:
+    def test_erases_a_person_by_name(self, folder: Path) -> None:
+        result = run("forget", "Marvin", "--data", folder)
+
+        assert result.exit_code == 0, result.output
+        assert "`p-marvin` is forgotten in the log `acme`: 1 documents are erased" in result.stdout
+        assert b"Marvin" not in (folder / "headgate.db").read_bytes()
+        assert run("log", "verify", "--data", folder).exit_code == 0
+
+    def test_says_so_of_somebody_whom_nobody_knows(self, folder: Path) -> None:
+        result = run("forget", "Trillian", "--data", folder)
+
+        assert result.exit_code == 1
+        assert "Trillian" in result.stderr
+
+    def test_makes_no_deployment(self, tmp_path: Path) -> None:
+        assert run("forget", "Marvin", "--data", tmp_path).exit_code == 2
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestOrganization:
+    def test_file_is_for_this_user_only_and_replaces_none(self, folder: Path, file: Path) -> None:
+        before = file.read_text()
+
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert run("organization", "export", "acme", file, "--data", folder).exit_code == 1
+        assert file.read_text() == before
+
+    def test_that_is_not_there_makes_no_file(self, folder: Path, tmp_path: Path) -> None:
+        result = run("organization", "export", "nobody", tmp_path / "new", "--data", folder)
+
+        assert result.exit_code == 1
+        assert "there is no organization `nobody`" in result.stderr
+        assert not (tmp_path / "new").exists()
+
+    def test_can_be_taken_into_another_deployment(self, file: Path, tmp_path: Path) -> None:
+        with deployment_in(tmp_path / "other"):
+            pass
+
+        result = run("organization", "import", file, "--name", "Acme", "--data", tmp_path / "other")
+
+        assert result.exit_code == 0, result.output
+        with deployment_in(tmp_path / "other") as deployment:
+            acme = deployment.organizations.find("Acme")
+            assert acme.id == ACME
+            assert acme.directory.name(MARVIN) == "Marvin"
+            assert set(acme.control.snapshot.principals) == {OWNER, MARVIN}
+            assert deployment.entrance.logins.user_of("marvin").principal == MARVIN
+        assert run("log", "verify", "--data", tmp_path / "other").exit_code == 0
+
+    def test_can_be_what_a_deployment_begins_with(self, file: Path, tmp_path: Path) -> None:
+        assert run("organization", "import", file, "--data", tmp_path / "new").exit_code == 0
+
+        with deployment_in(tmp_path / "new") as deployment:
+            assert [each.id for each in deployment.organizations.all()] == [ACME]
+
+    def test_is_not_taken_in_twice(self, folder: Path, file: Path) -> None:
+        result = run("organization", "import", file, "--data", folder)
+
+        assert result.exit_code == 1
+        assert "there is an organization `acme` already" in result.stderr
+
+    def test_does_not_take_the_name_of_another(self, file: Path, tmp_path: Path) -> None:
+        with deployment_in(tmp_path / "other"):
+            pass
+
+        result = run("organization", "import", file, "--name", "main", "--data", tmp_path / "other")
+
+        assert result.exit_code == 1
+        assert "there is a `main` already" in result.stderr
+        with deployment_in(tmp_path / "other") as deployment:
+            assert ACME not in deployment.stores.logs()
+
+    def test_that_was_altered_is_not_taken_in(self, file: Path, tmp_path: Path) -> None:
+        lines = file.read_text().splitlines()
+        entry = json.loads(lines[1])
+        entry["entry"]["actor"] = "somebody"
+        file.write_text("\n".join([lines[0], json.dumps(entry), *lines[2:]]))
+
+        result = run("organization", "import", file, "--data", tmp_path / "new")
+
+        assert result.exit_code == 1
+        assert "revision 1 in the file was altered or lost" in result.stderr
+
+    def test_from_a_file_that_is_not_there_is_said(self, folder: Path, tmp_path: Path) -> None:
+        result = run("organization", "import", tmp_path / "missing", "--data", folder)
+
+        assert result.exit_code == 1
+        assert "missing` cannot be used" in result.stderr
+
+
+class TestBackup:
+    def test_can_be_put_back_while_the_store_is_served(self, folder: Path, tmp_path: Path) -> None:
+        with deployment_in(folder):
+            assert run("backup", tmp_path / "copy", "--data", folder).exit_code == 0
+        (tmp_path / "again" / "keys").mkdir(parents=True)
+        public = folder / "keys" / "log.pub.pem"
+        (tmp_path / "again" / "keys" / "log.pub.pem").write_bytes(public.read_bytes())
+
+        result = run("restore", tmp_path / "copy", "--data", tmp_path / "again")
+
+        assert result.exit_code == 0, result.output
+        assert "the log `acme` is whole" in result.stdout
+        with deployment_in(tmp_path / "again") as deployment:
+            assert deployment.organizations.find("Acme").directory.name(MARVIN) == "Marvin"
+
+    def test_without_its_keys_says_what_was_not_checked(self, folder: Path, tmp_path: Path) -> None:
+        run("backup", tmp_path / "copy", "--data", folder)
+
+        result = run("restore", tmp_path / "copy", "--data", tmp_path / "again")
+
+        assert result.exit_code == 0
+        assert "whose seals they are was not checked" in result.stdout
+
+    @pytest.mark.parametrize("command", ["backup", "restore"])
+    def test_of_postgresql_is_done_with_its_own_tools(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    ) -> None:
+        monkeypatch.setenv("HEADGATE_STORE", "postgresql://nobody@127.0.0.1:1/x")
+
+        result = run(command, tmp_path / "copy", "--data", tmp_path)
+
+        assert result.exit_code == 1
+        assert "pg_dump" in result.stderr
