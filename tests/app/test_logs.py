@@ -4,6 +4,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,9 @@ log = logging.getLogger("headgate.tests")
 
 
 @pytest.fixture(autouse=True)
-def _as_it_was() -> Iterator[None]:
+def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("logThreads", "logProcesses", "logMultiprocessing", "_srcfile"):
+        monkeypatch.setattr(logging, name, getattr(logging, name))
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
@@ -51,6 +54,14 @@ class TestJson:
         (line,) = map(json.loads, stream.getvalue().splitlines())
         assert line["message"] == "it\nfailed"
         assert "LookupError: a\nb" in line["error"]
+
+    def test_loses_no_line_for_what_is_in_it(self) -> None:
+        stream = written("json")
+
+        log.info("\udcff", extra={"fields": {"at": Path("/a"), "large": 2**70}})
+
+        (line,) = map(json.loads, stream.getvalue().splitlines())
+        assert (line["message"], line["at"], line["large"]) == ("\udcff", "/a", 2**70)
 
 
 class TestText:

@@ -5,7 +5,10 @@ import logging
 import sys
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, TextIO
+
+import orjson
 
 _UNSEEN = {ordinal: f"\\x{ordinal:02x}" for ordinal in (*range(32), 127, *range(128, 160), 0x2028, 0x2029)}
 """Characters that would let one line look like two, or move the cursor."""
@@ -15,6 +18,9 @@ def log_to(form: str, level: str, stream: TextIO | None = None) -> None:
     """Write everything that is logged in this process, from `level` on, as `text` or `json`."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else Lines())
+    # What no line shows need not be found out for each: the library's own advice, and half of what a line costs.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging._srcfile = None  # noqa: SLF001 (how its documentation says it)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # It says at `info` what it does at every start and every request of a client of its own.
     for chatty in ("httpx", "httpcore", "uvicorn", "alembic"):
@@ -35,7 +41,11 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)
+        try:
+            return orjson.dumps(line, default=str).decode()
+        except TypeError:
+            # A text that is not Unicode: the slower way writes even that.
+            return json.dumps(line, default=str)
 
 
 class Lines(logging.Formatter):
@@ -54,5 +64,9 @@ def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
 
 
 def _time(seconds: float) -> str:
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return f"{whole}.{int(seconds % 1 * 1000):03d}Z"
+    return f"{_second(int(seconds))}.{int(seconds % 1 * 1000):03d}Z"
+
+
+@lru_cache(2)
+def _second(whole: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
