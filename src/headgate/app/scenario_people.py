@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.control.founding import begin_deployment
 from headgate.control.ids import new_id
@@ -13,7 +13,7 @@ from headgate.control.ports import DocumentPut, Stores
 from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
 from headgate.control.tokens import kept, written
-from headgate.control.values import text
+from headgate.control.values import Value, text
 from headgate.decision.asked import Models
 from headgate.decision.engine import Engine
 from headgate.facts.caller import Caller
@@ -54,6 +54,10 @@ class People:
     def __contains__(self, id: str) -> bool:
         return id in self._logins
 
+    def login(self, id: Value) -> str | None:
+        """Return by what somebody logs in; None for nobody."""
+        return self._logins.get(PrincipalId(id)) if isinstance(id, str) else None
+
     def secret(self, id: PrincipalId, log_in: LogIn) -> str:
         """Return the secret of a person's session; they log in when they are first asked for."""
         if id not in self._secrets:
@@ -66,8 +70,10 @@ class Bearer:
     """Who sends a question: the secret, and what has to be in the log for it to be somebody's, besides the world."""
 
     secret: str
-    changes: tuple[Change, ...] = ()
-    documents: tuple[DocumentPut, ...] = ()
+    changes: tuple[Change, ...]
+    documents: tuple[DocumentPut, ...]
+    itself: bool = True
+    """Whether it is the actor, and not somebody who asks about it."""
 
 
 def program(world: World, log: ResourceId, caller: Caller) -> Bearer:
@@ -89,7 +95,8 @@ def _enforcement_point(model: Model, log: ResourceId) -> Bearer:
     if not able:
         raise ScenarioError(f"the model `{model.name}` has no role on an organization that gives `{_ASK}`")
     given = RoleAssigned(asker, able[-1], log, model.name)
-    return _bearer(token, asker, PrincipalAdded(asker, "service_principal"), given, TokenIssued(token, asker))
+    sender = _bearer(token, asker, PrincipalAdded(asker, "service_principal"), given, TokenIssued(token, asker))
+    return replace(sender, itself=False)
 
 
 def _bearer(token: TokenId, principal: PrincipalId, *changes: Change) -> Bearer:

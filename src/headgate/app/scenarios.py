@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from headgate.app.deployment import HOME, over, shipped_model
 from headgate.app.doors import http_application
 from headgate.app.scenario_people import Bearer, People, program
+from headgate.app.scenario_routes import call_for
 from headgate.app.scenario_stores import CaseStores
 from headgate.app.serving import served
 from headgate.app.settings import default_settings
@@ -39,6 +40,8 @@ from headgate.spark.statements import NOT_READY, Rows, StatementError
 from headgate.store import open_stores
 
 _MEMORY = ":memory:"
+_REFUSALS = (401, 403, 404, 409, 422)
+"""How a route refuses: nobody, not allowed, nothing to be seen there, in the way of something, or never right."""
 
 
 class NoSpark:
@@ -77,7 +80,10 @@ class Doors:
             _import(stores, world, log, bearer)
             secret = bearer.secret if bearer else people.secret(caller.principal, self._log_in)
             said = entry(ask.get("with", {}))
-            return tuple(self._evaluated(secret, log, _evaluation(world, each, said)) for each in asked)
+            allowed = tuple(self._evaluated(secret, log, _evaluation(world, each, said)) for each in asked)
+            if bearer is None or bearer.itself:
+                self._confirm(secret, world, asked, allowed, said)
+            return allowed
 
     def _of(self, world: World) -> People:
         """Return the people of a world; every case of a system has the same."""
@@ -107,6 +113,27 @@ class Doors:
     def _log_in(self, login: str, password: str) -> str:
         answer = self._http.post("/api/v1/login", json={"login": login, "password": password})
         return str(answer.raise_for_status().json()["session"])
+
+    def _confirm(self, secret: str, world: World, asked: Sequence[Asked], allowed: Sequence[bool], said: Entry) -> None:
+        """Have the dry run of a route, if there is one, say the same. Raises `ScenarioError` if it says otherwise."""
+        questions, log = [each.question for each in asked], asked[0].log
+        call = call_for(world, questions, said, self._of(world).login(said.get("user")))
+        if call is None:
+            return
+        expected = all(answer for each, answer in zip(questions, allowed, strict=True) if each.action in call.actions)
+        answer = self._http.request(
+            call.method,
+            f"/o/{quote(log, safe='')}/api/v1{call.path}",
+            params={**call.query, "dry_run": "true"},
+            json=call.body or None,
+            headers={"authorization": f"Bearer {secret}"},
+        )
+        if answer.is_success is not expected or not (answer.is_success or answer.status_code in _REFUSALS):
+            raise ScenarioError(
+                f"the dry run of `{call.method} {call.path}` answered {answer.status_code}: {answer.text}; AuthZEN answered "
+                f"{'allow' if expected else 'deny'}"
+            )
+        self.confirmed += 1
 
     def _evaluated(self, secret: str, log: ResourceId, body: Mapping[str, Any]) -> bool:
         path = f"/o/{quote(log, safe='')}/access/v1/evaluation"

@@ -1,6 +1,7 @@
 """Who holds which role where."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -123,8 +124,9 @@ def change(
     reason: ReasonSaid = "",
 ) -> dict[str, Any]:
     """Give another role instead of one; its dates and its reason stay."""
-    place = names.resource(services, caller, resource)
-    asked = Question(caller, "assignment.change", place, role=role, new_role=body.role)
+    named = Question(caller, "assignment.change", ResourceId(resource), role=role, new_role=body.role)
+    asked = _about(services, named, subject)
+    place = asked.resource
     command = ChangeRole(meant(services, asked, subject), role, body.role, place, reason)
     return write.send(command, place, id=f"{command.subject}:{body.role}:{place}:{reason}")
 
@@ -140,17 +142,29 @@ def revoke(
     reason: ReasonSaid = "",
 ) -> dict[str, Any]:
     """Take a role back. Once this has returned, no decision allows by it."""
-    place = names.resource(services, caller, resource)
-    asked = Question(caller, "assignment.remove", place, role=role)
-    command = RevokeRole(meant(services, asked, subject), role, place, reason)
-    return write.send(command, place, id=_id(command))
+    asked = _about(services, Question(caller, "assignment.remove", ResourceId(resource), role=role), subject)
+    command = RevokeRole(meant(services, asked, subject), role, asked.resource, reason)
+    return write.send(command, asked.resource, id=_id(command))
 
 
 def _assigning(services: Services, caller: Caller, body: NewAssignment) -> AssignRole:
-    place = names.resource(services, caller, body.resource)
-    asked = Question(caller, "assignment.add", place, role=body.role)
+    named = Question(caller, "assignment.add", ResourceId(body.resource), role=body.role)
+    asked = _about(services, named, body.subject)
     subject = meant(services, asked, body.subject)
-    return AssignRole(subject, body.role, place, body.ends, body.starts, body.reason or "")
+    return AssignRole(subject, body.role, asked.resource, body.ends, body.starts, body.reason or "")
+
+
+def _about(services: Services, named: Question, whose: str) -> Question:
+    """Return the question on what its resource names, to who may see that, or may do it there unseen.
+
+    Some models let somebody hand out what they cannot see.
+    """
+    control, subject = services.control, services.directory.find(whose)
+    for id in names.called(control.snapshot, named.resource):
+        asked = replace(named, resource=id)
+        if subject is not None and control.ask(replace(asked, subject=subject)).allowed:
+            return asked
+    return replace(named, resource=names.resource(services, named.caller, named.resource))
 
 
 def _whose(services: Services, moment: Moment, name: str) -> SubjectId:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 from headgate.control.command import MissingError
 from headgate.control.resources import implied
 from headgate.decision.answers import Answers
+from headgate.decision.asked import model_for
 from headgate.decision.records import Question
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
@@ -42,7 +43,17 @@ def seen(answers: Answers, caller: Caller, now: float, name: str) -> ResourceId 
     facts = answers.facts
     if name == ORGANIZATION and facts.organization is not None:
         return facts.organization
-    return next((each for each in called(facts, name) if answers.discoverable(caller, each, now)), None)
+    return next((each for each in called(facts, name) if _known(answers, caller, now, each)), None)
+
+
+def _known(answers: Answers, caller: Caller, now: float, id: ResourceId) -> bool:
+    """Say whether the caller may know of it; of what a model always puts there, whoever knows what it lies under."""
+    facts = answers.facts
+    found = facts.resources[id]
+    if found.parent == id or answers.discoverable(caller, id, now):
+        return True
+    model = model_for(answers.models, facts, found.type, id)
+    return model is not None and model.types[found.type].implicit and _known(answers, caller, now, found.parent)
 
 
 def called(facts: Snapshot, name: str) -> Iterator[ResourceId]:

@@ -1,0 +1,111 @@
+"""Which route of the HTTP API does what a question is about, read from `scenario_routes.yaml`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+import yaml
+
+from headgate.control.scenarios.building import below
+from headgate.control.scenarios.values import ScenarioError
+from headgate.control.scenarios.world import World
+from headgate.control.values import Entry
+from headgate.decision.records import Question
+
+_MAKING = "create_"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A request that does what some actions are about; nothing is sent for those without a method."""
+
+    actions: tuple[str, ...]
+    method: str
+    path: str
+    query: Mapping[str, str]
+    body: Mapping[str, str]
+    also: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request, and the actions all of which have to be allowed for it."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any]
+    body: Mapping[str, Any]
+    actions: tuple[str, ...]
+
+
+@cache
+def routes() -> tuple[Route, ...]:
+    """Return the table."""
+    table = yaml.safe_load(files("headgate.app").joinpath("scenario_routes.yaml").read_text(encoding="utf-8"))
+    return tuple(map(_route, table))
+
+
+def call_for(world: World, asked: Sequence[Question], said: Entry, login: str | None) -> Call | None:
+    """Return the request that does what the first of these questions with a route is about; None if none has one."""
+    for question in asked:
+        route = next(each for each in routes() if any(fnmatchcase(question.action, name) for name in each.actions))
+        if route.method:
+            known = {**_said(question), **_made(world, question), "login": login}
+            known |= {f"with.{name}": value for name, value in said.items()}
+            parts = [_filled(part, known) for part in route.path.split("/")]
+            if None in parts:  # of nobody in particular, there is nothing to be sent
+                return None
+            path = "/".join(quote(str(part), safe="") for part in parts)
+            query, body = _object(route.query, known), _object(route.body, known)
+            return Call(route.method, path, query, body, (question.action, *route.also))
+    return None
+
+
+def _route(entry: Mapping[str, Any]) -> Route:
+    method, _, path = entry.get("call", "").partition(" ")
+    also, query, body = tuple(entry.get("also", ())), entry.get("query", {}), entry.get("body", {})
+    return Route(tuple(entry["actions"]), method, path, query, body, also)
+
+
+def _said(question: Question) -> Mapping[str, Any]:
+    return {
+        "resource": question.resource,
+        "subject": question.subject,
+        "role": question.role,
+        "new_role": question.new_role,
+    }
+
+
+def _made(world: World, question: Question) -> Mapping[str, Any]:
+    """Return what is said of something that is to be made, and where it would lie."""
+    verb = question.action.partition(".")[2]
+    if not verb.startswith(_MAKING):
+        return {}
+    type = verb.removeprefix(_MAKING)
+    try:
+        parent, belonging = below(world, question.resource, type)
+    except ScenarioError:  # it does not lie under anything: that has to be refused
+        parent, belonging = question.resource, {}
+    owners = {name: tuple(edge.target for edge in edges) for name, edges in belonging.items()}
+    on = {**owners, **question.on}
+    return {
+        "type": type,
+        "parent": parent,
+        "relations": {name: [{"to": each} for each in ids] for name, ids in on.items()},
+        "attributes": {name: list(words) for name, words in question.given.items() if name != "type"},
+    }
+
+
+def _object(source: Mapping[str, str], known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a part of a request, without what the question does not say."""
+    filled = {key: _filled(text, known) for key, text in source.items()}
+    return {key: value for key, value in filled.items() if value is not None}
+
+
+def _filled(text: str, known: Mapping[str, Any]) -> Any:
+    """Return what a text in braces stands for; any other text as it is."""
+    return known.get(text[1:-1]) if text.startswith("{") else text
