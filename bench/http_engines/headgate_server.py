@@ -78,14 +78,15 @@ def _config(deployment: Deployment) -> uvicorn.Config:
     runner = Runner(deployment.home, deployment.identity, deployment.places, _no_spark)
     calls = DriverCalls(bytes, Sessions())
     app = http_application(deployment, calls, runner, _NoSpark(), dict)
+    front = fronted(app, deployment)
     return uvicorn.Config(
-        fronted(app, deployment).app,
+        front.app,
         port=0,
         log_level="warning",
         access_log=False,
         lifespan="off",
         server_header=False,
-        http=connections(deployment.settings.limits),
+        http=connections(deployment.settings.limits, front.express),
     )
 
 

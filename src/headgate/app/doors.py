@@ -9,9 +9,10 @@ from headgate.app.deployment import Deployment
 from headgate.app.lakegate import LakeGate, identifier
 from headgate.doors import identity, problems
 from headgate.doors.api import api_router
+from headgate.doors.authzen.at_once import AtOnce
 from headgate.doors.authzen.openapi import document
 from headgate.doors.authzen.serving import AuthZen
-from headgate.doors.broken_glass import BrokenGlass
+from headgate.doors.broken_glass import BrokenGlass, Glass
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.doors.guard import guard_router
 from headgate.doors.iceberg_rest import iceberg_router
@@ -46,8 +47,10 @@ def http_application(
     document(app)
     # The last one added comes first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
-    app.add_middleware(BrokenGlass)
-    app.add_middleware(Fresh, freshness=Freshness(deployment.organizations))
+    glass, freshness = Glass(), Freshness(deployment.organizations)
+    app.state.at_once = AtOnce(app.state.deployed, freshness, glass)
+    app.add_middleware(BrokenGlass, glass=glass)
+    app.add_middleware(Fresh, freshness=freshness)
     app.add_middleware(Tenants)
     app.include_router(api_router())
     identity.install(app, deployment.entrance)

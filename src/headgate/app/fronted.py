@@ -7,22 +7,24 @@ from fastapi import FastAPI, Request
 from starlette.types import ASGIApp, Scope
 
 from headgate.app.deployment import Deployment
-from headgate.control.identity import Identity
+from headgate.control.identity import Identity, Presented
 from headgate.control.ports import StoreError
 from headgate.doors.cookies import in_cookie
-from headgate.doors.http.around import around
+from headgate.doors.http.around import around, observers
+from headgate.doors.http.express import Express
 from headgate.doors.http.metrics import Figures, Metrics
 from headgate.doors.http.probes import MetricsAccess, Readiness
-from headgate.doors.http.rates import Identify
+from headgate.doors.http.rates import Identify, of_principals
 
 _BEARER = "bearer"
 
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """An application as it is served, and whether it should be sent requests."""
+    """An application as it is served, what is answered without it, and whether it should be sent requests."""
 
     app: ASGIApp
+    express: Express
     readiness: Readiness
 
 
@@ -30,16 +32,19 @@ def fronted(app: FastAPI, deployment: Deployment) -> Front:
     """Put in front of the doors what is the same for all of them."""
     settings = deployment.settings
     readiness = Readiness(lambda: _unready(deployment))
+    metrics, principals = Metrics(lambda: _figures(deployment)), of_principals(settings.limits)
+    express = Express(app.state.at_once, principals, observers(metrics), settings.limits)
     front = around(
         app,
         identify=_identify(deployment.identity),
         readiness=readiness,
-        metrics=Metrics(lambda: _figures(deployment)),
+        metrics=metrics,
         limits=settings.limits,
         metrics_access=MetricsAccess(settings.metrics, settings.metrics_token),
         origins=settings.origins,
+        principals=principals,
     )
-    return Front(front, readiness)
+    return Front(front, express, readiness)
 
 
 def _identify(identity: Identity) -> Identify:
@@ -50,10 +55,18 @@ def _identify(identity: Identity) -> Identify:
         presented = identity.remembered(secret)
         if presented is None:
             # It may have to be looked up in the store, which may be slow: the others do not wait for that.
-            presented = await anyio.to_thread.run_sync(identity.authenticate, secret)
+            presented = await anyio.to_thread.run_sync(_known, identity, secret)
         return presented.principal if presented else None
 
     return identify
+
+
+def _known(identity: Identity, secret: str) -> Presented | None:
+    try:
+        return identity.authenticate(secret)
+    except StoreError:
+        # Counted as nobody's. That it cannot be answered, the doors say.
+        return None
 
 
 def _secret(request: Request) -> str | None:
@@ -64,7 +77,7 @@ def _secret(request: Request) -> str | None:
 def _unready(deployment: Deployment) -> str | None:
     try:
         deployment.organizations.refresh()
-        deployment.home.store.head()
+        deployment.stores.check()
     except StoreError:
         return "the store cannot be used; the server's log says why"
     return None

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
 
+from headgate.app.fronted import Front
 from headgate.app.settings import HOST, Settings
 from headgate.doors.http.connection import connections
 from headgate.doors.http.tls import Certificate, TlsError, factory
@@ -74,11 +74,11 @@ class Listening:
         """The address for the Spark driver."""
         return f"http://{HOST}:{_port(self._inner or self._outer)}"
 
-    async def serve(self, app: ASGIApp) -> None:
+    async def serve(self, front: Front) -> None:
         """Serve until `end`, and then until what is under way is done."""
-        served = [(self._http(app, self._tls(), self.answering), self._outer)]
+        served = [(self._http(front, self._tls(), self.answering), self._outer)]
         if self._inner:
-            served.append((self._http(app, {}, asyncio.Event()), self._inner))
+            served.append((self._http(front, {}, asyncio.Event()), self._inner))
         self._servers = [server for server, _ in served]
         watching = asyncio.create_task(self.certificate.watch()) if self.certificate else None
         try:
@@ -100,11 +100,11 @@ class Listening:
             if opened is not None:
                 opened.close()
 
-    def _http(self, app: ASGIApp, tls: dict[str, Any], answering: asyncio.Event) -> _Http:
+    def _http(self, front: Front, tls: dict[str, Any], answering: asyncio.Event) -> _Http:
         settings = self._settings
         config = uvicorn.Config(
-            app,
-            http=connections(settings.limits),
+            front.app,
+            http=connections(settings.limits, front.express),
             ws="none",
             lifespan="off",
             log_config=None,

@@ -1,18 +1,22 @@
 """One connection of a client: how long and how large the head of a request may be before anybody has read it."""
 
 from asyncio import TimerHandle, Transport
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from headgate.doors.http.exchange import log
+from headgate.doors.http.express import Express
 from headgate.doors.http.limits import Limits
 from headgate.doors.problems import problem
 
 
-def connections(limits: Limits) -> type[HttpToolsProtocol]:
-    """Return uvicorn's connection with these limits, for its setting `http`."""
+def connections(limits: Limits, express: Express | None = None) -> type[HttpToolsProtocol]:
+    """Return uvicorn's connection with these limits, and with what answers at once, for its setting `http`."""
 
     class Limited(Connection):
         allowed = limits
+        short = express
 
     return Limited
 
@@ -21,6 +25,9 @@ class Connection(HttpToolsProtocol):
     """uvicorn's connection, which by itself waits for ever for a head of any size, and takes trailers for headers."""
 
     allowed = Limits()
+    short: Express | None = None
+    _body: bytes | None = None
+    """What has come of the body of a request that might be answered at once."""
     _in_head = False
     _unfinished = 0
     _timer: TimerHandle | None = None
@@ -43,11 +50,13 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         if self._in_head:
             self._unfinished += len(data)
+            self._wait()
+        elif self._body is not None and not self.transport.is_closing():
+            self._go_the_usual_way()
 
     def on_message_begin(self) -> None:
-        """Wait for the rest of this head."""
+        """Begin to read a head; whoever has not sent the rest of it yet is waited for."""
         self._in_head, self._unfinished = True, 0
-        self._wait()
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -59,7 +68,29 @@ class Connection(HttpToolsProtocol):
         """Serve the request."""
         self._in_head = False
         self._wait_no_longer()
-        super().on_headers_complete()
+        if self.short is not None and self._is_alone():
+            self._body = b""
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Keep or hand on what has come of the body."""
+        if self._body is None:
+            super().on_body(body)
+        else:
+            self._body += body
+
+    def on_message_complete(self) -> None:
+        """Answer at once, or let the request go on."""
+        if self._body is not None:
+            answer = self._at_once(self._body)
+            if answer is not None:
+                self._body = None
+                self.transport.write(answer)
+                self.on_response_complete()
+                return
+            self._go_the_usual_way()
+        super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (uvicorn says it in its own words)
         """Refuse what is not HTTP."""
@@ -71,6 +102,35 @@ class Connection(HttpToolsProtocol):
         head = b"".join(name + b": " + value + b"\r\n" for name, value in answer.raw_headers)
         self.transport.write(b"HTTP/1.1 %d \r\n%b\r\n%b" % (status, head, answer.body))
         self.transport.close()
+
+    def _is_alone(self) -> bool:
+        """Say whether it is a POST that nothing else of this connection waits for, and that does not end it."""
+        parser: Any = self.parser
+        cycle = self.cycle
+        return (
+            parser.get_method() == b"POST"
+            and parser.get_http_version() == "1.1"
+            and parser.should_keep_alive()
+            and not parser.should_upgrade()
+            and (cycle is None or cycle.response_complete)
+            and not self.flow.write_paused
+        )
+
+    def _at_once(self, body: bytes) -> bytes | None:
+        if self.short is None:
+            return None
+        first = self.server_state.default_headers
+        try:
+            return self.short.answer(self.url, self.headers, body, first, self.scheme or "http")
+        except Exception:  # noqa: BLE001 (it goes wrong again the usual way, where that has an answer)
+            log.exception("a request could not be answered at once")
+            return None
+
+    def _go_the_usual_way(self) -> None:
+        body, self._body = self._body or b"", None
+        super().on_headers_complete()
+        if body:
+            super().on_body(body)
 
     def _wait(self) -> None:
         if self._timer is None:

@@ -41,15 +41,25 @@ class Buckets:
         return wait
 
 
+def of_principals(limits: Limits) -> Buckets:
+    """Return the buckets that a request of somebody known takes from."""
+    return Buckets(limits.principal_rate, limits.burst_seconds)
+
+
 class Rates:
     """Finds out who sends a request, and lets nobody send too many."""
 
     def __init__(
-        self, app: ASGIApp, identify: Identify, limits: Limits, clock: Callable[[], float] = time.monotonic
+        self,
+        app: ASGIApp,
+        identify: Identify,
+        limits: Limits,
+        principals: Buckets,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
         self._identify = identify
-        self._principals = Buckets(limits.principal_rate, limits.burst_seconds)
+        self._principals = principals
         self._addresses = Buckets(limits.address_rate, limits.burst_seconds)
         self._clock = clock
 

@@ -5,10 +5,13 @@ import logging
 from headgate.doors.http.exchange import Exchange, log
 from headgate.doors.http.probes import PATHS
 
+_OFTEN = frozenset({*PATHS, "/access/v1/evaluation", "/access/v1/evaluations"})
+"""What programs ask all the time. The metrics count it, and the audit knows of decisions."""
+
 
 def tell(exchange: Exchange) -> None:
-    """Log one answer; those of probes only where everything is."""
-    level = logging.DEBUG if exchange.route in PATHS else logging.INFO
+    """Log one answer; those of probes and evaluations only where everything is."""
+    level = logging.DEBUG if exchange.route in _OFTEN else logging.INFO
     if not log.isEnabledFor(level):
         return
     fields = {
