@@ -52,6 +52,13 @@ class TestExport:
         finally:
             deployment.close()
 
+    def test_is_of_any_organization_that_is_there(self, folder: Path) -> None:
+        assert run("facts", "export", folder, "--organization", "deployment").exit_code == 0
+
+        result = run("facts", "export", folder, "--organization", "nobody")
+        assert result.exit_code == 2
+        assert "there is no organization `nobody`" in result.stderr
+
     def test_is_not_of_a_folder_without_a_log(self, tmp_path: Path) -> None:
         result = run("facts", "export", tmp_path)
 

@@ -19,7 +19,7 @@ from headgate.facts.changes import Change, ResourceCreated, ResourceDeleted, Res
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.warehouse import Warehouse
-from headgate.store import SqliteStore
+from headgate.store import SqlStore, open_stores
 from tests.threads import served as serve
 
 LAKE = ("lake",)
@@ -28,7 +28,7 @@ LAKE = ("lake",)
 class FakeGate:
     """Keeps the promises of the gate with a dictionary: who may do what on which name, `*` for everything."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqlStore) -> None:
         self.store = store
         self.ids: dict[Name, ResourceId] = {LAKE: ResourceId("lake")}
         self.rights: dict[tuple[str, Name], set[str]] = {}
@@ -145,7 +145,8 @@ class World:
 @contextmanager
 def served(folder: Path) -> Iterator[World]:
     """Serve a catalog on a free loopback port."""
-    with closing(SqliteStore.open(folder)) as store:
+    with closing(open_stores(folder)) as stores:
+        store = stores.log(ResourceId("organization"))
         gate = FakeGate(store)
         gate.allow(ADMIN, LAKE, "*")
         catalog = TableCatalog(store, Warehouse(folder / "warehouse"))

@@ -20,21 +20,27 @@ def register(app: typer.Typer) -> None:
 
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DATA", help="a data folder; it may be served meanwhile")],
+    organization: Annotated[str, typer.Option(help="which organization, by its id")] = "organization",
 ) -> None:
-    """Print the log of a data folder as a facts file: ids only, no names, e-mail addresses or secrets."""
+    """Print the log of an organization as a facts file: ids only, no names, e-mail addresses or secrets."""
     from headgate.control.ports import StoreError
     from headgate.facts.encoding import write_history
-    from headgate.store import FILE, SqliteStore
+    from headgate.facts.ids import ResourceId
+    from headgate.store import FILE, open_stores
 
     if not (folder / FILE).is_file():
         fail(f"`{folder}` is no data folder; it has no `{FILE}`")
         sys.exit(2)
     try:
-        store = SqliteStore.open(folder)
+        stores = open_stores(folder)
+        store = stores.log(ResourceId(organization))
         head = store.head()
+        if not head:
+            fail(f"there is no organization `{organization}`; name one by its id")
+            sys.exit(2)
         for line in write_history(takewhile(lambda entry: entry.revision <= head, store.entries()), head):
             print(line)
-        store.close()
+        stores.close()
     except StoreError as error:
         fail(str(error))
         sys.exit(2)

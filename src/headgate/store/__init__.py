@@ -2,8 +2,7 @@
 
 from headgate.store.lock import FolderInUseError, FolderLock
 from headgate.store.log import SqlStore
-from headgate.store.single import SqliteStore
 from headgate.store.sqlite import FILE
 from headgate.store.stores import SqlStores, open_stores
 
-__all__ = ["FILE", "FolderInUseError", "FolderLock", "SqlStore", "SqlStores", "SqliteStore", "open_stores"]
+__all__ = ["FILE", "FolderInUseError", "FolderLock", "SqlStore", "SqlStores", "open_stores"]
