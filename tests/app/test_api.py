@@ -20,7 +20,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 class TestTokens:
     def test_nobody_without_a_token_learns_anything(self, world: World) -> None:
-        for path in ("/me", "/users", "/groups", "/resources", "/assignments", "/log", "/pipelines", "/tokens"):
+        for path in ("/me", "/users", "/groups", "/resources", "/assignments", "/audit", "/pipelines", "/tokens"):
             for headers in ({}, {"authorization": "Bearer hgt.t_x.y"}, {"authorization": "Basic eDp5"}):
                 answer = world.http.get(f"/api/v1{path}", headers=headers)
 
@@ -146,18 +146,18 @@ class TestTheLog:
         world.add("vic")
         world.give("vic", "viewer", "lake.raw")
 
-        entries = world.call("owner", "GET", "/log").json()["entries"]
+        entries = world.call("owner", "GET", "/audit").json()["items"]
 
         assert [entry["revision"] for entry in entries] == list(range(1, len(entries) + 1))
-        assert entries[-1]["actor"] == "owner"
+        assert entries[-1]["names"][entries[-1]["actor"]] == "owner"
         assert entries[-1]["changes"][0]["change"] == "RoleAssigned"
         stored = [change for entry in world.deployment.store.entries() for change in entry.changes]
         assert "vic" not in repr(stored)
 
-    def test_is_for_who_manages_users(self, world: World) -> None:
+    def test_is_for_who_may_read_the_audit(self, world: World) -> None:
         world.add("vic")
 
-        assert world.call("vic", "GET", "/log").status_code == 403
+        assert world.call("vic", "GET", "/audit").status_code == 403
 
 
 class TestPipelines:

@@ -38,7 +38,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         ("PUT", "/pipelines/a", f'{{"kind": "query", {HALF}: 1}}'),
         ("PUT", "/pipelines/a", f'{{"kind": {HALF}}}'),
         ("POST", "/sql", f'{{"statement": {HALF}}}'),
-        ("GET", "/log?after=99999999999999999999", ""),
+        ("GET", "/audit?after=99999999999999999999", ""),
         ("POST", "/connections", '{"name": "a", "folder": "/a\\u0000b"}'),
     ],
 )

@@ -5,13 +5,14 @@ from fastapi import APIRouter
 from headgate.doors.api import (
     access,
     assignments,
+    audit,
     change_requests,
     connections,
     groups,
-    log,
     me,
     models,
     nouns,
+    organizations,
     pipelines,
     projects,
     questions,
@@ -30,6 +31,7 @@ from headgate.doors.api import (
 _MODULES = (
     status,
     me,
+    organizations,
     users,
     service_principals,
     groups,
@@ -49,7 +51,7 @@ _MODULES = (
     questions,
     what_if,
     sql,
-    log,
+    audit,
 )
 
 

@@ -1,0 +1,130 @@
+"""The audit over HTTP: the log of changes and the kept decisions, in pages and in lines."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from tests.app.api.conftest import Make
+from tests.app.world import Place
+
+LINES = {"accept": "application/x-ndjson"}
+
+
+@pytest.fixture
+def acme(make: Make) -> Place:
+    """An organization of `nekt` with the database `raw`; vic is a member."""
+    place = make()
+    assert place.call("owner", "POST", "/databases", {"name": "raw"}).status_code == 201
+    place.add("vic")
+    return place
+
+
+def entries(place: Place, **query: Any) -> list[dict[str, Any]]:
+    answer = place.call("owner", "GET", "/audit", **query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["items"]
+
+
+def denied(place: Place, wait: float = 10, **query: Any) -> list[dict[str, Any]]:
+    """Return the decisions that are kept, as soon as there are any: they are written a moment after the answer."""
+    deadline = time.monotonic() + wait
+    while True:
+        answer = place.call("owner", "GET", "/audit/decisions", **query)
+        assert answer.status_code == 200, answer.text
+        if answer.json()["items"] or time.monotonic() > deadline:
+            return answer.json()["items"]
+        time.sleep(0.02)
+
+
+class TestChanges:
+    def test_tell_who_through_which_door_why_and_by_what_right(self, acme: Place) -> None:
+        headers = {"headgate-why": "for the new project", "x-request-id": "r-1"}
+        acme.send("owner", "POST", "/databases", {"name": "new"}, headers)
+
+        last = entries(acme)[-1]
+
+        assert (last["command"], last["door"], last["why"]) == ("resource.create", "api", "for the new project")
+        assert last["names"][last["actor"]] == "owner"
+        assert last["changes"][0]["name"] == "new"
+        assert last["grounds"][0]["action"] == "lake.create_database"
+        assert last["grounds"][0]["role"] == "owner"
+        assert last["token"] == acme.caller("owner").token
+
+    def test_are_for_who_may_read_the_audit(self, acme: Place) -> None:
+        assert acme.call("vic", "GET", "/audit").status_code == 403
+        assert acme.call("vic", "GET", "/audit/decisions").status_code == 403
+
+    def test_are_found_by_what_they_are_about(self, acme: Place) -> None:
+        acme.give("vic", "viewer", "lake.raw")
+        revision = acme.control.snapshot.revision
+
+        assert [each["revision"] for each in entries(acme, command="role.assign")] == [revision]
+        assert revision in [each["revision"] for each in entries(acme, resource="lake.raw")]
+        assert revision in [each["revision"] for each in entries(acme, actor="owner", door="api")]
+        assert entries(acme, actor="vic") == []
+        assert entries(acme, door="spark") == []
+        assert entries(acme, until="2020-01-01T00:00:00Z") == []
+        assert entries(acme, since="2020-01-01T00:00:00Z") == entries(acme)
+        assert acme.call("owner", "GET", "/audit", since="soon").status_code == 422
+        assert entries(acme, as_of=revision - 1) == entries(acme)[:-1]
+        assert entries(acme, after=revision - 1) == entries(acme)[-1:]
+
+    def test_go_on_where_the_last_part_ended(self, acme: Place) -> None:
+        found, after = list[int](), 0
+        while after is not None:
+            part = acme.call("owner", "GET", "/audit", limit=2, after=after).json()
+            found += [each["revision"] for each in part["items"]]
+            after = part["next"]
+
+        assert found == list(range(1, acme.control.snapshot.revision + 1))
+
+    def test_come_in_lines_too(self, acme: Place) -> None:
+        answer = acme.send("owner", "GET", "/audit", None, LINES)
+
+        assert answer.headers["content-type"].startswith("application/x-ndjson")
+        assert [json.loads(line) for line in answer.text.splitlines()] == entries(acme)
+
+
+class TestDecisions:
+    def test_of_every_denied_call_are_kept(self, acme: Place) -> None:
+        acme.call("vic", "POST", "/databases", {"name": "mine"})
+
+        found = denied(acme, principal="vic")[0]
+
+        assert (found["action"], found["allowed"], found["door"]) == ("POST /databases", False, "api")
+        assert found["names"][found["principal"]] == "vic"
+        assert denied(acme, 0, principal="vic", allowed=True) == []
+        assert denied(acme, 0, principal="vic", action="table.select") == []
+        assert denied(acme, 0, before=found["number"], principal="vic") == []
+
+    def test_come_in_lines_too(self, acme: Place) -> None:
+        acme.call("vic", "GET", "/audit")
+        denied(acme, principal="vic")
+
+        answer = acme.send("owner", "GET", "/audit/decisions", None, LINES)
+
+        assert json.loads(answer.text.splitlines()[-1])["action"] == "organization.read_audit"
+
+
+class TestSecrets:
+    @pytest.fixture
+    def secrets(self, acme: Place) -> list[str]:
+        """Every secret of the test."""
+        answer = acme.call("vic", "POST", "/tokens", {})
+        assert answer.status_code == 201, answer.text
+        acme.tokens["again"] = answer.json()["token"]
+        acme.call("again", "GET", "/audit", token=acme.tokens["again"])
+        return list(acme.tokens.values())
+
+    def test_never_appear(self, acme: Place, secrets: list[str]) -> None:
+        denied(acme, principal="vic")
+        texts = [
+            acme.send("owner", "GET", path, None, headers).text
+            for path in ("/audit", "/audit/decisions")
+            for headers in ({}, LINES)
+        ]
+
+        for secret in secrets:
+            assert not any(secret.split(".")[-1] in text for text in texts)
