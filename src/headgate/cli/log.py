@@ -27,12 +27,12 @@ def show(
     limit: Annotated[int, typer.Option()] = 100,
 ) -> None:
     """Show who changed what, from a running server."""
-    entries = call("GET", "/log", after=after, limit=limit)["entries"]
+    entries = call("GET", "/audit", after=after, limit=limit)["items"]
     rows = [
         (
             entry["revision"],
             datetime.fromtimestamp(entry["at"], UTC).isoformat(timespec="seconds"),
-            entry["actor"],
+            entry["names"].get(entry["actor"], entry["actor"] or "headgate"),
             entry["command"],
             ", ".join(each["change"] for each in entry["changes"]),
         )
