@@ -48,13 +48,15 @@ def found(
     if founding.owner not in deployment.snapshot.principals:
         deployment.execute(SignUp(founding.owner, founding.owner_name), None, call)
     organization = organizations.open(founding.root)
+    command = CreateOrganization(
+        founding.owner, founding.owner_name, founding.model, founding.tree, founding.root, founding.attributes
+    )
+    # Before anything is written for it: what it cannot be, it is not in the deployment's log either.
+    organization.control.preview(command, None, call)
     if founding.root not in deployment.snapshot.resources or organization.begun:
         create = CreateResource(
             founding.root, "organization", DEPLOYMENT, founding.title, attributes=founding.attributes
         )
         deployment.execute(create, caller, call)
-    command = CreateOrganization(
-        founding.owner, founding.owner_name, founding.model, founding.tree, founding.root, founding.attributes
-    )
     organization.control.execute(command, None, call)
     return organization

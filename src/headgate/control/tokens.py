@@ -13,6 +13,7 @@ from headgate.decision.reference import ASSIGNING
 from headgate.facts.caller import Caller
 from headgate.facts.changes import TokenIssued, TokenRevoked
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.facts.snapshot import Resource
 
 LAST_USE = "token_use"
 """The kind of document that says when a token was used last, to the minute."""
@@ -173,18 +174,26 @@ def _not_wider(view: View, ends: float | None) -> None:
 def _may_act_as(view: View, principal: PrincipalId) -> None:
     """Require the right to act as a principal: one's own, a service principal's by the model, else all its roles.
 
-    A token acts as its principal, so that making one is at least as much as giving everything that it holds.
+    A token acts as its principal, so that making one is at least as much as giving everything that it holds. Of a service
+    principal, where the model has no action for its tokens, it is editing it, too.
     """
     if view.caller is None or view.caller.principal == principal:
         return
     service = view.facts.resources.get(ResourceId(principal))
-    if service is not None and knows(view.model_for(service.type, service.id), f"{service.type}.create_token"):
-        view.require_action(f"{service.type}.create_token", service.id)
-        return
-    view.require_action("organization.manage_users", view.root)
+    known = [each for each in ("create_token", "edit") if service is not None and _knows(view, service, each)]
+    if service is not None and known:
+        view.require_action(f"{service.type}.{known[0]}", service.id)
+        if known[0] == "create_token":
+            return
+    else:
+        view.require_action("organization.manage_users", view.root)
     for subject in (principal, *view.facts.groups_of(principal)):
         for role, place, _ in view.facts.assignments.get(subject, ()):
             view.require_action("assignment.add", place, role=role, subject=subject)
+
+
+def _knows(view: View, resource: Resource, verb: str) -> bool:
+    return knows(view.model_for(resource.type, resource.id), f"{resource.type}.{verb}")
 
 
 def _service(view: View, principal: PrincipalId) -> ResourceId | None:

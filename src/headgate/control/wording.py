@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from headgate.control.directory import Directory
 from headgate.decision.records import Explanation, Missing, Needed
 from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
 
@@ -44,7 +45,12 @@ class Wording:
 
     def _needed(self, facts: Snapshot, needed: Needed) -> str:
         who = _either([self._directory.name(each) for each in needed.approvers])
-        return f"`{needed.role}` on `{'.'.join(facts.full_name(needed.resource))}`, which {who} can give"
+        return f"`{needed.role}` on `{called(facts, needed.resource)}`, which {who} can give"
+
+
+def called(facts: Snapshot, resource: ResourceId) -> str:
+    """Return what people call a resource: its full name, and the organization itself `organization`."""
+    return "organization" if resource == facts.organization else ".".join(facts.full_name(resource))
 
 
 def hidden(names: Sequence[str]) -> str:
@@ -61,7 +67,7 @@ NO_FIX = "nothing that anybody could assign would change that"
 def reason(facts: Snapshot, missing: Missing, who: str = "you") -> str:
     """Return what was missing, in words, to the one who asked or about them."""
     role, place = missing.roles[0] if missing.roles else "", missing.resource
-    named = f"`{'.'.join(facts.full_name(place))}`" if place and place in facts.resources else "what is named"
+    named = f"`{called(facts, place)}`" if place and place in facts.resources else "what is named"
     if missing.code == "condition" and missing.what not in _CONDITIONS:
         return f"the access model asks that `{missing.what}`, and that is not so"
     texts = _OF_A_ROLE if role else _REASONS

@@ -21,6 +21,7 @@ from headgate.control.command import (
 )
 from headgate.control.organization import Organization
 from headgate.control.ports import AuditRecord, Origin, StoreError
+from headgate.control.wording import called
 from headgate.decision.records import Question
 from headgate.doors.scope import CALLER, REQUEST
 from headgate.spark.statements import REFUSED, StatementError
@@ -106,7 +107,7 @@ def refused(organization: Organization, error: RefusedError) -> JSONResponse:
     resource = facts.resources.get(question.resource)
     if resource is None:
         return problem(404, "not-found", wording.hidden((question.resource,)))
-    names = facts.full_name(resource.id)
+    names = (called(facts, resource.id),)
     if resource.type in ("organization", "project"):
         # Everybody in the organization knows that there is one, and its default project.
         text = wording.refusal(facts, question.action, names, error.explanation, known=True)

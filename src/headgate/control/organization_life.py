@@ -1,0 +1,40 @@
+"""What becomes of an organization after it was begun: another name, and its end."""
+
+from dataclasses import dataclass
+
+from headgate.control.command import InvalidError, Plan, View
+from headgate.control.names import LONGEST, usable
+from headgate.control.ports import DocumentPut
+from headgate.control.tokens import erased
+from headgate.facts.changes import PrincipalRemoved
+
+
+@dataclass(frozen=True, slots=True)
+class RenameOrganization:
+    """The organization is called otherwise. This tells who did it; the name itself stands in the deployment's log."""
+
+    title: str
+    name: str = "organization.rename"
+
+    def plan(self, view: View) -> Plan:
+        """Need to edit it, or whatever the model has that is nearest to that."""
+        root = view.target(view.root)
+        view.require_action(view.action(root, "edit", "change_settings", "manage_users"), root.id)
+        if not usable(self.title):
+            raise InvalidError(f"`{self.title}` cannot be a name: 1 to {LONGEST} letters, digits, `_` and `-`")
+        return Plan(())
+
+
+@dataclass(frozen=True, slots=True)
+class EndOrganization:
+    """Nobody is in the organization any more: every principal goes, with tokens, assignments and names. Its log stays."""
+
+    name: str = "organization.end"
+
+    def plan(self, view: View) -> Plan:
+        """Need `organization.delete`."""
+        view.require_action("organization.delete", view.root)
+        people = sorted(view.facts.principals)
+        names = (DocumentPut("principal", id, None) for id in people)
+        tokens = (each for id in sorted(view.facts.tokens) for each in erased(id))
+        return Plan(tuple(map(PrincipalRemoved, people)), (*names, *tokens))

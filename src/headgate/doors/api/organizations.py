@@ -1,0 +1,215 @@
+"""The organization that a request is for, the ones that the caller is in, and new ones."""
+
+import hashlib
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from pydantic import BaseModel
+
+from headgate.control.call import Call, version
+from headgate.control.changing import RenameResource
+from headgate.control.command import RefusedError
+from headgate.control.founding import Founding, found
+from headgate.control.identity import Presented
+from headgate.control.ids import new_id
+from headgate.control.logins.break_glass import break_glass
+from headgate.control.organization import Organization
+from headgate.control.organization_life import EndOrganization, RenameOrganization
+from headgate.control.organizations import DEPLOYMENT
+from headgate.control.ports import Origin
+from headgate.control.resources import CreateResource, DeleteResource
+from headgate.doors.api.bodies import Called, Page, Strict, Title
+from headgate.doors.api.me import organization_name
+from headgate.doors.api.names import Text
+from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.routing import needs, own
+from headgate.doors.api.writing import DONE, Writes
+from headgate.doors.identity.entering import Enters
+from headgate.doors.problems import ProblemError
+from headgate.doors.scope import CALLER, REQUEST
+from headgate.doors.services import Deployed, Everything, Secret, Services, Uses
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId
+
+router = APIRouter(tags=["organizations"])
+
+_CREATE = "deployment.create_organization"
+
+
+class Line(BaseModel):
+    """An organization that the caller is in; its id or name stands in addresses, as `/o/{organization}/api/v1/...`."""
+
+    id: str
+    name: str
+
+
+class One(Line):
+    """The organization: its home model, the model of its ownership tree if there is one, and until when its glass is broken."""
+
+    model: str
+    tree: str | None
+    attributes: dict[str, list[str]]
+    break_glass: float | None
+    version: str
+    revision: int
+
+
+class NewName(Strict):
+    """What the organization is called."""
+
+    name: Title
+
+
+class NewOrganization(Strict):
+    """An organization to begin, with the caller as its first owner: its home model, and that of its ownership tree, if any.
+
+    `domain` is the e-mail domain that it is for, where the deployment's model asks for one.
+    """
+
+    name: Title
+    model: Called
+    tree: Called | None = None
+    domain: Called | None = None
+
+
+class Begun(Line):
+    """An organization that was begun, or would be."""
+
+    revision: int
+    dry_run: bool = False
+
+
+def presented(deployed: Everything, secret: Secret) -> Presented:
+    """Return who presents a secret, in whichever organization. Raises `ProblemError` 401 for nobody."""
+    who = deployed.identity.authenticate(secret)
+    if who is None:
+        raise ProblemError(401, "unauthenticated", "this is not known here, or has ended")
+    return who
+
+
+By = Annotated[Presented, Depends(presented)]
+
+
+@router.get("/organization", response_model=One, **own("who is in it knows where that is"))
+def show_organization(services: Uses, response: Response) -> dict[str, Any]:
+    """Tell about the organization that the request is for."""
+    facts, id = services.control.snapshot, services.organization.id
+    shown = version(facts, id)
+    response.headers["etag"] = f'"{shown}"'
+    return {
+        "id": id,
+        "name": organization_name(services),
+        "model": facts.model,
+        "tree": facts.governs.get(id),
+        "attributes": facts.resources[id].attributes,
+        "break_glass": break_glass(facts, services.control.now),
+        "version": shown,
+        "revision": facts.revision,
+    }
+
+
+@router.patch("/organization", **DONE, **needs("organization.edit"))
+def rename_organization(body: NewName, services: Uses, write: Writes) -> dict[str, Any]:
+    """Give the organization another name. What else it is, the deployment says."""
+    id = services.organization.id
+
+    def rename() -> None:
+        _deployment(services).control.execute(RenameResource(id, body.name), None, write.call)
+
+    return write.send(RenameOrganization(body.name), id, first=rename, id=id, name=body.name)
+
+
+@router.delete("/organization", **DONE, **needs("organization.delete"))
+def end_organization(services: Uses, write: Writes) -> dict[str, Any]:
+    """End the organization: nobody is in it any more. Its log stays, for the operator."""
+    id = services.organization.id
+
+    def unlist() -> None:
+        deployment = _deployment(services).control
+        if id in deployment.snapshot.resources:
+            deployment.execute(DeleteResource(id), None, write.call)
+
+    return write.send(EndOrganization(), id, first=unlist, id=id)
+
+
+@router.get("/organizations", response_model=Page[Line], **own("they are the caller's own"))
+def list_organizations(deployed: Everything, who: By, pages: Pages) -> dict[str, Any]:
+    """List the organizations that the caller is in."""
+    there = deployed.organizations.deployment.control.snapshot
+    mine = [each for each in deployed.organizations.of(who.principal) if each.caller(who)]
+    rows = ({"id": each.id, "name": _named(deployed, each)} for each in mine)
+    return page(rows, pages, ("name", "id"), there.revision)
+
+
+@router.post("/organizations", status_code=201, response_model=Begun, **needs(_CREATE))
+def begin_organization(
+    body: NewOrganization,
+    request: Request,
+    response: Response,
+    deployed: Everything,
+    who: By,
+    ways: Enters,
+    *,
+    dry_run: Annotated[bool, Query(description="write nothing; answer whether it could be")] = False,
+    idempotency_key: Annotated[
+        Text | None, Header(max_length=200, description="a repeated request is written once")
+    ] = None,
+) -> dict[str, Any]:
+    """Begin an organization, where the deployment's model lets the caller."""
+    deployment = deployed.organizations.deployment
+    caller = _user(deployed, who)
+    request.scope[CALLER] = (deployment, caller)
+    root = _root(who.principal, idempotency_key)
+    answer = {"id": root, "name": body.name, "revision": deployed.organizations.open(root).control.snapshot.revision}
+    if answer["revision"]:
+        if _named(deployed, deployed.organizations.open(root)) != body.name:
+            raise ProblemError(422, "key-reused", "this `Idempotency-Key` was used for another request; use a new one")
+        return answer
+    attributes = {"domain": (body.domain,)} if body.domain is not None else dict[str, tuple[str, ...]]()
+    call = Call(Origin("api", str(request.scope.get(REQUEST, ""))))
+    user = ways.logins.user(who.principal)
+    name = user.name if user else who.principal
+    founding = Founding(root, body.name, who.principal, name, body.model, body.tree, attributes)
+    try:
+        if dry_run:
+            create = CreateResource(root, "organization", DEPLOYMENT, body.name, attributes=attributes)
+            deployment.control.preview(create, caller, call)
+            response.status_code = 200
+            return {**answer, "dry_run": True}
+        begun = found(deployed.organizations, founding, caller, call)
+    except RefusedError as error:
+        facts, question = deployment.control.snapshot, error.question
+        text = deployment.wording.refusal(facts, question.action, (DEPLOYMENT,), error.explanation, known=True)
+        raise ProblemError(403, "refused", text) from None
+    return {**answer, "revision": begun.control.snapshot.revision}
+
+
+def _user(deployed: Deployed, who: Presented) -> Caller:
+    """Return who somebody is to the deployment itself. Raises `ProblemError` for who is no user of it, or not wholly."""
+    if who.principal not in deployed.organizations.deployment.control.snapshot.principals:
+        raise ProblemError(403, "refused", "only a user of the deployment begins an organization")
+    if who.organization is not None:
+        there = deployed.organizations.open(who.organization)
+        caller = there.caller(who)
+        if caller is None:
+            raise ProblemError(401, "unauthenticated", "this is not known here, or has ended")
+        token = there.control.snapshot.tokens.get(caller.token) if caller.token else None
+        if caller.run is not None or token is None or (token.only, token.actions) != (None, None):
+            raise ProblemError(403, "refused", "a run or a narrowed token begins no organization; log in")
+    return Caller(who.principal)
+
+
+def _root(principal: PrincipalId, key: str | None) -> ResourceId:
+    # The same id for the same request, however often it is sent: an organization is begun once.
+    if key is None:
+        return ResourceId(new_id("o"))
+    return ResourceId(f"o_{hashlib.sha256(f'{len(principal)}:{principal}{key}'.encode()).hexdigest()[:32]}")
+
+
+def _deployment(services: Services) -> Organization:
+    return services.deployed.organizations.deployment
+
+
+def _named(deployed: Deployed, organization: Organization) -> str:
+    there = deployed.organizations.deployment.control.snapshot.resources.get(organization.id)
+    return there.name if there else organization.id
