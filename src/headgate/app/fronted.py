@@ -15,6 +15,7 @@ from headgate.doors.http.express import Express
 from headgate.doors.http.metrics import Figures, Metrics
 from headgate.doors.http.probes import MetricsAccess, Readiness
 from headgate.doors.http.rates import Identify, of_principals
+from headgate.spark.sessions import PREFIX, Sessions
 
 _BEARER = "bearer"
 
@@ -28,15 +29,15 @@ class Front:
     readiness: Readiness
 
 
-def fronted(app: FastAPI, deployment: Deployment) -> Front:
-    """Put in front of the doors what is the same for all of them."""
+def fronted(app: FastAPI, deployment: Deployment, sessions: Sessions | None = None) -> Front:
+    """Put in front of the doors what is the same for all of them. `sessions` are those of Spark, where there is one."""
     settings = deployment.settings
     readiness = Readiness(lambda: _unready(deployment))
     metrics, principals = Metrics(lambda: _figures(deployment)), of_principals(settings.limits)
     express = Express(app.state.at_once, principals, observers(metrics), settings.limits)
     front = around(
         app,
-        identify=_identify(deployment.identity),
+        identify=_identify(deployment.identity, sessions or Sessions()),
         readiness=readiness,
         metrics=metrics,
         limits=settings.limits,
@@ -47,11 +48,15 @@ def fronted(app: FastAPI, deployment: Deployment) -> Front:
     return Front(front, express, readiness)
 
 
-def _identify(identity: Identity) -> Identify:
+def _identify(identity: Identity, sessions: Sessions) -> Identify:
     async def identify(scope: Scope) -> str | None:
         secret = _secret(Request(scope))
         if secret is None:
             return None
+        if secret.startswith(PREFIX):
+            # The driver speaks for a session: what its statements ask counts as its caller's.
+            caller = sessions.caller(secret)
+            return caller.principal if caller else None
         presented = identity.remembered(secret)
         if presented is None:
             # It may have to be looked up in the store, which may be slow: the others do not wait for that.

@@ -110,7 +110,7 @@ class Server:
     def _front(self) -> Front:
         calls = DriverCalls(lambda: self._driver.key if self._driver else b"", self._sessions)
         app = http_application(self.deployment, calls, self.runner, self._statements, self.health)
-        return fronted(app, self.deployment)
+        return fronted(app, self.deployment, self._sessions)
 
     async def _announce(self) -> None:
         await self._listening.answering.wait()
