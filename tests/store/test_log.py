@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import Draft, RevisionConflictError, StoreError
+from headgate.control.ports import Checkpoint, Draft, RevisionConflictError, StoreError
 from headgate.store import SqlStore, open_stores
 from tests.facts.samples import ANNA, SAMPLES
 from tests.store.samples import ROOT, created
@@ -124,3 +124,20 @@ def test_an_entry_that_cannot_be_written_is_said_so(sql_log: SqlStore) -> None:
         sql_log.append(0, Draft(0.0, None, "\ud800", ()))
 
     assert sql_log.head() == 0
+
+
+def test_of_the_checkpoints_the_newest_are_kept_and_one_of_each_ten_thousand(sql_log: SqlStore) -> None:
+    made = [*range(500, 31_000, 500)]
+    for revision in made:
+        sql_log.put_checkpoint(Checkpoint(revision, 0.0, b"facts"))
+
+    asked = (sql_log.checkpoint(at_most=revision) for revision in made)
+    kept = {found.revision for found in asked if found is not None}
+    assert kept == {500, 10_000, 20_000, 29_500, 30_000, 30_500}
+
+
+def test_a_checkpoint_that_is_made_twice_is_one(sql_log: SqlStore) -> None:
+    for content in (b"one", b"other"):
+        sql_log.put_checkpoint(Checkpoint(1, 0.0, content))
+
+    assert sql_log.checkpoint() == Checkpoint(1, 0.0, b"one")

@@ -1,6 +1,7 @@
 """`headgate facts`: an organization's facts as a file, to be asked without a server."""
 
 import sys
+from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
@@ -32,15 +33,14 @@ def export(
         fail(f"`{folder}` is no data folder; it has no `{FILE}`")
         sys.exit(2)
     try:
-        stores = open_stores(folder)
-        store = stores.log(ResourceId(organization))
-        head = store.head()
-        if not head:
-            fail(f"there is no organization `{organization}`; name one by its id")
-            sys.exit(2)
-        for line in write_history(takewhile(lambda entry: entry.revision <= head, store.entries()), head):
-            print(line)
-        stores.close()
+        with closing(open_stores(folder)) as stores:
+            store = stores.log(ResourceId(organization))
+            head = store.head()
+            if not head:
+                fail(f"there is no organization `{organization}`; name one by its id")
+                sys.exit(2)
+            for line in write_history(takewhile(lambda entry: entry.revision <= head, store.entries()), head):
+                print(line)
     except StoreError as error:
         fail(str(error))
         sys.exit(2)

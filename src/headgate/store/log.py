@@ -29,6 +29,10 @@ from headgate.store.seals import Seal
 from headgate.store.tables import checkpoints, documents, log, pointers
 
 _PAGE = 500
+NEWEST = 3
+"""So many of the newest checkpoints are kept, for starts."""
+STEP = 10_000
+"""Of each so many revisions one checkpoint is kept, for questions about the past."""
 
 
 class SqlStore:
@@ -85,11 +89,14 @@ class SqlStore:
         return Checkpoint(found[0].revision, found[0].at, found[0].content) if found else None
 
     def put_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint; it is a copy that can be made again, so that losing one loses nothing."""
+        """Keep a checkpoint, and let go of older ones but `NEWEST` of them and the first of each `STEP` revisions."""
+        mine = checkpoints.c.log_id == self.root
         values = {"log_id": self.root, "revision": checkpoint.revision}
         values |= {"at": checkpoint.at, "content": checkpoint.content}
         with self._database.writing() as connection:
             self._database.insert_new(connection, checkpoints, values)
+            kept = connection.execute(select(checkpoints.c.revision).where(mine)).scalars().all()
+            connection.execute(delete(checkpoints).where(mine, checkpoints.c.revision.in_(outlived(kept))))
 
     def pointer(self, table: ResourceId) -> Pointer | None:
         """Return the table's pointer, or None."""
@@ -195,3 +202,10 @@ class SqlStore:
 
 def _bodies(rows: Iterable[Row[Any]]) -> dict[str, Mapping[str, Any]]:
     return {row.id: json.loads(row.body) for row in rows}
+
+
+def outlived(revisions: Iterable[int]) -> list[int]:
+    """Return the revisions of the checkpoints that nothing is kept for any more."""
+    ordered = sorted(revisions)
+    first = {revision // STEP: revision for revision in reversed(ordered)}
+    return [revision for revision in ordered[:-NEWEST] if first[revision // STEP] != revision]
