@@ -1,0 +1,103 @@
+"""An organization's other name and its end, programs' names, and who makes their tokens."""
+
+from collections.abc import Callable
+
+import pytest
+
+from headgate.control.command import InvalidError, MissingError, RefusedError
+from headgate.control.organization_life import EndOrganization, RenameOrganization
+from headgate.control.principals import (
+    CreateServicePrincipal,
+    DeleteServicePrincipal,
+    ExpirePrincipal,
+    RemovePrincipal,
+    RenameServicePrincipal,
+)
+from headgate.control.tokens import IssueToken
+from headgate.facts.ids import PrincipalId, TokenId
+from tests.control.worlds import ANN, BOT, EVE, FOUNDER, World, datamesh, nekt, onehouse, role, y42
+
+T = TokenId("t")
+
+
+class TestAnotherNameOfTheOrganization:
+    @pytest.mark.parametrize("begin", [nekt, y42, onehouse, datamesh])
+    def test_is_given_by_who_rules_it_and_by_no_member(self, begin: Callable[[], World]) -> None:
+        world = begin()
+
+        world.refuse(RenameOrganization("other"), RefusedError, by=ANN)
+        assert world.do(RenameOrganization("other"), by=FOUNDER).revision
+        world.refuse(RenameOrganization("a/b"), InvalidError, "cannot be a name", by=FOUNDER)
+
+
+class TestItsEnd:
+    def test_leaves_nobody_in_it_and_no_names(self) -> None:
+        world = y42()
+        world.do(IssueToken(T, "s", ANN))
+
+        facts = world.do(EndOrganization(), by=FOUNDER)
+
+        assert not facts.principals
+        assert not facts.tokens
+        assert not facts.assignments
+        assert not [kind for kind, _ in world.store.bodies if kind in ("principal", "token")]
+        assert len(world.store.log) == facts.revision
+
+    @pytest.mark.parametrize("begin", [nekt, onehouse, datamesh])
+    def test_is_nobodys_where_no_model_says_whose(self, begin: Callable[[], World]) -> None:
+        begin().refuse(EndOrganization(), RefusedError, by=FOUNDER)
+
+    def test_needs_more_than_owning_it(self) -> None:
+        world = y42()
+        world.do(role(ANN, "owner"))
+
+        world.refuse(EndOrganization(), RefusedError, by=ANN)
+
+
+class TestAProgram:
+    @pytest.mark.parametrize("begin", [nekt, y42, datamesh])
+    def test_is_renamed_ended_and_removed_by_who_rules(self, begin: Callable[[], World]) -> None:
+        world, bot = begin(), PrincipalId("robot")
+        world.do(CreateServicePrincipal(bot, "robot"), by=FOUNDER)
+        commands = (RenameServicePrincipal(bot, "android"), ExpirePrincipal(bot, 2_000.0), DeleteServicePrincipal(bot))
+
+        for command in commands:
+            world.refuse(command, RefusedError, by=EVE)
+            world.do(command, by=FOUNDER)
+        assert bot not in world.facts.principals
+
+    def test_is_no_user(self) -> None:
+        y42().refuse(DeleteServicePrincipal(ANN), MissingError, by=FOUNDER)
+
+    def test_has_tokens_from_who_may_edit_it_and_give_all_it_has(self) -> None:
+        world = y42()
+        world.do(role(ANN, "editor"), role(BOT, "owner"))
+
+        world.refuse(IssueToken(T, "s", BOT), RefusedError, by=EVE)
+        world.refuse(IssueToken(T, "s", BOT), RefusedError, by=ANN)
+        assert T in world.do(IssueToken(T, "s", BOT), by=FOUNDER).tokens
+
+
+class TestAUserOfAModelThatKnowsNoManagingOfUsers:
+    @pytest.mark.parametrize("begin", [y42, onehouse])
+    def test_leaves_by_who_may_take_every_role_on_the_organization(self, begin: Callable[[], World]) -> None:
+        world = begin()
+
+        world.refuse(RemovePrincipal(ANN), RefusedError, by=EVE)
+        assert ANN not in world.do(RemovePrincipal(ANN), by=FOUNDER).principals
+
+    def test_who_holds_none_there_is_removed_by_nobody_in_it(self) -> None:
+        world = y42()
+        world.do(RemovePrincipal(ANN))
+
+        world.refuse(RemovePrincipal(BOT), RefusedError, by=FOUNDER)
+
+
+def test_a_token_names_actions_that_a_model_knows() -> None:
+    nekt().refuse(IssueToken(T, "s", ANN, actions=("table.fly",)), InvalidError, "no access model", by=ANN)
+
+
+def test_what_nobody_can_be_called_is_said() -> None:
+    for name in ("", " a", "a/b", "x" * 101, "a\nb"):
+        nekt().refuse(CreateServicePrincipal(BOT, name), InvalidError, "cannot be a name", by=FOUNDER)
+    assert nekt().do(CreateServicePrincipal(BOT, "the bot", "member"), by=FOUNDER).principals[BOT]
