@@ -92,11 +92,11 @@ class TestOnEveryStore:
     @pytest.fixture
     def stores(self, where: str | Path) -> Iterator[SqlStores]:
         with closing(open_stores(where)) as stores:
-            begin_deployment(_organizations(stores), "nekt")
+            begin_deployment(Organizations(stores, MODELS, time.time), "nekt")
             yield stores
 
     def test_one_of_many_at_once_gets_a_login_name(self, stores: SqlStores) -> None:
-        replicas = [_replica(stores) for _ in range(4)]
+        replicas = [_replica(stores)[0] for _ in range(4)]
         taken: list[bool] = []
 
         def register(ways: Entrance) -> None:
@@ -114,27 +114,25 @@ class TestOnEveryStore:
         assert [each.login for each in replicas[0].logins.users()] == ["ann"]
 
     def test_a_session_that_one_replica_ended_is_over_for_another(self, stores: SqlStores) -> None:
-        one = _replica(stores)
+        one, (two, organizations) = _replica(stores)[0], _replica(stores)
         ann = one.logins.register("ann", password=PASSWORD)
-        two = _replica(stores)
+        organizations.refresh()
         started = two.logins.log_in("ann", PASSWORD, HOME)
-        assert one.logins.principal_of(started.secret) == ann
+        assert two.logins.principal_of(started.secret) == ann
 
         one.logins.sessions.end(ann, started.session.id)
+        organizations.refresh()
         assert two.logins.principal_of(started.secret) is None
 
     def test_what_no_database_can_hold_is_nobodys(self, stores: SqlStores) -> None:
-        ways = _replica(stores)
+        ways, _ = _replica(stores)
         for odd in ("\x00", "\ud800", "a\x00b", "'; drop table log; --"):
             for prefix in ("hgs", "hga", "hgi"):
                 assert ways.logins.principal_of(f"{prefix}.{odd}.{odd}") is None
                 assert ways.access_tokens.presented(f"{prefix}.{odd}.{odd}") is None
 
 
-def _organizations(stores: SqlStores) -> Organizations:
-    return Organizations(stores, MODELS, time.time)
-
-
-def _replica(stores: SqlStores) -> Entrance:
-    """Return the ways in as another process has them: with what it has read of the log itself."""
-    return open_entrance(_organizations(stores), SETTINGS)
+def _replica(stores: SqlStores) -> tuple[Entrance, Organizations]:
+    """Return the ways in as another process has them: with what it has read of the logs itself."""
+    organizations = Organizations(stores, MODELS, time.time)
+    return open_entrance(organizations, SETTINGS), organizations

@@ -1,12 +1,12 @@
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.command import InvalidError, MissingError, TakenError, UnknownCallerError
+from headgate.control.command import InvalidError, MissingError, Plan, TakenError, UnknownCallerError, View
 from headgate.control.logins.errors import LoginError, TooOftenError
 from headgate.control.logins.names import address, domain, folded, login_name
 from headgate.control.logins.sessions import Started
@@ -177,6 +177,17 @@ class _Counting:
         pass
 
 
+@dataclass(frozen=True)
+class _Erased:
+    """A command that erases a session."""
+
+    session: str
+    name: str = "erase"
+
+    def plan(self, view: View) -> Plan:
+        return Plan((), (DocumentPut("session", self.session, None),))
+
+
 class TestASession:
     def test_ends_by_itself(self) -> None:
         world = Deployment(session=60.0)
@@ -201,13 +212,25 @@ class TestASession:
         assert world.logins.principal_of(second.secret) == ann
         assert world.logins.sessions.of(ann) == (second.session,)
 
-    def test_ended_on_one_replica_is_not_believed_on_another(self) -> None:
+    def test_that_goes_with_its_user_is_nobodys_at_once(self) -> None:
+        """Whatever erases it does not have to know of sessions."""
+        world = Deployment()
+        world.user("ann")
+        started = log_in(world)
+        assert world.logins.principal_of(started.secret)
+
+        world.control.execute(_Erased(started.session.id), None)
+        assert world.logins.principal_of(started.secret) is None
+
+    def test_ended_on_one_replica_is_not_believed_on_another_that_knows_the_log(self) -> None:
         world = Deployment()
         ann = world.user("ann")
-        started, replica = log_in(world), world.replica()
+        started, control = log_in(world), world.opened()
+        replica = world.replica(control)
         assert replica.principal_of(started.secret) == ann
 
         world.logins.sessions.end(ann, started.session.id)
+        control.catch_up()
         assert replica.principal_of(started.secret) is None
 
     def test_is_known_by_its_whole_secret_only(self) -> None:

@@ -34,12 +34,16 @@ class Started:
 
 
 class Sessions:
-    """The sessions of a deployment. One that has ended is nobody's at once, on whatever replica it was ended."""
+    """The sessions of a deployment. One that has ended is nobody's at once, on whatever replica it was ended.
+
+    As everything else, that is known as soon as the log is, which the doors read before they answer.
+    """
 
     def __init__(self, control: Control, store: Store, length: float) -> None:
         self._control = control
         self._store = store
         self._length = length
+        self._kept: tuple[int, dict[str, Mapping[str, Any]]] = (0, {})
 
     def start(self, principal: PrincipalId, how: str, told: Mapping[str, str] | None = None) -> Started:
         """Begin a session of somebody who has proved who they are."""
@@ -54,8 +58,7 @@ class Sessions:
         credential = read(SESSION, secret)
         if credential is None:
             return None
-        # Read each time: another process may have ended it.
-        body = self._store.document("session", credential.id)
+        body = self._body(credential.id)
         return self._standing(credential.id, body) if body is not None and credential.matches(body) else None
 
     def by_id(self, id: str) -> Session | None:
@@ -80,6 +83,19 @@ class Sessions:
         for id, body in self._store.documents("session").items():
             if body["ends"] <= now:
                 self._store.put_document(DocumentPut("session", id, None))
+
+    def _body(self, id: str) -> Mapping[str, Any] | None:
+        """Return the document of a session, as it is after everything that is known of the log."""
+        revision = self._control.snapshot.revision
+        at, kept = self._kept
+        if at != revision:
+            # What ends a session is written with an entry of the log: what was read before that is good no more.
+            kept = dict[str, Mapping[str, Any]]()
+            self._kept = (revision, kept)
+        body = kept.get(id) or self._store.document("session", id)
+        if body is not None:
+            kept[id] = body
+        return body
 
     def _standing(self, id: str, body: Mapping[str, Any]) -> Session | None:
         principal = PrincipalId(body["principal"])
