@@ -117,12 +117,23 @@ class Engine:
         caller, id = question.caller, question.resource
         ground = self._grounds.near.get(id)
         plan = ground.bare.get(question.action) if ground else None
-        if plan is None or caller.token is not None or caller.run is not None:
+        if plan is None or not (caller.token is caller.run is None or self._is_whole(caller, now)):
             return self._decided(question, now)
         held = self._holders.near.get(caller.principal)
         if held is None or not held.since <= now < held.until:
             held = self._holders.of(caller.principal, now)
         return met(plan, id, held.at) or (question.action in self._compiled.bridged and self._decided(question, now))
+
+    def _is_whole(self, caller: Caller, now: float) -> bool:
+        """Say whether a token stands and gives all that its principal has."""
+        token = self.facts.tokens.get(caller.token) if caller.token and caller.run is None else None
+        return (
+            token is not None
+            and token.only is None
+            and token.actions is None
+            and token.principal == caller.principal
+            and (token.ends is None or now < token.ends)
+        )
 
     def _decided(self, question: Question, now: float) -> bool:
         caller, resource = question.caller, self.facts.resources.get(question.resource)

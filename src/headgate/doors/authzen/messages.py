@@ -84,6 +84,9 @@ def word(source: Mapping[str, Any], key: str, of: str) -> str:
 def entity(source: Mapping[str, Any], key: str) -> Entity:
     """Return a subject or resource."""
     found = part(source, key)
+    type, id = found.get("type"), found.get("id")
+    if isinstance(type, str) and isinstance(id, str) and type and id and "properties" not in found:
+        return Entity(type, id)
     return Entity(word(found, "type", key), word(found, "id", key), optional(found, "properties"))
 
 
@@ -95,6 +98,9 @@ def searched(source: Mapping[str, Any], key: str) -> str:
 def action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the name of the action, and what else is said of the call."""
     found = part(source, "action")
+    name = found.get("name")
+    if isinstance(name, str) and name and "properties" not in found:
+        return name, NOTHING
     return word(found, "name", "action"), optional(found, "properties")
 
 
