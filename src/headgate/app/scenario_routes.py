@@ -26,8 +26,8 @@ class Route:
     actions: tuple[str, ...]
     method: str
     path: str
-    query: Mapping[str, str]
-    body: Mapping[str, str]
+    query: Mapping[str, Any]
+    body: Mapping[str, Any]
     also: tuple[str, ...]
 
 
@@ -100,12 +100,12 @@ def _made(world: World, question: Question) -> Mapping[str, Any]:
     }
 
 
-def _object(source: Mapping[str, str], known: Mapping[str, Any]) -> Mapping[str, Any]:
+def _object(source: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a part of a request, without what the question does not say."""
-    filled = {key: _filled(text, known) for key, text in source.items()}
+    filled = {key: _filled(value, known) for key, value in source.items()}
     return {key: value for key, value in filled.items() if value is not None}
 
 
-def _filled(text: str, known: Mapping[str, Any]) -> Any:
-    """Return what a text in braces stands for; any other text as it is."""
-    return known.get(text[1:-1]) if text.startswith("{") else text
+def _filled(value: Any, known: Mapping[str, Any]) -> Any:
+    """Return what a text in braces stands for; any other value as it is."""
+    return known.get(value[1:-1]) if isinstance(value, str) and value.startswith("{") else value

@@ -11,8 +11,6 @@ from headgate.facts.ids import ResourceId
 class CaseStores:
     """Keeps `control.ports.Stores` over two: the deployment's log is in the one, every other log in the other."""
 
-    shared = False
-
     def __init__(self, deployment: Stores, organizations: Stores) -> None:
         self._deployment = deployment
         self._organizations = organizations
