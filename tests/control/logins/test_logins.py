@@ -1,9 +1,10 @@
 import json
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.control.command import InvalidError, MissingError, Plan, TakenError, UnknownCallerError, View
@@ -15,7 +16,7 @@ from headgate.control.logins.throttle import Throttle, origin_of
 from headgate.control.ports import DocumentPut
 from headgate.facts.changes import PrincipalRemoved
 from headgate.facts.ids import PrincipalId
-from tests.control.logins.world import HOME, PASSWORD, Deployment
+from tests.control.logins.world import FAST, HOME, PASSWORD, Deployment
 
 OTHER = "another horse entirely"
 FULL_WIDTH = "\uff21\uff2e\uff2e"
@@ -134,6 +135,18 @@ class TestAWrongPassword:
             log_in(world, "nobody")
         assert turns == [1]
 
+    def test_is_not_counted_when_nobody_has_time_to_look_at_it(self) -> None:
+        """A flood of logins is refused at once, so that it does not hold everything else up."""
+        world = Deployment(hashing=replace(FAST, at_once=1, waiting=0), tries_of_name=Limit(1, 60.0))
+        world.user("ann")
+
+        with world.logins._passwords._in_turn():
+            for _ in range(3):
+                with pytest.raises(TooOftenError) as error:
+                    log_in(world)
+                assert error.value.wait == 1.0
+        assert log_in(world)
+
     def test_too_many_of_them_stop_the_name_until_time_has_passed(self) -> None:
         world = Deployment(tries_of_name=Limit(3, 60.0))
         world.user("ann")
@@ -175,6 +188,12 @@ class _Counting:
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+@cache
+def _standing() -> Deployment:
+    """One for all examples of a property."""
+    return Deployment()
 
 
 @dataclass(frozen=True)
@@ -242,8 +261,9 @@ class TestASession:
             assert world.logins.principal_of(wrong) is None
 
     @given(st.text())
+    @settings(deadline=None)
     def test_any_other_text_is_nobodys(self, text: str) -> None:
-        world = Deployment()
+        world = _standing()
         for written in (text, f"hgs.{text}", f"hgs.s.{text}", f"hgs.{text}.s"):
             assert world.logins.principal_of(written) is None
 
@@ -301,6 +321,7 @@ class TestChangingThePassword:
 
 class TestALoginName:
     @given(st.text())
+    @settings(deadline=None)
     def test_folding_once_is_enough(self, text: str) -> None:
         assert folded(folded(text)) == folded(text)
 
@@ -320,6 +341,7 @@ class TestALoginName:
 
 class TestCountingAttempts:
     @given(st.lists(st.integers(0, 100), max_size=40))
+    @settings(deadline=None)
     def test_no_window_holds_more_than_the_limit(self, times: list[int]) -> None:
         throttle, counted, waits = Throttle(Limit(3, 10.0)), [], []
         for now in sorted(times):

@@ -1,6 +1,7 @@
 """The users of a deployment, and how they prove who they are by a password."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ from headgate.control.command import InvalidError, MissingError, TakenError
 from headgate.control.control import Control
 from headgate.control.ids import new_id
 from headgate.control.logins.commands import Password, RegisterUser, SetPassword
-from headgate.control.logins.errors import LoginError
+from headgate.control.logins.errors import LoginError, TooOftenError
 from headgate.control.logins.names import address, folded, login_name
 from headgate.control.logins.passwords import Passwords
 from headgate.control.logins.sessions import Session, Sessions, Started
@@ -157,14 +158,26 @@ class Logins:
         self._names.count(name, now)
         found = self._login(login)
         kept = self._store.document("password", found["password"]) if found and found["password"] else None
-        if not self._passwords.matches(kept["hash"] if kept else None, password) or not (found and kept):
+        try:
+            right = self._passwords.matches(kept["hash"] if kept else None, password)
+        except TooOftenError:
+            # It was not even looked at.
+            self._addresses.forgive(network)
+            self._names.forgive(name)
+            raise
+        if not right or found is None or kept is None:
             raise LoginError(_WRONG)
         self._addresses.forgive(network)
         self._names.forget(name)
-        if self._passwords.is_outdated(kept["hash"]):
-            again = {**kept, "hash": self._passwords.kept(password)}
-            self._store.put_document(DocumentPut("password", str(found["password"]), again))
+        self._renew(str(found["password"]), kept, password)
         return found
+
+    def _renew(self, id: str, kept: Mapping[str, Any], password: str) -> None:
+        """Keep a password at the cost that is set now; at another login, if there is no time for it at this one."""
+        if self._passwords.is_outdated(kept["hash"]):
+            with suppress(TooOftenError):
+                again = {**kept, "hash": self._passwords.kept(password)}
+                self._store.put_document(DocumentPut("password", id, again))
 
     def _login(self, login: str) -> Mapping[str, Any] | None:
         try:

@@ -15,12 +15,17 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Hashing:
-    """The cost of one argon2id hash (RFC 9106), and how many are worked out at once; memory in KiB."""
+    """The cost of one argon2id hash (RFC 9106); memory in KiB.
+
+    So many are worked out `at_once`, and so many more wait for their turn: a flood of logins is refused, and everything
+    else goes on.
+    """
 
     time: int = 3
     memory: int = 65_536
     lanes: int = 4
     at_once: int = 4
+    waiting: int = 12
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from headgate.control.logins.devices import Waiting
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.errors import LoginError, TooOftenError
-from headgate.doors.api.routing import PUBLIC
+from headgate.doors.api.routing import PROBLEMS, PUBLIC
 from headgate.doors.identity.entering import Enters, Told, address, agent
 
 router = APIRouter(tags=["oauth"])
@@ -97,12 +97,14 @@ def _takes(reason: str, **fields: str) -> dict[str, Any]:
             400: {**fault, "description": "The request cannot be granted (yet)."},
             401: {**fault, "description": "That is not the client."},
             429: {**fault, "description": "Too many requests."},
+            **{code: PROBLEMS[code] for code in (413, 503)},
         },
     }
 
 
 @router.post(
     "/oauth2/token",
+    response_model=Granted,
     **_takes(
         "whoever asks for a token has none yet",
         grant_type=f"`{_CREDENTIALS}`, or `{_DEVICE}`",
