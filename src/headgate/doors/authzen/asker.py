@@ -64,7 +64,7 @@ class Asker:
         if own is not None:
             return own
         self.require_asking()
-        return found(moment.answers.facts, named.type, named.id)
+        return self._named(moment.answers.facts, named)
 
     def require_asking(self) -> None:
         """Raise `ForbiddenError` unless whoever asks may ask about others."""
@@ -84,6 +84,14 @@ class Asker:
         except MissingError as error:
             raise BadRequestError(str(error)) from None
         return Moment(past.answers, past.now if time is None else time, past=True)
+
+    def _named(self, facts: Snapshot, named: Entity) -> Caller:
+        """Return whom an id or, of a principal, a name means."""
+        known = found(facts, named.type, named.id)
+        if known is not NOBODY or named.type not in PRINCIPALS:
+            return known
+        id = self.organization.directory.find(named.id)
+        return NOBODY if id is None else found(facts, named.type, id)
 
     def _itself(self, named: Entity, moment: Moment) -> Caller | None:
         """Return whoever asks, if that is whom it asks about; in the past without the token that it has today."""
