@@ -21,8 +21,8 @@ class ShownEffect(BaseModel):
     principal: str
     name: str
     resource: str
-    before: str | None
-    after: str | None
+    before: str | None = None
+    after: str | None = None
     lost: list[ShownAbility]
     gained: list[ShownAbility]
 
@@ -31,7 +31,7 @@ class ShownPipeline(BaseModel):
     """A pipeline that breaks by what is lost, or opens by what is gained."""
 
     pipeline: str
-    run_as: str | None
+    run_as: str | None = None
     breaks: bool
     opens: bool
 
