@@ -85,12 +85,21 @@ def test_broken_glass_stands_in_the_log_with_its_reason_and_its_end(data: Path) 
         deployment.close()
 
 
-def test_nothing_is_done_behind_a_server_that_runs(data: Path) -> None:
-    deployment = opened(data)
+def test_a_server_that_runs_takes_over_what_is_done_beside_it(data: Path) -> None:
+    server = opened(data)
     try:
-        result = create(data)
-    finally:
-        deployment.close()
+        assert create(data).exit_code == 0
+        assert run(data, "break-glass", "ann", "--organization", "main", "--why", "x").exit_code == 0
 
-    assert result.exit_code == 1
-    assert "in use" in result.stderr
+        server.organizations.refresh()
+        started = server.entrance.logins.log_in("ann", PASSWORD, {})
+        assert break_glass(server.home.control.snapshot, server.home.control.now)
+        assert run(data, "users", "password", "ann", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
+        server.organizations.refresh()
+        assert server.entrance.logins.principal_of(started.secret) is None
+    finally:
+        server.close()
+
+
+def test_nothing_is_done_where_there_is_nothing(tmp_path: Path) -> None:
+    assert create(tmp_path).exit_code == 2
