@@ -185,7 +185,7 @@ class TestPipelines:
 
         world.call("ed", "PUT", "/pipelines/load", self.definition())
 
-        assert world.call("owner", "GET", "/pipelines").json()[0]["run_as"] == "ed"
+        assert world.call("owner", "GET", "/pipelines").json()["items"][0]["run_as"] == "ed"
 
     @pytest.mark.parametrize(
         "changed",

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from headgate.app.deployment import Deployment
 from headgate.app.lakegate import LakeGate, identifier
 from headgate.doors import identity, problems
-from headgate.doors.api import api_router
+from headgate.doors.api import api_router, openapi
 from headgate.doors.authzen.at_once import AtOnce
 from headgate.doors.authzen.openapi import document
 from headgate.doors.authzen.serving import AuthZen
@@ -16,7 +16,7 @@ from headgate.doors.broken_glass import BrokenGlass, Glass
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.doors.guard import guard_router
 from headgate.doors.iceberg_rest import iceberg_router
-from headgate.doors.services import Deployed, StartsRuns
+from headgate.doors.services import CarriesOutRuns, Deployed
 from headgate.doors.tenants import Tenants
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.warehouse import Warehouse
@@ -27,7 +27,7 @@ from headgate.spark.statements import RunsStatements
 def http_application(
     deployment: Deployment,
     calls: DriverCalls,
-    runner: StartsRuns,
+    runner: CarriesOutRuns,
     statements: RunsStatements,
     health: Callable[[], Mapping[str, Any]],
 ) -> FastAPI:
@@ -53,6 +53,7 @@ def http_application(
     app.add_middleware(Fresh, freshness=freshness)
     app.add_middleware(Tenants)
     app.include_router(api_router())
+    openapi.document(app)
     identity.install(app, deployment.entrance)
     app.include_router(
         guard_router(deployment.control, deployment.gate, deployment.wording, calls, deployment.places.may_read)

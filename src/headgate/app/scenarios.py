@@ -31,7 +31,6 @@ from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
 from headgate.control.values import Entry, entry
 from headgate.doors.services import Deployed
-from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.model.model import Model
 from headgate.spark.driver_calls import DriverCalls
@@ -40,6 +39,8 @@ from headgate.spark.statements import NOT_READY, Rows, StatementError
 from headgate.store import open_stores
 
 _MEMORY = ":memory:"
+_PATIENCE = 60.0
+"""Seconds for an answer; on a busy machine one can take long."""
 _REFUSALS = (401, 403, 404, 409, 422)
 """How a route refuses: nobody, not allowed, nothing to be seen there, in the way of something, or never right."""
 
@@ -51,7 +52,7 @@ class NoSpark:
         """Refuse."""
         raise StatementError(NOT_READY, None, "UNAVAILABLE")
 
-    def start(self, pipeline: ResourceId, caller: Caller) -> RunId:  # noqa: ARG002 (the port's arguments)
+    def carry_out(self, run: RunId) -> None:  # noqa: ARG002 (the port's arguments)
         """Refuse."""
         raise StatementError(NOT_READY, None, "UNAVAILABLE")
 
@@ -183,5 +184,9 @@ def doors() -> Iterator[Doors]:
         deployment = over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
         calls = DriverCalls(lambda: b"", Sessions())
         app = http_application(deployment, calls, NoSpark(), NoSpark(), dict[str, Any])
-        with closing(deployment), served(app) as address, httpx.Client(base_url=address, trust_env=False) as http:
+        with (
+            closing(deployment),
+            served(app) as address,
+            httpx.Client(base_url=address, timeout=_PATIENCE, trust_env=False) as http,
+        ):
             yield Doors(app, http)

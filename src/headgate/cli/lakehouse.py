@@ -58,7 +58,7 @@ def create_connection(name: Annotated[str, typer.Argument()], folder: Annotated[
 
 def list_pipelines() -> None:
     """Show the pipelines that you may see."""
-    found = call("GET", "/pipelines")
+    found = every("/pipelines")
     rows = [(each["name"], each["kind"], each["run_as"], "running" if each["running"] else "") for each in found]
     table(("name", "kind", "run-as", ""), rows)
 

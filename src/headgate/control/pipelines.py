@@ -62,7 +62,7 @@ class SavePipeline:
         for each in (view, view.after(change)):
             each.require_action(f"{self.kind}.edit", found.id)
         # A run reads the definition when its turn comes, with the rights of whoever had saved it when it was started.
-        _not_running(view, self.pipeline, self.title)
+        not_running(view, self.pipeline, self.title)
         return (change,)
 
     def _know_targets(self, view: View) -> None:
@@ -104,7 +104,7 @@ class StartRun:
             raise InvalidError(
                 f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it"
             )
-        _not_running(view, found.id, found.name)
+        not_running(view, found.id, found.name)
         document: dict[str, Any] = {
             "pipeline": found.id,
             "state": "running",
@@ -135,6 +135,25 @@ class EndRun:
         return Plan((RunEnded(self.run, self.state),), (DocumentPut("run", self.run, dict(self.document)),))
 
 
-def _not_running(view: View, pipeline: ResourceId, name: str) -> None:
+@dataclass(frozen=True, slots=True)
+class CancelRun:
+    """The run is over before its time, and its identity with it: what it does next is refused."""
+
+    run: RunId
+    document: Mapping[str, Any]
+    name: str = "run.cancel"
+
+    def plan(self, view: View) -> Plan:
+        """Need `cancel` on the pipeline."""
+        found = view.facts.runs.get(self.run)
+        if found is None:
+            raise MissingError(f"there is no run `{self.run}` under way that you may see")
+        pipeline = view.target(found.pipeline)
+        view.require_action(f"{pipeline.type}.cancel", pipeline.id)
+        return Plan((RunEnded(self.run, "cancelled"),), (DocumentPut("run", self.run, dict(self.document)),))
+
+
+def not_running(view: View, pipeline: ResourceId, name: str) -> None:
+    """Raise `InvalidError` if a run of the pipeline is under way."""
     if any(each.pipeline == pipeline for each in view.facts.runs.values()):
         raise InvalidError(f"`{name}` is running; wait for that run to end")

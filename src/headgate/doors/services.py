@@ -19,17 +19,17 @@ from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION
 from headgate.facts.caller import Caller
-from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.ids import RunId
 from headgate.spark.statements import RunsStatements
 
 _NOBODY = "this is not known here, or has ended; send a token or session as `Authorization: Bearer <secret>`"
 
 
-class StartsRuns(Protocol):
-    """Starts runs of pipelines."""
+class CarriesOutRuns(Protocol):
+    """Carries out runs of pipelines of the home organization."""
 
-    def start(self, pipeline: ResourceId, caller: Caller) -> RunId:
-        """Start a run as its run identity; raises a `CommandError` if the caller may not trigger it."""
+    def carry_out(self, run: RunId) -> None:
+        """Carry out a run that was started, as its run identity. Returns at once."""
         ...
 
 
@@ -41,7 +41,7 @@ class Deployed:
     identity: Identity
     audit: Audit
     home: Organization
-    runner: StartsRuns
+    runner: CarriesOutRuns
     statements: RunsStatements
     health: Callable[[], Mapping[str, Any]]
 
@@ -112,8 +112,8 @@ class Services:
         return self.organization.wording
 
     @property
-    def runner(self) -> StartsRuns:
-        """What starts runs."""
+    def runner(self) -> CarriesOutRuns:
+        """What carries out runs."""
         return self.deployed.runner
 
     @property

@@ -62,20 +62,9 @@ def parts(name: str) -> tuple[str, ...]:
 def relations(definition: SourceDefinition | QueryDefinition, gate: Gate, caller: Caller) -> Relations:
     """Return what the definition declares, as edges.
 
-    An output that is not there yet, or that the caller may not see, is its layer: so far that is what it touches.
     Raises `MissingError` for a name that the caller may not see, in the same words whether it exists or not.
     """
-    found: dict[str, tuple[Edge, ...]] = {}
-    outputs = list(_outputs(definition))
-    found["output_layers"] = tuple(
-        Edge(_seen(gate, caller, into[:2]), enabled, into[2]) for _, into, enabled in outputs
-    )
-    found["outputs"] = tuple(
-        Edge(table, enabled, stream)
-        if (table := gate.discover(caller, into).resource)
-        else Edge(layer.target, enabled, into[2])
-        for (stream, into, enabled), layer in zip(outputs, found["output_layers"], strict=True)
-    )
+    found = dict(written(definition, gate, caller))
     match definition:
         case SourceDefinition():
             place = _seen(gate, caller, (definition.connection,))
@@ -83,6 +72,22 @@ def relations(definition: SourceDefinition | QueryDefinition, gate: Gate, caller
         case QueryDefinition():
             found["inputs"] = tuple(Edge(_seen(gate, caller, parts(name)), name=name) for name in definition.inputs)
     return found
+
+
+def written(definition: SourceDefinition | QueryDefinition, gate: Gate, caller: Caller) -> Relations:
+    """Return what the definition writes, as edges. Raises what `relations` does.
+
+    An output that is not there yet, or that the caller may not see, is its layer: so far that is what it touches.
+    """
+    outputs = list(_outputs(definition))
+    layers = tuple(Edge(_seen(gate, caller, into[:2]), enabled, into[2]) for _, into, enabled in outputs)
+    tables = tuple(
+        Edge(table, enabled, stream)
+        if (table := gate.discover(caller, into).resource)
+        else Edge(layer.target, enabled, into[2])
+        for (stream, into, enabled), layer in zip(outputs, layers, strict=True)
+    )
+    return {"output_layers": layers, "outputs": tables}
 
 
 def _outputs(definition: SourceDefinition | QueryDefinition) -> Iterator[tuple[str, tuple[str, ...], bool]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,8 @@ from pydantic import TypeAdapter
 
 from headgate.control.command import MissingError
 from headgate.control.identity import Identity
-from headgate.control.ids import new_id
 from headgate.control.organization import Organization
-from headgate.control.pipelines import EndRun, StartRun
-from headgate.facts.caller import Caller
+from headgate.control.pipelines import EndRun
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definition import Definition, QueryDefinition, SourceDefinition, parts
 from headgate.pipelines.journal import Journal
@@ -26,7 +25,7 @@ _AT_ONCE = 2
 
 
 class Runner:
-    """Starts runs and carries them out, a few at a time."""
+    """Carries out runs, a few at a time."""
 
     def __init__(
         self,
@@ -43,12 +42,9 @@ class Runner:
         self._connect = connect
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="run")
 
-    def start(self, pipeline: ResourceId, caller: Caller) -> RunId:
-        """Start a run, if the caller may; raises a `CommandError` otherwise."""
-        run = RunId(new_id("run"))
-        self._control.execute(StartRun(run, pipeline), caller)
+    def carry_out(self, run: RunId) -> None:
+        """Carry out a run that was started, when its turn comes. Returns at once."""
         self._pool.submit(self._carry_out, run)
-        return run
 
     def end_left_over(self) -> None:
         """End the runs that an earlier process did not live to end."""
@@ -62,7 +58,9 @@ class Runner:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _carry_out(self, run: RunId) -> None:
-        started = self._control.snapshot.runs[run]
+        started = self._control.snapshot.runs.get(run)
+        if started is None:  # cancelled before its turn
+            return
         journal = Journal(self._store, run, lambda: self._control.now)
         token = self._identity.open_run(run, started.run_as, self._home)
         state = "failed"
@@ -73,7 +71,8 @@ class Runner:
             journal.say(_own_words(error))
         finally:
             self._identity.close_run(run)
-            self._control.execute(EndRun(run, state, journal.closed(state)), None)
+            with suppress(MissingError):  # cancelled meanwhile
+                self._control.execute(EndRun(run, state, journal.closed(state)), None)
 
     def _execute(
         self, definition: SourceDefinition | QueryDefinition, pipeline: ResourceId, token: str, journal: Journal

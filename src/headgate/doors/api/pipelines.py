@@ -1,79 +1,229 @@
-"""Pipelines and their runs."""
+"""Pipelines: their definitions, streams and states. Runs are in `runs`."""
 
-from operator import itemgetter
-from typing import Annotated, Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Query, Response
+from pydantic import BaseModel, TypeAdapter
 
+from headgate.control.call import version
 from headgate.control.command import InvalidError, MissingError
 from headgate.control.ids import new_id
-from headgate.control.pipelines import KINDS, DeletePipeline, SavePipeline
-from headgate.doors.api.names import project, resource
-from headgate.doors.services import By, Uses
+from headgate.control.pipelines import DeletePipeline, SavePipeline, StartRun
+from headgate.control.resources import STATE
+from headgate.control.states import STATES, ChangeState, MoveToCluster
+from headgate.control.streams import AddStream, SwitchStream
+from headgate.doors.api.asking import Asking, Moment
+from headgate.doors.api.bodies import Called, Page, Strict
+from headgate.doors.api.names import project, resource, seen
+from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.resources import readable
+from headgate.doors.api.routing import DISCOVER, needs
+from headgate.doors.api.subjects import naming
+from headgate.doors.api.writing import DONE, Write, Writes
+from headgate.doors.problems import ProblemError
+from headgate.doors.services import By, Services, Uses
+from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.definition import Definition, relations
+from headgate.facts.snapshot import Resource
+from headgate.pipelines.definition import Definition, SourceDefinition, Stream, parts, relations, written
 
 router = APIRouter(tags=["pipelines"])
 
+PIPELINES = (
+    "source",
+    "integration",
+    "query",
+    "notebook",
+    "history",
+    "destination",
+    "job",
+    "stream_capture",
+    "table_service",
+)
+"""Types of resources that run."""
 
-@router.get("/pipelines")
-def list_pipelines(services: Uses, caller: By) -> list[dict[str, Any]]:
-    """The pipelines that the caller may see."""
-    facts = services.control.snapshot
-    pipelines = [
-        {
-            "name": each.name,
-            "kind": each.type,
-            "run_as": services.directory.name(facts.run_as[id]) if id in facts.run_as else None,
-            "running": any(run.pipeline == id for run in facts.runs.values()),
-        }
-        for id, each in facts.resources.items()
-        if each.type in KINDS and services.control.sees(caller, id)
-    ]
-    return sorted(pipelines, key=itemgetter("name"))
+_DEFINED: TypeAdapter[SourceDefinition] = TypeAdapter(SourceDefinition)
+
+Verb = Literal["activate", "deactivate", "pause", "resume", "clean_and_restart"]
 
 
-@router.put("/pipelines/{name}")
-def save_pipeline(name: str, definition: Annotated[Definition, Body()], services: Uses, caller: By) -> dict[str, Any]:
+class Pipeline(BaseModel):
+    """A pipeline. Its runs use the rights of `run_as`: of whoever saved its definition last."""
+
+    id: str
+    kind: str
+    name: str
+    run_as: str | None
+    state: str
+    running: bool
+
+
+class OnePipeline(Pipeline):
+    """A pipeline with its definition, None where it has none, and its version."""
+
+    definition: dict[str, Any] | None
+    version: str
+    revision: int
+
+
+class Cluster(Strict):
+    """Where it is to run."""
+
+    cluster: Called
+
+
+@router.get("/pipelines", response_model=Page[Pipeline], **needs(DISCOVER))
+def list_pipelines(
+    services: Uses, moment: Asking, pages: Pages, kind: Annotated[Called | None, Query()] = None
+) -> dict[str, Any]:
+    """List the pipelines that the caller may see."""
+    kinds = PIPELINES if kind is None else tuple(each for each in PIPELINES if each == kind)
+    found = (each for each in moment.facts.resources.values() if each.type in kinds and moment.sees(each.id))
+    return page(_rows(services, moment, found), pages, ("name", "kind", "state", "run_as"), moment.facts.revision)
+
+
+@router.put("/pipelines/{pipeline}", **DONE, **needs("project.create_{type}", "{type}.edit", "connection.use"))
+def save_pipeline(
+    pipeline: Called,
+    definition: Annotated[Definition, Body()],
+    services: Uses,
+    caller: By,
+    write: Writes,
+    project_name: Annotated[Called | None, Query(alias="project", description="where a new one lies")] = None,
+) -> dict[str, Any]:
     """Make a pipeline, or replace its definition. From now on its runs use the caller's rights."""
-    if definition.name != name:
-        raise InvalidError(f"the definition is of `{definition.name}`, the address says `{name}`")
+    if definition.name != pipeline:
+        raise InvalidError(f"the definition is of `{definition.name}`, the address says `{pipeline}`")
     edges = relations(definition, services.gate, caller)
     # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
-    id = services.gate.discover(caller, (name,)).resource or ResourceId(new_id("pl"))
-    command = SavePipeline(id, project(services), definition.kind, name, edges, definition.model_dump(mode="json"))
-    return {"name": name, "revision": services.control.execute(command, caller).revision}
+    control = services.control
+    id = seen(control.answers, caller, control.now, pipeline) or ResourceId(new_id("pl"))
+    place = project(services) if project_name is None else resource(services, caller, project_name)
+    command = SavePipeline(id, place, definition.kind, pipeline, edges, definition.model_dump(mode="json"))
+    return write.send(command, of=id, id=id, name=pipeline)
 
 
-@router.get("/pipelines/{name}")
-def show_pipeline(name: str, services: Uses, caller: By) -> dict[str, Any]:
-    """A pipeline's definition."""
-    document = services.store.document("pipeline", resource(services, caller, name))
-    if document is None:
-        raise MissingError(services.wording.hidden((name,)))
-    return dict(document)
+@router.get("/pipelines/{pipeline}", response_model=OnePipeline, **needs("{type}.describe"))
+def show_pipeline(pipeline: Called, services: Uses, caller: By, moment: Asking, response: Response) -> dict[str, Any]:
+    """Show a pipeline with its definition."""
+    found = readable(services, caller, pipeline)
+    if found.type not in PIPELINES:
+        raise MissingError(services.wording.hidden((pipeline,)))
+    stated = version(moment.facts, found.id)
+    response.headers["etag"] = f'"{stated}"'
+    (row,) = _rows(services, moment, [found])
+    document = services.store.document("pipeline", found.id)
+    return {**row, "definition": document, "version": stated, "revision": moment.facts.revision}
 
 
-@router.delete("/pipelines/{name}")
-def delete_pipeline(name: str, services: Uses, caller: By) -> dict[str, Any]:
-    """Delete a pipeline; the tables it wrote stay."""
-    after = services.control.execute(DeletePipeline(resource(services, caller, name)), caller)
-    return {"revision": after.revision}
+@router.delete("/pipelines/{pipeline}", **DONE, **needs("{type}.delete"))
+def delete_pipeline(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Delete a pipeline; the tables that it wrote stay."""
+    id = resource(services, caller, pipeline)
+    return write.send(DeletePipeline(id), of=id, id=id)
 
 
-@router.post("/pipelines/{name}/runs", status_code=202)
-def trigger(name: str, services: Uses, caller: By) -> dict[str, Any]:
-    """Start a run; its document tells how it goes."""
-    return {"run": services.runner.start(resource(services, caller, name), caller)}
+@router.post("/pipelines/{pipeline}/runs", status_code=202, **DONE, **needs("{type}.trigger"))
+def trigger(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Start a run; `/runs/{run}` tells how it goes."""
+    run = RunId(new_id("run"))
+    answer = write.send(
+        StartRun(run, resource(services, caller, pipeline)), unless=lambda: _served(services), id=run, run=run
+    )
+    if answer.get("id") == run:  # neither a dry run nor a repeated request
+        services.runner.carry_out(run)
+    return answer
 
 
-@router.get("/runs/{run}")
-def show_run(run: str, services: Uses, caller: By) -> dict[str, Any]:
-    """A run's state, log and progress, for who may see the runs of its pipeline."""
-    document = services.store.document("run", RunId(run))
-    pipeline = services.control.snapshot.resources.get(ResourceId(str((document or {}).get("pipeline"))))
-    if document is None or pipeline is None:
-        raise MissingError(f"there is no run `{run}` that you may see")
-    if not services.gate.check(caller, f"{pipeline.type}.see_runs", (pipeline.name,)).allowed:
-        raise MissingError(f"there is no run `{run}` that you may see")
-    return {"run": run, "name": pipeline.name, **document}
+@router.post("/pipelines/{pipeline}/streams", status_code=201, **DONE, **needs("{type}.add_stream", "connection.use"))
+def add_stream(pipeline: Called, body: Stream, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Add a stream to a source. From now on its runs use the caller's rights."""
+    found, definition, write = _defined(services, caller, pipeline, write)
+    if any(each.name == body.name for each in definition.streams):
+        raise ProblemError(409, "taken", f"there is a stream `{body.name}` already")
+    edges = written(definition.model_copy(update={"streams": (body,)}), services.gate, caller)
+    streams = definition.model_copy(update={"streams": (*definition.streams, body)})
+    return write.send(AddStream(found.id, edges, streams.model_dump(mode="json")), of=found.id, id=found.id)
+
+
+@router.post("/pipelines/{pipeline}/streams/{stream}/enable", **DONE, **needs("{type}.enable_stream", "connection.use"))
+def enable_stream(pipeline: Called, stream: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Have a stream count. From now on the runs use the caller's rights."""
+    return _switch(services, caller, pipeline, stream, write, enabled=True)
+
+
+@router.post("/pipelines/{pipeline}/streams/{stream}/disable", **DONE, **needs("{type}.disable_stream"))
+def disable_stream(pipeline: Called, stream: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Leave a stream out."""
+    return _switch(services, caller, pipeline, stream, write, enabled=False)
+
+
+@router.post("/pipelines/{pipeline}/{verb}", **DONE, **needs(*(f"{{type}}.{each}" for each in STATES)))
+def change_state(pipeline: Called, verb: Verb, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Activate, deactivate, pause, resume, or clean and restart."""
+    id = resource(services, caller, pipeline)
+    return write.send(ChangeState(id, verb), of=id, id=id)
+
+
+@router.post(
+    "/resources/{resource_name}/move-to-cluster",
+    **DONE,
+    **needs("{type}.move_to_cluster", "{type}.change_services_cluster"),
+)
+def move_to_cluster(resource_name: Called, body: Cluster, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Run something, or a table's services, on another cluster."""
+    id = resource(services, caller, resource_name)
+    return write.send(MoveToCluster(id, resource(services, caller, body.cluster)), of=id, id=id)
+
+
+def _rows(services: Services, moment: Moment, found: Any) -> list[dict[str, Any]]:
+    facts, name = moment.facts, naming(services, moment)
+    running = {run.pipeline for run in facts.runs.values()}
+    return [
+        {
+            "id": each.id,
+            "kind": each.type,
+            "name": moment.name(each.id),
+            "run_as": name(facts.run_as[each.id]) if each.id in facts.run_as else None,
+            "state": next(iter(each.attributes.get(STATE, ())), "active"),
+            "running": each.id in running,
+        }
+        for each in found
+    ]
+
+
+def _served(services: Services) -> None:
+    if services.organization.id != services.deployed.home.id:
+        raise ProblemError(409, "not-served", "this deployment's Spark serves the lake of another organization")
+
+
+def _switch(
+    services: Services, caller: Caller, pipeline: str, stream: str, write: Write, *, enabled: bool
+) -> dict[str, Any]:
+    found, definition, write = _defined(services, caller, pipeline, write)
+    meant = next((each for each in definition.streams if each.name == stream), None)
+    *above, title = parts(meant.into) if meant else ("", "")
+    layer = services.control.snapshot.find(above)
+    if meant is None or layer is None:
+        raise MissingError(services.wording.hidden((pipeline, stream)))
+    streams = tuple(
+        each.model_copy(update={"enabled": enabled}) if each is meant else each for each in definition.streams
+    )
+    document: Mapping[str, Any] = definition.model_copy(update={"streams": streams}).model_dump(mode="json")
+    return write.send(SwitchStream(found.id, layer.id, title, enabled, document), of=found.id, id=found.id)
+
+
+def _defined(services: Services, caller: Caller, name: str, write: Write) -> tuple[Resource, SourceDefinition, Write]:
+    """Return a source with its definition, and the write for exactly that version of it."""
+    facts = services.control.snapshot
+    found = readable(services, caller, name)
+    document = services.store.document("pipeline", found.id)
+    if document is None or document.get("kind") != "source":
+        raise ProblemError(422, "invalid", f"`{name}` has no definition with streams")
+    return (
+        found,
+        _DEFINED.validate_python(document),
+        replace(write, if_match=write.if_match or version(facts, found.id)),
+    )

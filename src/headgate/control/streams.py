@@ -1,0 +1,93 @@
+"""Streams of a source: added to its definition, switched on and off. Who makes more be read, has it read with their rights."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.pipelines import not_running
+from headgate.control.ports import DocumentPut
+from headgate.facts.changes import Change, Edge, Relations, RelationsSet, RunAsSet
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import NO_NAMES, Resource
+
+_WRITTEN = ("outputs", "output_layers")
+
+
+@dataclass(frozen=True, slots=True)
+class AddStream:
+    """The source writes one more table. Its runs use the caller's rights from now on.
+
+    `relations` are the edges that come with the stream, `definition` what the pipeline's says with it.
+    """
+
+    pipeline: ResourceId
+    relations: Relations
+    definition: Mapping[str, Any]
+    name: str = "pipeline.add_stream"
+
+    def plan(self, view: View) -> Plan:
+        """Need `add_stream` with what it writes, and to use the connection."""
+        found = view.target(self.pipeline)
+        places = {name: tuple(edge.target for edge in self.relations.get(name, ())) for name in _WRITTEN}
+        # What is not there yet is asked about by the layer that it will lie in.
+        on = {
+            "outputs": places["outputs"],
+            "output_layers": tuple(set(places["output_layers"]) & set(places["outputs"])),
+        }
+        view.require_action(f"{found.type}.add_stream", found.id, on=on)
+        for target in (*places["outputs"], *places["output_layers"]):
+            view.resource(target, "table", "database")
+        added = {name: (*found.relations.get(name, ()), *self.relations.get(name, ())) for name in _WRITTEN}
+        change = RelationsSet(found.id, {**found.relations, **added})
+        return Plan((change, *_taken_over(view, found)), (_defined(found, self.definition),))
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchStream:
+    """A stream of the source counts, or does not. By one that is switched on, its runs use the caller's rights.
+
+    `layer` and `title` say which table it writes.
+    """
+
+    pipeline: ResourceId
+    layer: ResourceId
+    title: str
+    enabled: bool
+    definition: Mapping[str, Any]
+    name: str = "pipeline.switch_stream"
+
+    def plan(self, view: View) -> Plan:
+        """Need `enable_stream` with what it writes, and to use the connection; or `disable_stream`."""
+        found = view.target(self.pipeline)
+        table = view.facts.children.get(self.layer, NO_NAMES).get(self.title)
+        written = tuple(edge.target for edge in found.relations.get("outputs", ()) if self._writes(edge, table))
+        verb = "enable_stream" if self.enabled else "disable_stream"
+        view.require_action(f"{found.type}.{verb}", found.id, on={"outputs": written})
+        if not written:
+            raise MissingError(f"`{found.name}` writes no table `{self.title}` there")
+        switched = {
+            name: tuple(self._switched(edge, table) for edge in found.relations.get(name, ())) for name in _WRITTEN
+        }
+        taken = _taken_over(view, found) if self.enabled else ()
+        change = RelationsSet(found.id, {**found.relations, **switched})
+        return Plan((change, *taken), (_defined(found, self.definition),))
+
+    def _switched(self, edge: Edge, table: ResourceId | None) -> Edge:
+        return replace(edge, enabled=self.enabled) if self._writes(edge, table) else edge
+
+    def _writes(self, edge: Edge, table: ResourceId | None) -> bool:
+        return edge.target == table or (edge.target == self.layer and edge.name == self.title)
+
+
+def _taken_over(view: View, found: Resource) -> tuple[Change, ...]:
+    if view.caller is None:
+        raise InvalidError("a pipeline is changed by a principal, whose rights its runs use")
+    for edge in found.relations.get("connections", ()):
+        view.require_action("connection.use", edge.target)
+    not_running(view, found.id, found.name)
+    return (RunAsSet(found.id, view.caller.principal),)
+
+
+def _defined(found: Resource, definition: Mapping[str, Any]) -> DocumentPut:
+    return DocumentPut("pipeline", found.id, dict(definition))

@@ -1,0 +1,169 @@
+"""Pipelines over HTTP: definitions, streams, states, clusters and runs."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate.control.pipelines import StartRun
+from headgate.facts.ids import ResourceId, RunId
+from tests.app.api.conftest import Make
+from tests.app.world import Place, World
+
+
+def stream(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "file": f"{name}.csv", "into": f"lake.raw.{name}", **more}
+
+
+def source(*streams: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "source", "name": "load", "connection": "files", "streams": [*streams]}
+
+
+@pytest.fixture
+def acme(make: Make, tmp_path: Path) -> Place:
+    """An organization of `nekt` with the database `raw`, which ed may edit, `secret`, and a source that the owner saved."""
+    place = make()
+    for name in ("raw", "secret"):
+        assert place.call("owner", "POST", "/databases", {"name": name}).status_code == 201
+    assert place.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)}).status_code == 201
+    for name in ("vic", "ed"):
+        place.add(name)
+    place.give("ed", "editor", "lake.raw")
+    place.give("vic", "viewer", "lake.raw")
+    assert place.call("owner", "PUT", "/pipelines/load", source(stream("a"))).status_code == 200
+    return place
+
+
+def shown(place: Place, who: str = "ed") -> dict[str, Any]:
+    answer = place.call(who, "GET", "/pipelines/load")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def edges(place: Place) -> dict[str, bool]:
+    """Return which tables the source's enabled and disabled layers stand for."""
+    found = place.control.snapshot.resources[ResourceId(shown(place)["id"])]
+    return {edge.name: edge.enabled for edge in found.relations["output_layers"]}
+
+
+class TestDefinitions:
+    def test_are_shown_with_whose_rights_the_runs_use(self, acme: Place) -> None:
+        found = shown(acme, "owner")
+
+        assert (found["kind"], found["run_as"], found["state"]) == ("source", "owner", "active")
+        assert found["definition"]["streams"][0]["file"] == "a.csv"
+        assert [each["name"] for each in acme.call("vic", "GET", "/pipelines", kind="source").json()["items"]] == [
+            "load"
+        ]
+        assert acme.call("vic", "GET", "/pipelines", kind="query").json()["items"] == []
+
+    def test_are_saved_at_the_version_that_was_read(self, acme: Place) -> None:
+        etag = {"if-match": acme.call("owner", "GET", "/pipelines/load").headers["etag"]}
+        changed = source(stream("a"), stream("b"))
+
+        answers = [acme.send("owner", "PUT", "/pipelines/load", changed, etag).status_code for _ in range(2)]
+
+        assert answers == [200, 412]
+
+    def test_a_dry_run_saves_nothing(self, acme: Place) -> None:
+        answer = acme.call("owner", "PUT", "/pipelines/load", source(stream("b")), dry_run=True)
+
+        assert answer.json()["dry_run"]
+        assert shown(acme)["definition"]["streams"][0]["name"] == "a"
+
+
+class TestStreams:
+    def test_are_added_by_who_may_edit_and_use_the_connection(self, acme: Place) -> None:
+        assert acme.call("vic", "POST", "/pipelines/load/streams", stream("b")).status_code == 403
+        assert acme.call("ed", "POST", "/pipelines/load/streams", stream("b")).status_code == 404
+        acme.give("ed", "connection_user", "files")
+        assert acme.call("ed", "POST", "/pipelines/load/streams", stream("b")).status_code == 201
+        assert acme.call("ed", "POST", "/pipelines/load/streams", stream("b")).status_code == 409
+        hidden = stream("c", into="lake.secret.c")
+        assert acme.call("ed", "POST", "/pipelines/load/streams", hidden).status_code == 404
+
+        assert [each["name"] for each in shown(acme)["definition"]["streams"]] == ["a", "b"]
+        assert shown(acme, "ed")["run_as"] == "ed"
+
+    def test_are_switched_off_and_on(self, acme: Place) -> None:
+        path = "/pipelines/load/streams/a"
+        assert acme.call("vic", "POST", f"{path}/disable").status_code == 403
+        assert acme.call("ed", "POST", f"{path}/disable").status_code == 200
+        assert edges(acme) == {"a": False}
+        assert shown(acme, "owner")["run_as"] == "owner"
+
+        assert acme.call("ed", "POST", f"{path}/enable").status_code == 404
+        acme.give("ed", "connection_user", "files")
+        assert acme.call("ed", "POST", f"{path}/enable").status_code == 200
+        assert edges(acme) == {"a": True}
+        assert shown(acme)["definition"]["streams"][0]["enabled"]
+        assert shown(acme, "owner")["run_as"] == "ed"
+
+    def test_that_are_not_there_are_missing(self, acme: Place) -> None:
+        assert acme.call("ed", "POST", "/pipelines/load/streams/nosuch/enable").status_code == 404
+        assert acme.call("ed", "POST", "/pipelines/lake/streams/a/enable").status_code == 422
+
+
+class TestStates:
+    def test_are_switched_by_who_may(self, acme: Place) -> None:
+        assert acme.call("vic", "POST", "/pipelines/load/deactivate").status_code == 403
+        assert acme.call("ed", "POST", "/pipelines/load/deactivate").status_code == 200
+        assert shown(acme)["state"] == "inactive"
+        assert acme.call("ed", "POST", "/pipelines/load/pause").status_code == 403
+        assert acme.call("ed", "POST", "/pipelines/load/explode").status_code == 422
+
+    def test_a_capture_is_paused_and_moved_under_onehouse(self, make: Make) -> None:
+        place = make("onehouse")
+        place.call("owner", "POST", "/resources", {"type": "project", "parent": "organization", "name": "one"})
+        for name in ("big", "small"):
+            assert place.call("owner", "POST", "/clusters", {"name": name, "parent": "one"}).status_code == 201
+        job = {"type": "job", "parent": "one", "name": "nightly", "relations": {"cluster": [{"to": "big"}]}}
+        assert place.call("owner", "POST", "/resources", job).status_code == 201
+
+        moved = place.call("owner", "POST", "/resources/nightly/move-to-cluster", {"cluster": "small"})
+
+        assert moved.status_code == 200, moved.text
+        found = place.call("owner", "GET", "/resources/nightly").json()["relations"]["cluster"]
+        assert [each["name"] for each in found] == ["small"]
+
+
+class TestRuns:
+    def test_are_seen_by_who_may_see_the_pipeline_s(self, acme: Place) -> None:
+        id = ResourceId(shown(acme)["id"])
+        acme.control.execute(StartRun(RunId("r-of-acme"), id), None)
+        acme.add("eve")
+
+        assert [each["run"] for each in acme.call("vic", "GET", "/runs", pipeline="load").json()["items"]] == [
+            "r-of-acme"
+        ]
+        assert acme.call("vic", "GET", "/runs/r-of-acme").json()["state"] == "running"
+        assert acme.call("eve", "GET", "/runs").json()["items"] == []
+        assert acme.call("eve", "GET", "/runs/r-of-acme").status_code == 404
+        assert acme.call("owner", "POST", "/runs/r-of-acme/cancel").status_code == 403
+
+    def test_are_cancelled_where_the_model_knows_that(self, make: Make) -> None:
+        place = make("onehouse")
+        assert place.call("owner", "POST", "/runs/nosuch/cancel").status_code == 404
+
+    def test_of_another_organization_s_lake_are_not_carried_out(self, acme: Place) -> None:
+        assert acme.call("owner", "POST", "/pipelines/load/runs").status_code == 409
+        assert acme.call("vic", "POST", "/pipelines/load/runs").status_code == 403
+        assert acme.call("owner", "GET", "/runs").json()["items"] == []
+
+    def test_are_started_once_for_one_key(self, world: World, tmp_path: Path) -> None:
+        world.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
+        assert world.call("owner", "PUT", "/pipelines/load", source(stream("a"))).status_code == 200
+
+        def start() -> str:
+            answer = world.send("owner", "POST", "/pipelines/load/runs", None, {"idempotency-key": "k"})
+            assert answer.status_code == 202, answer.text
+            return answer.json()["run"]
+
+        run = start()
+        assert start() == run
+        deadline = time.monotonic() + 50
+        while world.call("owner", "GET", f"/runs/{run}").json()["state"] == "running":
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert [each["run"] for each in world.call("owner", "GET", "/runs", pipeline="load").json()["items"]] == [run]
