@@ -1,10 +1,11 @@
 """A store's database: opened with the schema that this code knows, read and written with one kind of error."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row
+from sqlalchemy import Connection, Executable, Row, Table
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -56,15 +57,15 @@ class Database:
         """Let go of every connection."""
         self._engine.dispose()
 
-    def rows(self, query: Executable) -> Sequence[Row[Any]]:
+    def rows(self, query: Executable, **values: Any) -> Sequence[Row[Any]]:
         """Return what a query finds. A connection that has died meanwhile is tried once more, with a new one."""
         try:
             try:
-                return self._read(query)
+                return self._read(query, values)
             except DBAPIError as error:
                 if not error.connection_invalidated:
                     raise
-                return self._read(query)
+                return self._read(query, values)
         except _ERRORS as error:
             raise self._unusable(error) from error
 
@@ -85,14 +86,17 @@ class Database:
         with self._transaction(self.backend.past) as connection:
             yield connection
 
-    def insert_new(self, connection: Connection, table: Any, values: dict[str, Any]) -> bool:
+    def insert_new(self, connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
         """Insert a row, and say whether it was new: where there is one under this key, nothing is written."""
-        statement = self.backend.insert(table).values(values).on_conflict_do_nothing()
-        return connection.execute(statement, execution_options={"preserve_rowcount": True}).rowcount == 1
+        return connection.execute(_inserting(self.backend.insert, table), values).rowcount == 1
 
-    def _read(self, query: Executable) -> Sequence[Row[Any]]:
+    def replace(self, connection: Connection, table: Table, values: Mapping[str, Any]) -> None:
+        """Insert a row, or put it in the place of the one under this key."""
+        connection.execute(_replacing(self.backend.insert, table), values)
+
+    def _read(self, query: Executable, values: Mapping[str, Any]) -> Sequence[Row[Any]]:
         with self._connected(self.backend.read) as connection:
-            return connection.execute(query).all()
+            return connection.execute(query, values).all()
 
     @contextmanager
     def _transaction(self, options: Mapping[str, Any]) -> Iterator[Connection]:
@@ -119,3 +123,18 @@ class Database:
         said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()[0]
         help = "check the server and the network" if self.backend.shared else "check the disk and the permissions"
         return StoreError(f"the store `{self.name}` cannot be used ({said}); {help}, or restore a copy")
+
+
+# Statements are made once: to make one takes longer than to run it.
+
+
+@cache
+def _inserting(insert: Callable[..., Any], table: Table) -> Executable:
+    return insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+
+
+@cache
+def _replacing(insert: Callable[..., Any], table: Table) -> Executable:
+    statement = insert(table)
+    rest = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=rest)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from headgate.control.ports import (
     Checkpoint,
@@ -34,6 +34,19 @@ NEWEST = 3
 STEP = 10_000
 """Of each so many revisions one checkpoint is kept, for questions about the past."""
 
+_ROOT = bindparam("root")
+_LAST = select(log).where(log.c.log_id == _ROOT).order_by(log.c.revision.desc()).limit(1)
+_HEAD = select(log.c.revision, log.c.hash).where(log.c.log_id == _ROOT).order_by(log.c.revision.desc()).limit(1)
+_ENTRIES = select(log).where(log.c.log_id == _ROOT, log.c.revision > bindparam("after")).order_by(log.c.revision)
+_DOCUMENTS = select(documents.c.id, documents.c.body).where(
+    documents.c.log_id == _ROOT, documents.c.kind == bindparam("kind")
+)
+_DOCUMENT = _DOCUMENTS.where(documents.c.id == bindparam("id"))
+_SOME = _DOCUMENTS.where(documents.c.id.in_(bindparam("ids", expanding=True)))
+_POINTER = select(pointers.c.metadata_location).where(
+    pointers.c.log_id == _ROOT, pointers.c.table_id == bindparam("table")
+)
+
 
 class SqlStore:
     """The entries, the documents and the pointers. Every write is one transaction that survives a crash."""
@@ -45,8 +58,8 @@ class SqlStore:
 
     def head(self) -> int:
         """Return the newest revision; 0 for an empty log."""
-        query = select(func.coalesce(func.max(log.c.revision), 0)).where(log.c.log_id == self.root)
-        return self._database.rows(query)[0][0]
+        found = self._database.rows(_HEAD, root=self.root)
+        return found[0].revision if found else 0
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Yield the entries above revision `after`, oldest first. Raises `StoreError` for one it cannot read."""
@@ -102,8 +115,7 @@ class SqlStore:
         """Return the table's pointer, or None."""
         if not storable(table):
             return None
-        query = select(pointers.c.metadata_location).where(pointers.c.log_id == self.root, pointers.c.table_id == table)
-        found = self._database.rows(query)
+        found = self._database.rows(_POINTER, root=self.root, table=table)
         return Pointer(table, found[0].metadata_location) if found else None
 
     def swap_pointer(self, expected: Pointer, new_location: str) -> None:
@@ -120,18 +132,18 @@ class SqlStore:
 
     def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
         """Return one document, or None."""
-        return self.documents(kind, [id]).get(id)
+        if not storable(id):
+            return None
+        return _bodies(self._database.rows(_DOCUMENT, root=self.root, kind=kind, id=id)).get(id)
 
     def documents(self, kind: str, ids: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
         """Return documents of a kind by id, all or those named."""
-        query = select(documents.c.id, documents.c.body).where(
-            documents.c.log_id == self.root, documents.c.kind == kind
-        )
+        named = {"root": self.root, "kind": kind}
         if ids is None:
-            return _bodies(self._database.rows(query))
+            return _bodies(self._database.rows(_DOCUMENTS, **named))
         wanted = [id for id in dict.fromkeys(ids) if storable(id)]
         pages = (wanted[start : start + _PAGE] for start in range(0, len(wanted), _PAGE))
-        return _bodies(row for page in pages for row in self._database.rows(query.where(documents.c.id.in_(page))))
+        return _bodies(row for page in pages for row in self._database.rows(_SOME, **named, ids=page))
 
     def put_document(self, put: DocumentPut) -> None:
         """Write a document outside a command (progress of a run)."""
@@ -149,8 +161,7 @@ class SqlStore:
         """Sign the newest entry; None for an empty log. Raises `StoreError` where the store was opened without a key."""
         if self._key is None:
             raise StoreError("the store was opened without a key; name the file of one")
-        query = select(log).where(log.c.log_id == self.root).order_by(log.c.revision.desc()).limit(1)
-        for row in self._database.rows(query):
+        for row in self._database.rows(_LAST, root=self.root):
             seal = Seal.of(row, self._key)
             with self._database.writing() as connection:
                 seals.keep(self._database, connection, seal)
@@ -159,14 +170,13 @@ class SqlStore:
 
     def rows(self, after: int = 0) -> Iterator[Row[Any]]:
         """Yield the rows of the entries above revision `after`, in pages: a slow reader holds no transaction open."""
-        query = select(log).where(log.c.log_id == self.root).order_by(log.c.revision).limit(_PAGE)
-        while page := self._database.rows(query.where(log.c.revision > after)):
+        query = _ENTRIES.limit(_PAGE)
+        while page := self._database.rows(query, root=self.root, after=after):
             yield from page
             after = page[-1].revision
 
     def _add_entry(self, connection: Connection, expected: int, draft: Draft) -> None:
-        query = select(log.c.revision, log.c.hash).where(log.c.log_id == self.root)
-        last = connection.execute(query.order_by(log.c.revision.desc()).limit(1)).first()
+        last = connection.execute(_HEAD, {"root": self.root}).first()
         revision, last_hash = (last.revision, last.hash) if last else (0, chain.GENESIS)
         row = row_of(self.root, expected + 1, draft, last_hash)
         # Whoever is faster between the question and the insert has the key that this entry needs.
@@ -186,8 +196,7 @@ class SqlStore:
             if not self._database.insert_new(connection, documents, {**key, "body": body}):
                 raise DocumentConflictError(f"there is a {put.kind} `{put.id}` already")
             return
-        statement = self._database.backend.insert(documents).values(**key, body=body)
-        connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_={"body": body}))
+        self._database.replace(connection, documents, {**key, "body": body})
 
     def _drop_pointers(self, connection: Connection, draft: Draft) -> None:
         gone = [change.resource for change in draft.changes if isinstance(change, ResourceDeleted)]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from sqlalchemy import Row
@@ -24,8 +24,8 @@ def row_of(log_id: str, revision: int, draft: Draft, previous_hash: str) -> dict
         "actor": draft.actor,
         "command": draft.command,
         "changes": [encode(change) for change in draft.changes],
-        "origin": asdict(draft.origin),
-        "grounds": [asdict(ground) for ground in draft.grounds],
+        "origin": _plain(draft.origin),
+        "grounds": [_plain(ground) for ground in draft.grounds],
         "previous_hash": previous_hash,
     }
     written = {name: chain.canonical(said[name]) for name in ("changes", "origin", "grounds")}
@@ -66,12 +66,17 @@ def entry_of(row: Row[Any]) -> Entry:
     )
 
 
-def _origin(fields: Mapping[str, Any]) -> Origin:
-    return Origin(**fields)
+def _plain(record: Origin | Ground) -> dict[str, Any]:
+    # Both hold words only; `asdict` would look for more, in most of the time that a row takes.
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def _ground(fields: Mapping[str, Any]) -> Ground:
-    return Ground(**fields)
+def _origin(said: Mapping[str, Any]) -> Origin:
+    return Origin(**said)
+
+
+def _ground(said: Mapping[str, Any]) -> Ground:
+    return Ground(**said)
 
 
 def _read(row: Row[Any], text: str, kind: type[T]) -> T:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete, func, select, union
+from sqlalchemy import bindparam, delete, func, select, union
 
 from headgate.control.ports import AuditFilter, AuditRecord, StoreError
 from headgate.facts.ids import ResourceId
@@ -26,6 +26,15 @@ logger = logging.getLogger(__name__)
 
 MEMORY = ":memory:"
 """A store that ends with its process."""
+
+_EVERY = log.alias("every")
+_NEWEST = select(func.max(_EVERY.c.revision)).where(_EVERY.c.log_id == log.c.log_id).scalar_subquery()
+_HEADS = select(log.c.log_id, _NEWEST.label("head")).where(FIRST, log.c.log_id.in_(bindparam("roots", expanding=True)))
+_ANYWHERE = (
+    select(documents.c.log_id, documents.c.body)
+    .where(documents.c.kind == bindparam("kind"), documents.c.id == bindparam("id"))
+    .limit(1)
+)
 
 
 def open_stores(where: str | Path, log_key: Path | None = None) -> "SqlStores":
@@ -69,17 +78,15 @@ class SqlStores:
 
     def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
         """Return the newest revisions of these logs, in one read; 0 for one that has not begun."""
-        every = log.alias("every")
-        newest = select(func.max(every.c.revision)).where(every.c.log_id == log.c.log_id).scalar_subquery()
-        query = select(log.c.log_id, newest.label("head")).where(FIRST, log.c.log_id.in_(roots))
-        return dict.fromkeys(roots, 0) | {ResourceId(row.log_id): row.head for row in self._database.rows(query)}
+        return dict.fromkeys(roots, 0) | {
+            ResourceId(row.log_id): row.head for row in self._database.rows(_HEADS, roots=roots)
+        }
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
         """Return a document of any log with the root of that, for kinds whose ids nothing else has; None for none."""
         if not storable(id):
             return None
-        query = select(documents.c.log_id, documents.c.body).where(documents.c.kind == kind, documents.c.id == id)
-        found = self._database.rows(query.limit(1))
+        found = self._database.rows(_ANYWHERE, kind=kind, id=id)
         return (ResourceId(found[0].log_id), json.loads(found[0].body)) if found else None
 
     def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
