@@ -32,6 +32,7 @@ SETTINGS = LoginSettings(hashing=Hashing(time=1, memory=8, lanes=1))
 MARKS = ("Zaphod", "two.heads@", "192.0.2.77", "heart of gold")
 
 ELSEWHERE = {
+    "access": "found by the change that asks for it",
     "answer": "what a repeated request is answered again; ids, and erased with time",
     "change_request": "what is to be changed, not who",
     "connection": "a place",

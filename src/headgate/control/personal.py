@@ -16,7 +16,7 @@ OF_ONE = ("principal", "user")
 """Kinds of documents whose id is the person's."""
 
 NAMING = (
-    "access",
+    "access_token",
     "email",
     "invitation",
     "invitation_used",

@@ -42,7 +42,7 @@ class TestAServicePrincipal:
         world.now += world.settings.access_token
         assert me(http, access).status_code == 401
         world.entrance.tidy()
-        assert not world.acme.store.documents("access")
+        assert not world.acme.store.documents("access_token")
 
     def test_may_say_so_in_http_basic(self, world: World, http: httpx.Client) -> None:
         form = {"grant_type": "client_credentials"}

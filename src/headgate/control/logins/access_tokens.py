@@ -44,13 +44,13 @@ class AccessTokens:
             raise LoginError(_WRONG)
         credential, ends = made(new_id("a")), self._organizations.now + self._length
         body = {"principal": found.principal, "token": found.token, "hash": credential.hash, "ends": ends}
-        organization.store.put_document(DocumentPut("access", credential.id, body))
+        organization.store.put_document(DocumentPut("access_token", credential.id, body))
         return AccessToken(credential.written(ACCESS), self._length)
 
     def presented(self, text: str) -> Presented | None:
         """Return who presents this access token, or None. Whether its token still stands, the organization says."""
         credential = read(ACCESS, text)
-        found = self._organizations.stores.find("access", credential.id) if credential else None
+        found = self._organizations.stores.find("access_token", credential.id) if credential else None
         if credential is None or found is None or not credential.matches(found[1]):
             return None
         root, body = found
@@ -68,6 +68,6 @@ class AccessTokens:
     def tidy(self) -> None:
         """Erase what has ended by itself; nothing rests on it."""
         for organization in self._organizations.all():
-            for id, body in organization.store.documents("access").items():
+            for id, body in organization.store.documents("access_token").items():
                 if body["ends"] <= self._organizations.now:
-                    organization.store.put_document(DocumentPut("access", id, None))
+                    organization.store.put_document(DocumentPut("access_token", id, None))
