@@ -3,7 +3,9 @@
 `documents` says what they are in OpenAPI.
 """
 
+import re
 from collections.abc import Iterable
+from urllib.parse import quote
 
 import anyio.to_thread
 import orjson
@@ -21,6 +23,7 @@ from headgate.doors.scope import CALLER, ORGANIZATION, REQUEST, ROUTE
 from headgate.doors.services import Deployed
 from headgate.facts.caller import Caller
 
+_DISCOVERED = re.compile(re.escape(WELL_KNOWN) + "(?:/o/[^/]+)?")
 _BY_PATH = {each.path: each for each in ENDPOINTS}
 _LONG = (b'"explain"', b'"as_of"', b'"at_least"')
 """What makes an answer take long, or read the store: such a request does not hold up the others."""
@@ -46,7 +49,7 @@ class AuthZen:
                 scope[ROUTE] = endpoint.path
                 await _send(await _answer(endpoint, scope, receive), send)
                 return
-            if scope["path"].startswith(WELL_KNOWN) and scope["method"] == "GET":
+            if _DISCOVERED.fullmatch(scope["path"]) and scope["method"] == "GET":
                 scope[ROUTE] = WELL_KNOWN
                 await _send(_discovered(scope), send)
                 return
@@ -105,7 +108,7 @@ def keep(
 
 def _discovered(scope: Scope) -> Response:
     url = URL(scope=scope)
-    point = f"{url.scheme}://{url.netloc}{scope['path'].removeprefix(WELL_KNOWN).rstrip('/')}"
+    point = f"{url.scheme}://{url.netloc}{quote(scope['path'].removeprefix(WELL_KNOWN))}"
     return Response(200, JSON, orjson.dumps(configuration(point)))
 
 
