@@ -1,0 +1,121 @@
+"""What waits for the caller, and what has become of what they asked for. Worked out from what is there, kept nowhere."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from headgate.control.command import MissingError, knows
+from headgate.control.ports import DocumentPut
+from headgate.decision.asked import model_for
+from headgate.decision.records import Question
+from headgate.doors.api.asking import Moment
+from headgate.doors.api.bodies import Called, Page
+from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.requests import requests_for
+from headgate.doors.api.routing import needs, own
+from headgate.doors.api.runs import runs_for
+from headgate.doors.services import By, Services, Uses
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+
+router = APIRouter(tags=["notifications"])
+
+_KIND = "dismissed"
+_OPEN = "requested"
+
+
+class Notification(BaseModel):
+    """A notification: `kind` says of what, `of` is its id, `about` the resource as people call it, `state` how it is."""
+
+    id: str
+    kind: str
+    of: str
+    about: str
+    state: str
+
+
+class Dismissed(BaseModel):
+    """A notification that is not shown to the caller any more."""
+
+    id: str
+    revision: int
+
+
+@router.get("/notifications", response_model=Page[Notification], **own("what concerns the caller"))
+def list_notifications(services: Uses, caller: By, pages: Pages) -> dict[str, Any]:
+    """List what waits for the caller, what has become of what they asked for, and failed runs that they may see."""
+    found = {each["id"]: each for each, _ in _all(services, caller)}
+    gone = services.store.documents(_KIND, [_key(caller, id) for id in found])
+    rows = [each for id, each in found.items() if _key(caller, id) not in gone]
+    return page(rows, pages, ("kind", "about", "state"), services.control.snapshot.revision)
+
+
+@router.post("/notifications/{notification}/dismiss", response_model=Dismissed, **needs("{type}.dismiss_notification"))
+def dismiss(notification: Called, services: Uses, caller: By) -> dict[str, Any]:
+    """Do not show a notification to the caller any more. Needs an action only where the access model knows one for it."""
+    found = {each["id"]: pipeline for each, pipeline in _all(services, caller)}
+    if notification not in found:
+        raise MissingError(f"there is no notification `{notification}` for you")
+    pipeline = found[notification]
+    action = _known(services, pipeline, "dismiss_notification") if pipeline else None
+    if pipeline and action:
+        services.control.require(Question(caller, action, pipeline))
+    services.store.put_document(DocumentPut(_KIND, _key(caller, notification), {}))
+    return {"id": notification, "revision": services.control.snapshot.revision}
+
+
+def _key(caller: Caller, id: str) -> str:
+    return f"{caller.principal} {id}"
+
+
+def _all(services: Services, caller: Caller) -> Iterator[tuple[dict[str, Any], ResourceId | None]]:
+    """Yield every notification, with the pipeline that it is of, if any."""
+    control = services.control
+    moment = Moment(control.answers, caller, control.now)
+    for each in (*_requests(services, caller), *_access(moment), *_changes(moment)):
+        yield each, None
+    for line, _ in runs_for(services, caller):
+        pipeline = ResourceId(line["pipeline"])
+        viewing = _known(services, pipeline, "view_notification")
+        seen = viewing is None or control.ask(Question(caller, viewing, pipeline)).allowed
+        if line["state"] == "failed" and seen:
+            yield _told("run", line["run"], line["name"], "failed"), pipeline
+
+
+def _requests(services: Services, caller: Caller) -> Iterator[dict[str, Any]]:
+    for each in requests_for(services, caller):
+        if each["waiting"] or each["state"] != _OPEN:
+            yield _told("request", each["id"], each["resource"], each["state"])
+
+
+def _access(moment: Moment) -> Iterator[dict[str, Any]]:
+    mine = moment.caller.principal
+    for id, each in moment.facts.agreements.items():
+        decided = each.state != _OPEN and mine in (each.author, each.consumer)
+        if decided or (each.state == _OPEN and _may(moment, "access.approve", id)):
+            yield _told("access", id, moment.name(each.port), each.state)
+
+
+def _changes(moment: Moment) -> Iterator[dict[str, Any]]:
+    for id, each in moment.facts.change_requests.items():
+        decided = each.state != _OPEN and each.author == moment.caller.principal
+        if decided or (each.state == _OPEN and _may(moment, "change_request.approve", id)):
+            yield _told("change_request", id, moment.name(each.resource), each.state)
+
+
+def _may(moment: Moment, action: str, resource: ResourceId) -> bool:
+    return moment.answers.check(Question(moment.caller, action, resource), moment.now).allowed
+
+
+def _told(kind: str, of: str, about: str, state: str) -> dict[str, Any]:
+    return {"id": f"{kind}.{of}.{state}", "kind": kind, "of": of, "about": about, "state": state}
+
+
+def _known(services: Services, resource: ResourceId, verb: str) -> str | None:
+    """Return the action of this verb on a resource, if the access model there knows it."""
+    facts = services.control.snapshot
+    action = f"{facts.resources[resource].type}.{verb}"
+    model = model_for(services.control.models, facts, facts.resources[resource].type, resource)
+    return action if model is not None and knows(model, action) else None

@@ -1,0 +1,84 @@
+"""Notifications over HTTP: what waits for somebody, and what has become of what they asked for."""
+
+from pathlib import Path
+from typing import Any
+
+from headgate.control.pipelines import EndRun, StartRun
+from headgate.control.settings import ChangeSetting
+from headgate.facts.ids import ResourceId, RunId
+from tests.app.api.conftest import Make
+from tests.app.world import Place
+
+
+def told(place: Place, who: str) -> list[tuple[str, str, str]]:
+    answer = place.call(who, "GET", "/notifications")
+    assert answer.status_code == 200, answer.text
+    return [(each["kind"], each["about"], each["state"]) for each in answer.json()["items"]]
+
+
+def made(place: Place, who: str, path: str, body: Any) -> str:
+    answer = place.call(who, "POST", path, body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+def test_a_request_waits_for_one_and_its_end_is_told_to_the_other(make: Make) -> None:
+    acme = make()
+    made(acme, "owner", "/databases", {"name": "raw"})
+    acme.add("vic")
+    body = {"action": "database.describe", "resource": "lake.raw", "purpose": "to know"}
+    id = made(acme, "vic", "/requests", body)
+
+    assert told(acme, "owner") == [("request", "lake.raw", "requested")]
+    assert told(acme, "vic") == []
+    assert acme.call("owner", "POST", f"/requests/{id}/reject").status_code == 200
+    assert told(acme, "owner") == []
+    assert told(acme, "vic") == [("request", "lake.raw", "rejected")]
+
+
+def test_access_and_changes_wait_for_who_may_approve_them(make: Make) -> None:
+    mesh = make("datamesh")
+    for name in ("ann", "ben"):
+        mesh.add(name)
+    made(mesh, "owner", "/resources", {"type": "team", "parent": "organization", "name": "shop"})
+    mesh.give("ann", "owner", "shop")
+    made(mesh, "owner", "/data-products", {"name": "orders", "relations": {"owner": [{"to": "shop"}]}})
+    made(mesh, "owner", "/resources", {"type": "output_port", "parent": "orders", "name": "port"})
+    root = mesh.control.snapshot.organization
+    assert root
+    mesh.control.execute(ChangeSetting(root, "change_process", "true"), None)
+    mesh.give("ben", "member", "shop")
+    made(mesh, "ben", "/access", {"port": "orders.port", "purpose": "to know"})
+    change = made(mesh, "ben", "/change-requests", {"resource": "orders", "name": "sales"})
+
+    assert told(mesh, "ann") == [("access", "orders.port", "requested"), ("change_request", "orders", "requested")]
+    assert mesh.call("ann", "POST", f"/change-requests/{change}/reject").status_code == 200
+    assert told(mesh, "ben") == [("change_request", "orders", "rejected")]
+
+
+def test_a_failed_run_is_told_until_it_is_dismissed(make: Make, tmp_path: Path) -> None:
+    acme = make()
+    made(acme, "owner", "/databases", {"name": "raw"})
+    made(acme, "owner", "/connections", {"name": "files", "folder": str(tmp_path)})
+    for name in ("vic", "eve"):
+        acme.add(name)
+    acme.give("vic", "viewer", "lake.raw")
+    stream = {"name": "a", "file": "a.csv", "into": "lake.raw.a"}
+    source = {"kind": "source", "name": "load", "connection": "files", "streams": [stream]}
+    pipeline = ResourceId(acme.call("owner", "PUT", "/pipelines/load", source).json()["id"])
+    run = RunId(f"run-of-{pipeline}")
+    acme.control.execute(StartRun(run, pipeline), None)
+    acme.control.execute(
+        EndRun(run, "failed", {**(acme.opened.store.document("run", run) or {}), "state": "failed"}), None
+    )
+
+    assert told(acme, "vic") == [("run", "load", "failed")]
+    assert told(acme, "eve") == []
+    before = acme.control.snapshot.revision
+    id = acme.call("vic", "GET", "/notifications").json()["items"][0]["id"]
+    assert acme.call("eve", "POST", f"/notifications/{id}/dismiss").status_code == 404
+    assert acme.call("vic", "POST", f"/notifications/{id}/dismiss").status_code == 200
+
+    assert told(acme, "vic") == []
+    assert told(acme, "owner") == [("run", "load", "failed")]
+    assert acme.control.snapshot.revision == before
