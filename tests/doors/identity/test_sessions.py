@@ -56,7 +56,18 @@ class TestLoggingIn:
         assert (root, record.action, record.allowed) == (DEPLOYMENT, "POST /api/v1/login", False)
         assert PASSWORD not in repr(record)
 
-    @pytest.mark.parametrize("body", [{}, {"login": "ann"}, {"login": "", "password": ""}, [], "ann", {"login": 1}])
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {},
+            {"login": "ann", "password": "x", "principal": "eve"},
+            {"login": "ann"},
+            {"login": "", "password": ""},
+            [],
+            "ann",
+            {"login": 1},
+        ],
+    )
     def test_takes_its_own_form_only(self, http: httpx.Client, body: object) -> None:
         assert problem(http.post("/api/v1/login", json=body)) == (422, "invalid")
 

@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel
 
 from headgate.control.command import MissingError
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.errors import LoginError, TooOftenError
 from headgate.control.logins.sessions import Session
+from headgate.doors.api.bodies import Strict
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import own, public
 from headgate.doors.cookies import csrf, in_cookie, remember, require_own_origin, require_own_page
@@ -40,7 +40,7 @@ Enter the code only if you see it on a device of your own.</p>
 </form>""")
 
 
-class Answer(BaseModel):
+class Answer(Strict):
     """Whether a device may log in as the caller."""
 
     allow: bool

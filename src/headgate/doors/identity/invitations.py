@@ -7,19 +7,20 @@ from pydantic import BaseModel, Field
 
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.invitations import Invitation, Withdraw
-from headgate.doors.api.names import Text
+from headgate.doors.api.bodies import Strict
+from headgate.doors.api.names import Text, resource
 from headgate.doors.api.routing import needs, own, public
-from headgate.doors.api.writing import Done, Writes
+from headgate.doors.api.writing import DONE, Done, Writes
 from headgate.doors.cookies import require_own_origin
 from headgate.doors.identity.entering import Enters, Told, session
 from headgate.doors.identity.sessions import LoggedIn, Name, Secret, entered
 from headgate.doors.services import By, Uses
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.ids import PrincipalId
 
 router = APIRouter(prefix="/api/v1/invitations", tags=["logins"])
 
 
-class NewInvitation(BaseModel):
+class NewInvitation(Strict):
     """Whoever takes it joins with this role on the organization, or on the place that users come into."""
 
     role: Annotated[Text, Field(min_length=1, max_length=100)] = "member"
@@ -43,7 +44,7 @@ class InvitationShown(BaseModel):
     ends: float
 
 
-class Newcomer(BaseModel):
+class Newcomer(Strict):
     """Somebody who is no user of the deployment yet. With `cookie` the session is put into the browser's cookie."""
 
     login: Name
@@ -60,10 +61,16 @@ class Joined(BaseModel):
     login: LoggedIn | None = None
 
 
-@router.post("", status_code=201, response_model=Invited, **needs("organization.add_user", "assignment.add"))
+@router.post(
+    "",
+    status_code=201,
+    response_model=Invited,
+    response_model_exclude_none=True,
+    **needs("organization.add_user", "assignment.add"),
+)
 def invite(body: NewInvitation, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
     """Invite somebody."""
-    place = ResourceId(body.place) if body.place else None
+    place = resource(services, caller, body.place) if body.place else None
     command, secret = ways.invitations.draft(services.organization, caller, body.role, place)
     new = command.invitation
     return write.send(command, id=new.id, ends=new.ends, secret={"invitation": secret})
@@ -76,7 +83,7 @@ def list_invitations(services: Uses, caller: By, ways: Enters) -> list[Invitatio
     return [_shown(each, services.directory.name(each.by.principal)) for each in found]
 
 
-@router.delete("/{id}", response_model=Done, **own("one's own, or with `organization.manage_users`"))
+@router.delete("/{id}", **DONE, **own("one's own, or with `organization.manage_users`"))
 def withdraw(id: str, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
     """Withdraw an invitation."""
     return write.send(Withdraw(ways.invitations.one(services.organization, caller, id)))

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from headgate.control.command import MissingError
 from headgate.control.logins.sessions import Session, Started
+from headgate.doors.api.bodies import Strict
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import own, public
 from headgate.doors.cookies import csrf, in_cookie, presented, put, remember, require_own_origin
@@ -18,7 +19,7 @@ Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Secret = Annotated[Text, Field(max_length=2000)]
 
 
-class Login(BaseModel):
+class Login(Strict):
     """A login name and its password. With `cookie` the session is put into the browser's cookie, and not into the answer."""
 
     login: Name
@@ -51,7 +52,7 @@ class SessionShown(BaseModel):
     current: bool
 
 
-class NewPassword(BaseModel):
+class NewPassword(Strict):
     """Another password for oneself."""
 
     old: Secret
