@@ -37,7 +37,7 @@ def fronted(app: FastAPI, deployment: Deployment, sessions: Sessions | None = No
     express = Express(app.state.at_once, principals, observers(metrics), settings.limits)
     front = around(
         app,
-        identify=_identify(deployment.identity, sessions or Sessions()),
+        identify=_identify(deployment.identity, Sessions() if sessions is None else sessions),
         readiness=readiness,
         metrics=metrics,
         limits=settings.limits,

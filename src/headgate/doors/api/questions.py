@@ -124,6 +124,7 @@ def ask(body: AskedOf, services: Uses, moment: Asking) -> dict[str, Any]:
     place = moment.resource(body.resource)
     asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
     decision = moment.answers.check(asked, moment.now)
+    services.control.counts.decided(allowed=decision.allowed)
     return {
         "allowed": decision.allowed,
         "action": body.action,
@@ -141,6 +142,7 @@ def explain_answer(body: AskedOf, services: Uses, moment: Asking) -> dict[str, A
     answers = moment.answers
     found = explain(answers.models, answers.facts, asked, moment.now, answers)
     decision, fixes = found.decision, found.fixes
+    services.control.counts.decided(allowed=decision.allowed)
     if asked.caller != moment.caller and not decision.allowed:
         fixes = smallest_fixes(answers.models, answers.facts, asked, moment.now, answers)
     missing = decision.missing
