@@ -61,6 +61,17 @@ class TestForget:
         assert b"Marvin" not in (folder / "headgate.db").read_bytes()
         assert run("log", "verify", "--data", folder).exit_code == 0
 
+    def test_leaves_no_trace_in_the_files_of_a_store_that_is_served(self, folder: Path) -> None:
+        with deployment_in(folder) as deployment:
+            acme = deployment.organizations.open(ACME)
+            assert acme.directory.name(MARVIN) == "Marvin"
+
+            assert run("forget", "Marvin", "--data", folder).exit_code == 0
+
+            assert [file for file in folder.glob("headgate.db*") if b"Marvin" in file.read_bytes()] == []
+            deployment.organizations.refresh()
+            assert acme.directory.name(MARVIN) == MARVIN
+
     def test_says_so_of_somebody_whom_nobody_knows(self, folder: Path) -> None:
         result = run("forget", "Trillian", "--data", folder)
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.opened import Data, deployed
+from headgate.cli.opened import Data, deployed, opened
 from headgate.cli.output import say
 
 
@@ -26,5 +26,7 @@ def forget(
     with deployed(data) as deployment:
         principal = personal.person(deployment.organizations, user)
         erased = personal.forget(deployment.organizations, principal)
+    with opened(data) as (stores, _):
+        stores.settle()
     for log, documents in erased.items():
         say(f"`{principal}` is forgotten in the log `{log}`: {documents} documents are erased")

@@ -39,12 +39,14 @@ def opened(data: Path | None, *, sealing: bool = False, new: bool = False) -> It
 
 @contextmanager
 def deployed(data: Path | None) -> Iterator["Deployment"]:
-    """The deployment of a store that is there; what is refused ends with exit code 1."""
-    from headgate.app.deployment import open_deployment
+    """The deployment of a store that is there, beside a server of it if there is one, which takes over what is written.
 
-    settings = settings_of(data)
-    with refusals():
-        deployment = open_deployment(settings)
+    What is refused ends with exit code 1.
+    """
+    from headgate.app.deployment import over
+
+    with opened(data, sealing=True) as (stores, settings):
+        deployment = over(settings, stores)
         try:
             yield deployment
         finally:

@@ -1,18 +1,13 @@
 """`headgate users` and `break-glass`: what the operator does on the deployment's own machine, without anybody's rights."""
 
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from headgate.cli.opened import Data, opened
+from headgate.cli.opened import Data, deployed
 from headgate.cli.output import say, table
-
-if TYPE_CHECKING:
-    from headgate.app.deployment import Deployment
 
 _HOUR = 3600.0
 
@@ -42,7 +37,7 @@ def create(
 ) -> None:
     """Make a new user of the deployment, who is in no organization yet."""
     secret = None if without_password else _password(stdin=password_stdin)
-    with _beside(data) as deployment:
+    with deployed(data) as deployment:
         logins = deployment.entrance.logins
         principal = logins.register(name, login=name, password=secret, email=email, verified=email is not None)
     say(f"{name} is a user of the deployment ({principal})")
@@ -51,7 +46,7 @@ def create(
 def password(name: Login, *, password_stdin: Stdin = False, data: Data = None) -> None:
     """Give a user a new password, and end all their sessions."""
     secret = _password(stdin=password_stdin)
-    with _beside(data) as deployment:
+    with deployed(data) as deployment:
         logins = deployment.entrance.logins
         logins.set_password(logins.user_of(name), secret)
     say(f"{name} has a new password")
@@ -59,7 +54,7 @@ def password(name: Login, *, password_stdin: Stdin = False, data: Data = None) -
 
 def list_users(data: Data = None) -> None:
     """Show the users of the deployment."""
-    with _beside(data) as deployment:
+    with deployed(data) as deployment:
         found = deployment.entrance.logins.users()
     table(("name", "login", "address", "id"), [(each.name, each.login, each.email, each.principal) for each in found])
 
@@ -76,26 +71,13 @@ def break_glass(
     from headgate.control.logins.break_glass import BreakGlass
     from headgate.control.ports import Origin
 
-    with _beside(data) as deployment:
+    with deployed(data) as deployment:
         user = deployment.entrance.logins.user_of(name)
         control = deployment.organizations.find(organization).control
         ends = control.now + hours * _HOUR
         control.execute(BreakGlass(user.principal, user.name, ends), None, Call(Origin("operator"), why))
     until = datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds")
     say(f"{name} rules {organization} until {until}; the audit says so")
-
-
-@contextmanager
-def _beside(data: Data) -> "Generator[Deployment]":
-    """The deployment, beside a server of it if there is one, which takes over what is written here."""
-    from headgate.app.deployment import over
-
-    with opened(data) as (stores, settings):
-        deployment = over(settings, stores)
-        try:
-            yield deployment
-        finally:
-            deployment.close()
 
 
 def _password(*, stdin: bool) -> str:

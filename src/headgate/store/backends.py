@@ -39,3 +39,5 @@ class Backend:
     """Tell other processes of a log's new revision, once it is written."""
     alone: Callable[[Connection], None] = _nothing
     """Make this connection the only one that migrates, for as long as it takes."""
+    settle: Callable[[Engine], None] = _nothing
+    """Take what was erased out of every file, as far as nobody reads it just now."""

@@ -53,6 +53,10 @@ class Database:
         except _ERRORS as error:
             raise self._unusable(error) from error
 
+    def settle(self) -> None:
+        """Take what was erased out of every file, as far as nobody reads it just now."""
+        self.backend.settle(self._engine)
+
     def close(self) -> None:
         """Let go of every connection."""
         self._engine.dispose()

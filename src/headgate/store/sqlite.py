@@ -90,7 +90,14 @@ def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) ->
     event.listen(engine, "begin", _begin)
     # A writer holds the write lock from the start, so that what it reads is what it writes on.
     return Backend(
-        engine, shared=False, insert=insert, read={}, past={}, write={"headgate_begin": "IMMEDIATE"}, turn=turn
+        engine,
+        shared=False,
+        insert=insert,
+        read={},
+        past={},
+        write={"headgate_begin": "IMMEDIATE"},
+        turn=turn,
+        settle=_settle,
     )
 
 
@@ -106,3 +113,12 @@ def _prepare(connection: Any, _record: Any) -> None:
 def _begin(connection: Connection) -> None:
     mode = connection.get_execution_options().get("headgate_begin", "DEFERRED")
     connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def _settle(engine: Engine) -> None:
+    # Deleted rows are overwritten in the file itself (`secure_delete`); the write-ahead log still has the old pages.
+    connection = engine.raw_connection()
+    try:
+        connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.close()

@@ -133,6 +133,10 @@ class SqlStores:
         """
         return taken(self._database, lines)
 
+    def settle(self) -> None:
+        """Take what was erased out of the files of an embedded store; PostgreSQL does that by itself, later."""
+        self._database.settle()
+
     def close(self) -> None:
         """Seal what is not sealed yet, where there is a key, and let go of the database."""
         if self._key is not None:
