@@ -128,9 +128,9 @@ class TestTheList:
 
         assert secret not in http.get("/api/v1/invitations").text
         world.login(http, "ben")
-        assert http.get("/api/v1/invitations").json() == []
+        assert http.get("/api/v1/invitations").json()["items"] == []
         world.login(http)
-        (shown,) = http.get("/api/v1/invitations").json()
+        (shown,) = http.get("/api/v1/invitations").json()["items"]
         assert shown["role"] == "member"
         assert http.delete(f"/api/v1/invitations/{shown['id']}").status_code == 200
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 404

@@ -7,8 +7,9 @@ from pydantic import BaseModel, Field
 
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.invitations import Invitation, Withdraw
-from headgate.doors.api.bodies import Strict
+from headgate.doors.api.bodies import Page, Strict
 from headgate.doors.api.names import Text, resource
+from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import needs, own, public
 from headgate.doors.api.writing import DONE, Done, Writes
 from headgate.doors.cookies import require_own_origin
@@ -76,11 +77,14 @@ def invite(body: NewInvitation, services: Uses, caller: By, ways: Enters, write:
     return write.send(command, id=new.id, ends=new.ends, secret={"invitation": secret})
 
 
-@router.get("", **own("it lists the caller's own, and everybody's to who manages users"))
-def list_invitations(services: Uses, caller: By, ways: Enters) -> list[InvitationShown]:
-    """Return the invitations that stand."""
+@router.get(
+    "", response_model=Page[InvitationShown], **own("it lists the caller's own, and everybody's to who manages users")
+)
+def list_invitations(services: Uses, caller: By, ways: Enters, pages: Pages) -> dict[str, Any]:
+    """List the invitations that stand."""
     found = ways.invitations.seen_by(services.organization, caller)
-    return [_shown(each, services.directory.name(each.by.principal)) for each in found]
+    rows = (_shown(each, services.directory.name(each.by.principal)).model_dump() for each in found)
+    return page(rows, pages, ("ends", "by", "role"), services.control.snapshot.revision)
 
 
 @router.delete("/{id}", **DONE, **own("one's own, or with `organization.manage_users`"))
