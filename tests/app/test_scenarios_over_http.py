@@ -1,11 +1,14 @@
 """The suite is answered over HTTP as its models decide it: the state is imported, the actor asks with a real secret."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from headgate.app.scenarios import Doors, doors
+from headgate.cli import app
 from headgate.cli.scenario_folders import read_folder
 from headgate.control.scenarios.run import run
 from headgate.decision.engine import Engine
@@ -34,3 +37,43 @@ def test_every_case_is_answered_as_it_expects(folder: Path, step: int, opened: D
 
     assert [f"{each.case.id}: {each.answer}, {each.why}" for each in outcomes if not each.passed] == []
     assert outcomes
+
+
+def test_the_command_counts_what_passed_and_what_a_route_has_confirmed(tmp_path: Path) -> None:
+    cases = [
+        ("A", "assigned", [{"grant": {"to": "m", "role": "viewer", "on": "L"}}], {"action": "see", "resource": "L"}),
+        ("B", "nothing", [], {"action": "see", "resource": "L"}),
+    ]
+    for folder in ("worlds", "cases"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "worlds" / "nekt.yaml").write_text(WORLD)
+    lines = (
+        {
+            "id": id,
+            "system": "nekt",
+            "given": given,
+            "ask": {"actor": "m", "with": {}, **ask},
+            "expect": "allow",
+            "note": note,
+            "source": "",
+        }
+        for id, note, given, ask in cases
+    )
+    (tmp_path / "cases" / "nekt.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    done = CliRunner().invoke(app, ["model", "test", str(tmp_path), "--entry", "http"])
+
+    assert done.exit_code == 1
+    assert "B: expected allow, the answer is deny" in done.output
+    assert done.output.splitlines()[-2:] == [
+        "2 of the cases were also confirmed by the dry run of a route",
+        "1 passed, 1 failed",
+    ]
+
+
+WORLD = """
+users: [{id: m, org_role: member}]
+resources:
+  - {id: w, type: workspace, parent: null}
+  - {id: L, type: layer, parent: w}
+"""
