@@ -68,6 +68,11 @@ class TestACheckup:
         assert found["store"][0].seen.startswith("is empty yet")
         assert not (tmp_path / "none").exists()
 
+    def test_asks_for_nothing_of_spark_where_there_is_to_be_none(self, settings: Settings) -> None:
+        found = seen(replace(settings, spark=False))
+
+        assert (len(found["ports"]), found["Spark"][0].state, "Java" in found) == (1, "ok", False)
+
     def test_ends_with_settings_that_cannot_be_used(self) -> None:
         def read() -> Settings:
             raise SettingsError("HEADGATE_API_PROT is not a setting")

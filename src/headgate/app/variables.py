@@ -195,7 +195,7 @@ _WATCHING = (
         "HEADGATE_LOG_LEVEL",
         "choice",
         "log_level",
-        "the least that is logged; each request is `info`, those of probes `debug`",
+        "the least that is logged; each request is `info`, probes and evaluations are `debug`",
         choices=("debug", "info", "warning", "error"),
     ),
     Variable(

@@ -22,10 +22,9 @@ def ports(settings: Settings, _environ: Mapping[str, str], _now: float) -> Itera
     if holder is not None:
         yield holder
         return
-    wanted = (
-        ("HEADGATE_API_PORT", settings.bind, settings.api_port),
-        ("HEADGATE_SPARK_PORT", HOST, settings.gateway_port),
-    )
+    wanted = [("HEADGATE_API_PORT", settings.bind, settings.api_port)]
+    if settings.spark:
+        wanted.append(("HEADGATE_SPARK_PORT", HOST, settings.gateway_port))
     for variable, host, port in wanted:
         if _free(host, port):
             yield Finding("ports", "ok", f"{port} is free")

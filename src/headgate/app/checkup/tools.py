@@ -13,7 +13,10 @@ _MAKE = "`headgate setup` gets it ready, or the next start does"
 
 
 def tools(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look whether Spark could be started now."""
+    """Look whether Spark could be started now, where it is wanted."""
+    if not settings.spark:
+        yield Finding("Spark", "ok", "is not wanted (HEADGATE_SPARK=0)")
+        return
     passed_over: list[str] = []
     try:
         java = find_java(environ, passed_over.append)
