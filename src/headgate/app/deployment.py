@@ -27,7 +27,7 @@ from headgate.decision.conditions import CONDITIONS
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.model.load import load_model
 from headgate.model.model import Model
-from headgate.model.vocabulary import load_actions
+from headgate.model.vocabulary import Vocabulary, load_actions
 from headgate.pipelines.places import Places
 from headgate.store import FolderLock, open_stores
 
@@ -152,8 +152,12 @@ def shipped_model(name: str) -> Model:
 
 def model_of(source: str, file: str) -> Model:
     """Return the model that a text says."""
-    actions = load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
-    return load_model(source, actions, file, CONDITIONS)
+    return load_model(source, _vocabulary(), file, CONDITIONS)
+
+
+@cache
+def _vocabulary() -> Vocabulary:
+    return load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
 
 
 def _source(name: str) -> str:
