@@ -21,7 +21,6 @@ from headgate.decision.records import Question
 from headgate.doors import identity, problems
 from headgate.doors.services import By, Deployed, Uses
 from headgate.doors.tenants import Tenants
-from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 from headgate.spark.statements import Rows
 from tests.control.logins.world import FAST, PASSWORD
@@ -35,7 +34,7 @@ ACME = ResourceId("acme")
 class NoSpark:
     """Stands where Spark would."""
 
-    def start(self, pipeline: ResourceId, caller: Caller) -> RunId:
+    def carry_out(self, run: RunId) -> None:
         raise NotImplementedError
 
     def run(self, token: str, statement: str, limit: int) -> Rows:
