@@ -125,3 +125,17 @@ class TestAnOutputThatIsNotThereYet:
 
         assert world.call("owner", "PUT", "/pipelines/q", query("q", "lake.secret.new")).status_code == 200
         assert world.call("ed", "POST", "/pipelines/q/runs").status_code == 202
+
+
+class TestAnotherOrganization:
+    @pytest.mark.parametrize(
+        ("method", "path", "body"), [("POST", "/api/v1/sql", {"statement": "SELECT 1"}), ("GET", "/iceberg/v1/config", None)]
+    )
+    def test_has_no_lake_by_way_of_its_address(self, world: World, method: str, path: str, body: Any) -> None:
+        other = world.organization("elsewhere", "nekt")
+        headers = {"authorization": f"Bearer {other.tokens['owner']}"}
+
+        answer = world.http.request(method, f"/o/elsewhere{path}", json=body, headers=headers)
+
+        assert answer.status_code == 404
+        assert "has no lake here" in answer.text

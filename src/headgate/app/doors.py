@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from headgate.app.deployment import Deployment
 from headgate.app.lakegate import LakeGate, identifier
@@ -16,7 +16,7 @@ from headgate.doors.broken_glass import BrokenGlass, Glass
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.doors.guard import guard_router
 from headgate.doors.iceberg_rest import iceberg_router
-from headgate.doors.services import CarriesOutRuns, Deployed
+from headgate.doors.services import CarriesOutRuns, Deployed, at_home
 from headgate.doors.tenants import Tenants
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.warehouse import Warehouse
@@ -61,6 +61,8 @@ def http_application(
     gate = LakeGate(deployment.control, deployment.gate)
     catalog = TableCatalog(deployment.store, Warehouse(deployment.settings.warehouse))
     app.include_router(
-        iceberg_router(gate, catalog, identifier(deployment.identity, deployment.home, calls)), prefix="/iceberg"
+        iceberg_router(gate, catalog, identifier(deployment.identity, deployment.home, calls)),
+        prefix="/iceberg",
+        dependencies=[Depends(at_home)],
     )
     return app

@@ -116,11 +116,11 @@ class Organizations:
 
     def find(self, name: str) -> Organization:
         """Return the organization of this id or name. Raises `MissingError` if there is none."""
-        opened = self._opened.get(ResourceId(name))
-        if opened is not None and opened.begun:
-            return opened
         named = self.deployment.control.snapshot.children.get(DEPLOYMENT, {})
         root = named.get(name, ResourceId(name))
+        opened = self._opened.get(root)
+        if opened is not None and opened.begun:
+            return opened
         if root not in self._stores.logs():
             raise MissingError(f"there is no organization `{name}` that you may see")
         return self.open(root)

@@ -53,13 +53,18 @@ class Deployed:
         presented = self.identity.authenticate(secret)
         if presented is None:
             raise ProblemError(401, "unauthenticated", _NOBODY)
-        organization = self._named(named) if named is not None else self._meant(presented)
+        return self.admitted(named, presented)
+
+    def admitted(self, named: str | None, presented: Presented) -> tuple[Organization, Caller]:
+        """Return the same for somebody whose secret is known."""
+        organization = self.named(named) if named is not None else self._meant(presented)
         caller = organization.caller(presented) if organization else None
         if organization is None or caller is None:
             raise ProblemError(401, "unauthenticated", _NOBODY)
         return organization, caller
 
-    def _named(self, name: str) -> Organization | None:
+    def named(self, name: str) -> Organization | None:
+        """Return the organization of this id or name, or None."""
         try:
             return self.organizations.find(name)
         except MissingError:
@@ -136,6 +141,13 @@ def access(request: Request) -> tuple[Organization, Caller]:
 
 
 Access = Annotated[tuple[Organization, Caller], Depends(access)]
+
+
+def at_home(request: Request) -> None:
+    """Raise `ProblemError` for an address of another organization than the one whose lake Spark serves."""
+    named, home = request.scope.get(ORGANIZATION), deployed(request).home
+    if named is not None and deployed(request).named(named) is not home:
+        raise ProblemError(404, "no-lake", "this organization has no lake here: Spark serves one organization so far")
 
 
 async def services(request: Request, found: Access) -> Services:

@@ -2,14 +2,14 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
 
 from headgate.doors.api.bodies import Strict
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import own
-from headgate.doors.services import By, Secret, Uses
+from headgate.doors.services import By, Secret, Uses, at_home
 
 router = APIRouter(tags=["sql"])
 
@@ -36,7 +36,12 @@ class Result(BaseModel):
     more: bool
 
 
-@router.post("/sql", response_model=Result, **own("Spark's guard decides on everything that the statement touches"))
+@router.post(
+    "/sql",
+    response_model=Result,
+    dependencies=[Depends(at_home)],
+    **own("Spark's guard decides on everything that the statement touches"),
+)
 def run_sql(body: Statement, services: Uses, token: Secret, _: By) -> dict[str, Any]:
     """Run it; a refusal is a problem with SQLSTATE 42501. Bytes are written in URL-safe base64, numbers that are none as words."""
     result = services.statements.run(token, body.statement, body.limit)

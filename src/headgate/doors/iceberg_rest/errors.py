@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 
 from headgate.control.gate import Verdict
 from headgate.doors.iceberg_rest.ports import Name, NameTakenError, NotEmptyError
+from headgate.doors.problems import ProblemError
 from headgate.lake import errors as lake
 
 log = logging.getLogger(__name__)
@@ -83,6 +84,8 @@ class SpecRoute(APIRoute):
 def _answer(error: Exception) -> JSONResponse:
     if isinstance(error, SpecError):
         code, kind, message = error.code, error.type, str(error)
+    elif isinstance(error, ProblemError):
+        code, kind, message = error.status, "NotFoundException", str(error)
     elif type(error) in _TABLE:
         code, kind = _TABLE[type(error)]
         message = str(error)

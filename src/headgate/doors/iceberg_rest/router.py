@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response
 from fastapi.routing import APIRoute
 
+from headgate.doors.api.routing import DISCOVER, NEEDS
 from headgate.doors.iceberg_rest.asking import Asking, identified
 from headgate.doors.iceberg_rest.errors import SpecRoute, nothing_here
 from headgate.doors.iceberg_rest.namespaces import Namespaces
@@ -37,7 +38,7 @@ def iceberg_router(gate: Gate, catalog: TableCatalog, identify: Identify, lake: 
     _table_routes(router, Tables(gate, catalog, lake))
     endpoints = [each for route in router.routes if isinstance(route, APIRoute) for each in _advertised(route)]
 
-    @router.get("/v1/config")
+    @router.get("/v1/config", **_needs(DISCOVER))
     def config() -> dict[str, Any]:
         return {"defaults": {}, "overrides": {}, "endpoints": endpoints}
 
@@ -49,62 +50,67 @@ def iceberg_router(gate: Gate, catalog: TableCatalog, identify: Identify, lake: 
 
 
 def _namespace_routes(router: APIRouter, namespaces: Namespaces) -> None:
-    @router.get(_NAMESPACES)
+    @router.get(_NAMESPACES, **_needs(DISCOVER))
     def list_namespaces(asking: Asked, parent: str = "") -> dict[str, Any]:
         return namespaces.list(asking, parent)
 
-    @router.post(_NAMESPACES)
+    @router.post(_NAMESPACES, **_needs("lake.create_database"))
     def create_namespace(asking: Asked) -> dict[str, Any]:
         return namespaces.create(asking)
 
-    @router.get(_NAMESPACE)
+    @router.get(_NAMESPACE, **_needs(DISCOVER))
     def load_namespace(asking: Asked) -> dict[str, Any]:
         return namespaces.load(asking)
 
-    @router.head(_NAMESPACE)
+    @router.head(_NAMESPACE, **_needs(DISCOVER))
     def namespace_exists(asking: Asked) -> Response:
         namespaces.load(asking)
         return Response(status_code=204)
 
-    @router.delete(_NAMESPACE)
+    @router.delete(_NAMESPACE, **_needs("database.drop"))
     def drop_namespace(asking: Asked) -> Response:
         namespaces.drop(asking)
         return Response(status_code=204)
 
-    @router.get(_TABLES)
+    @router.get(_TABLES, **_needs(DISCOVER))
     def list_tables(asking: Asked) -> dict[str, Any]:
         return namespaces.tables(asking)
 
 
 def _table_routes(router: APIRouter, tables: Tables) -> None:
-    @router.post(_TABLES)
+    @router.post(_TABLES, **_needs("database.create_table"))
     def create_table(asking: Asked) -> dict[str, Any]:
         return tables.create(asking)
 
-    @router.get(_TABLE)
+    @router.get(_TABLE, **_needs("table.select"))
     def load_table(asking: Asked) -> dict[str, Any]:
         return tables.load(asking)
 
-    @router.head(_TABLE)
+    @router.head(_TABLE, **_needs(DISCOVER))
     def table_exists(asking: Asked) -> Response:
         tables.exists(asking)
         return Response(status_code=204)
 
-    @router.post(_TABLE)
+    @router.post(_TABLE, **_needs("table.insert", "table.update", "table.delete_rows", "table.alter"))
     def commit_table(asking: Asked) -> dict[str, Any]:
         return tables.commit(asking)
 
-    @router.delete(_TABLE)
+    @router.delete(_TABLE, **_needs("table.drop"))
     def drop_table(asking: Asked, background: BackgroundTasks, purgeRequested: str = "false") -> Response:  # noqa: N803
         dropped = tables.drop(asking, purge=purgeRequested.lower() == "true")
         if dropped.purge:
             background.add_task(dropped.purge)
         return Response(status_code=204)
 
-    @router.post("/v1/tables/rename")
+    @router.post("/v1/tables/rename", **_needs("table.alter", "database.create_table"))
     def rename_table(asking: Asked) -> Response:
         tables.rename(asking)
         return Response(status_code=204)
+
+
+def _needs(*actions: str) -> dict[str, Any]:
+    # Errors here are of the specification's form, so that nothing else of the API's routes is said.
+    return {"openapi_extra": {NEEDS: list(actions)}}
 
 
 def _advertised(route: APIRoute) -> list[str]:
