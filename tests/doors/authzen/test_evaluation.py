@@ -70,6 +70,14 @@ class TestTheSubject:
         assert not decision(body, w.OWNER, issued)
         assert decision({**body, "resource": {"type": "table", "id": "planes"}}, w.OWNER, issued)
 
+    def test_is_anybody_to_a_token_that_does_nothing_but_ask(self) -> None:
+        token = TokenId("asks")
+        issued = TokenIssued(token, w.OWNER, actions=("organization.ask",))
+        asks = Caller(w.OWNER, token)
+
+        assert decision(asked("member", "table.select", "flights"), asks, issued)
+        assert not decision(asked("owner", "table.select", "flights"), asks, issued)
+
     def test_can_be_a_program(self) -> None:
         bot = PrincipalId("bot")
         added = (
