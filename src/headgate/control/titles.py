@@ -1,22 +1,33 @@
 """What people, programs and groups can be called, and which names are too much alike for two of them."""
 
 import re
+import unicodedata
 
 from headgate.control.command import InvalidError, View
 from headgate.control.logins.names import folded
 
 _LONGEST = 100
-_USABLE = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
+_WORDS = re.compile(r"[^\s/\\]+(?: [^\s/\\]+)*")
 
 
 def usable_title(view: View, title: str) -> None:
     """Raise `InvalidError` for what nobody can be called. The deployment itself may call them as it knows them."""
-    if view.caller is not None and not (len(title) <= _LONGEST and _USABLE.fullmatch(title)):
+    if view.caller is None:
+        return
+    if len(title) > _LONGEST or not title.isprintable() or not _WORDS.fullmatch(title):
         raise InvalidError(
-            f"`{title}` cannot be a name: 1 to {_LONGEST} letters, digits, `.`, `@`, `+`, `_`, `-` and single spaces"
+            f"a name is 1 to {_LONGEST} letters, digits and signs, without slashes, and with single spaces in between"
         )
+    if any(map(_mixed, title.split(" "))):
+        # Or a Cyrillic letter in the middle makes a second `admin`.
+        raise InvalidError("a word of a name does not mix Latin letters with those of another script")
 
 
 def alike(title: str) -> str:
     """Return the one spelling of all names that people would take for this one."""
     return folded(title)
+
+
+def _mixed(word: str) -> bool:
+    scripts = {unicodedata.name(letter, "").split(" ")[0] for letter in word if letter.isalpha()}
+    return "LATIN" in scripts and len(scripts) > 1
