@@ -99,6 +99,18 @@ class TestDecisions:
         assert denied(acme, 0, principal="vic", action="table.select") == []
         assert denied(acme, 0, before=found["number"], principal="vic") == []
 
+    def test_of_questions_are_kept_too(self, acme: Place) -> None:
+        vic = {"action": "database.describe", "resource": "lake.raw", "subject": "vic"}
+        acme.call("owner", "POST", "/questions", vic)
+
+        found = denied(acme, action="database.describe")[0]
+
+        assert (found["names"][found["principal"]], found["resource"] in found["names"], found["code"]) == (
+            "vic",
+            True,
+            "denied",
+        )
+
     def test_come_in_lines_too(self, acme: Place) -> None:
         acme.call("vic", "GET", "/audit")
         denied(acme, principal="vic")

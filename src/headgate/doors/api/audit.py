@@ -13,6 +13,7 @@ from headgate.control.ports import AuditFilter, AuditRecord, Entry, Ground
 from headgate.doors.api.asking import NEWEST, Asking, Moment, seconds
 from headgate.doors.api.bodies import Called
 from headgate.doors.api.names import full_name, require, seen
+from headgate.doors.api.paging import MOST
 from headgate.doors.api.routing import PROBLEMS, needs
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.encoding import encode
@@ -103,7 +104,7 @@ When = Annotated[
     BeforeValidator(_when),
     Field(ge=0, le=1e11, description="seconds since the epoch, or a time with its zone as in RFC 3339"),
 ]
-Count = Annotated[int, Query(ge=1, le=1000)]
+Count = Annotated[int, Query(ge=1, le=MOST, description="so many at most")]
 Word = Annotated[Called, Field(max_length=200)]
 
 

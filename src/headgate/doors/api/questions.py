@@ -3,21 +3,23 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field, JsonValue
 
 from headgate.control.asking import question
 from headgate.control.command import MissingError
 from headgate.control.values import UnreadableError
 from headgate.decision.explain import explain, smallest_fixes
-from headgate.decision.records import Fix, Needed, Path, Question
+from headgate.decision.records import Decision, Fix, Needed, Path, Question
 from headgate.doors.api.asking import Asking, Moment
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.names import Text, full_name, require
 from headgate.doors.api.paging import Pages, Paging, page
 from headgate.doors.api.resources import Line, listed
 from headgate.doors.api.routing import needs, own
+from headgate.doors.authzen.serving import keep
 from headgate.doors.problems import ProblemError
+from headgate.doors.scope import REQUEST
 from headgate.doors.services import Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -119,12 +121,12 @@ _OWN = own("asks about the caller; about anybody else it needs `organization.ask
 
 
 @router.post("/questions", response_model=Answer, **_OWN)
-def ask(body: AskedOf, services: Uses, moment: Asking) -> dict[str, Any]:
+def ask(body: AskedOf, request: Request, services: Uses, moment: Asking) -> dict[str, Any]:
     """Answer whether the caller, or somebody else, may do something on a resource."""
     place = moment.resource(body.resource)
     asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
     decision = moment.answers.check(asked, moment.now)
-    services.control.counts.decided(allowed=decision.allowed)
+    _kept(request, services, moment, decision)
     return {
         "allowed": decision.allowed,
         "action": body.action,
@@ -135,14 +137,14 @@ def ask(body: AskedOf, services: Uses, moment: Asking) -> dict[str, Any]:
 
 
 @router.post("/questions/explain", response_model=Explained, **_OWN)
-def explain_answer(body: AskedOf, services: Uses, moment: Asking) -> dict[str, Any]:
+def explain_answer(body: AskedOf, request: Request, services: Uses, moment: Asking) -> dict[str, Any]:
     """Answer with the reasons: every way that allows it, or what is missing and the smallest fixes."""
     place = moment.resource(body.resource)
     asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
     answers = moment.answers
     found = explain(answers.models, answers.facts, asked, moment.now, answers)
     decision, fixes = found.decision, found.fixes
-    services.control.counts.decided(allowed=decision.allowed)
+    _kept(request, services, moment, decision)
     if asked.caller != moment.caller and not decision.allowed:
         fixes = smallest_fixes(answers.models, answers.facts, asked, moment.now, answers)
     missing = decision.missing
@@ -216,6 +218,18 @@ def about(services: Services, moment: Moment, name: str | None) -> Caller:
     if team.type not in _TEAMS:
         raise MissingError(services.wording.hidden((name,)))
     return Caller(PrincipalId(team.id))
+
+
+def _kept(request: Request, services: Services, moment: Moment, decision: Decision) -> None:
+    """Have the audit keep the answer, as far as it wants to know."""
+    keep(
+        services.deployed,
+        services.organization,
+        moment.caller,
+        (decision,),
+        str(request.scope.get(REQUEST, "")),
+        "api",
+    )
 
 
 def _question(moment: Moment, caller: Caller, action: str, place: ResourceId, said: Properties) -> Question:

@@ -84,10 +84,15 @@ def takes_long(endpoint: Endpoint, body: bytes) -> bool:
 
 
 def keep(
-    deployed: Deployed, organization: Organization, caller: Caller, decisions: Iterable[Decision], request: str
+    deployed: Deployed,
+    organization: Organization,
+    caller: Caller,
+    decisions: Iterable[Decision],
+    request: str,
+    door: str = "authzen",
 ) -> None:
     """Have the audit keep what was decided, as far as it wants to know."""
-    audit, everything, origin = deployed.audit, deployed.audit.everything, Origin("authzen", request, caller.token)
+    audit, everything, origin = deployed.audit, deployed.audit.everything, Origin(door, request, caller.token)
     for each in decisions:
         organization.control.counts.decided(allowed=each.allowed)
         if everything or not each.allowed:
