@@ -31,18 +31,25 @@ class Freshness:
         await asyncio.shield(self._next)
 
     def is_here(self) -> bool:
-        """Say whether every open log is that new already, so that there is nothing to wait for."""
-        if self._organizations.stores.moved():
+        """Say whether every open log is that new, so that there is nothing to wait for."""
+        stores = self._organizations.stores
+        if stores.moved():
             self._moves += 1
+            if not stores.moved():
+                # It can tell, so it is a file of this machine: that is read in less time than it would be waited for.
+                self._read()
         return self._known == self._moves
+
+    def _read(self) -> None:
+        moves = self._moves
+        self._organizations.refresh()
+        self._known = max(self._known, moves)
 
     async def _after(self, reading: "asyncio.Task[None] | None") -> None:
         if reading is not None:
             await asyncio.wait({reading})
         self._reading, self._next = self._next, None
-        moves = self._moves
-        await anyio.to_thread.run_sync(self._organizations.refresh)
-        self._known = moves
+        await anyio.to_thread.run_sync(self._read)
 
 
 class Fresh:

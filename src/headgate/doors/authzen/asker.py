@@ -6,7 +6,7 @@ from headgate.control.command import MissingError
 from headgate.control.organization import Organization
 from headgate.decision.answers import Answers
 from headgate.decision.records import Question
-from headgate.doors.authzen.messages import BadRequestError, Context, Entity, ForbiddenError
+from headgate.doors.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
@@ -44,6 +44,8 @@ class Asker:
 
         Raises `ForbiddenError` to others, and `BadRequestError` where there are no such facts.
         """
+        if wanted is NOW and self._present is not None:
+            return self._present
         control = self._control
         if wanted.at_least > control.snapshot.revision:
             control.catch_up(wanted.at_least)
@@ -60,10 +62,12 @@ class Asker:
 
     def subject(self, named: Entity, moment: Moment) -> Caller:
         """Return whom a request is about. Raises `ForbiddenError` if that is somebody else, and nobody else may be asked about."""
-        own = self._itself(named, moment)
-        if own is not None:
-            return own
-        self.require_asking()
+        if named.type == TOKEN or named.id == self.caller.principal:
+            own = self._itself(named, moment)
+            if own is not None:
+                return own
+        if not self._may.get(_ASK):
+            self.require_asking()
         return self._named(moment.answers.facts, named)
 
     def require_asking(self) -> None:

@@ -29,12 +29,13 @@ class AtOnce:
     def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> Ready | None:
         """Return the answer, if it is a good one that took no waiting; else None, with nothing done."""
         endpoint, deployed = _SHORT[target], self._deployed
-        if takes_long(endpoint, body):
+        presented = deployed.identity.remembered(secret)
+        if presented is None or takes_long(endpoint, body):
             return None
         try:
             if not self._freshness.is_here():
                 return None
-            organization, caller = deployed.access(None, secret)
+            organization, caller = deployed.admitted(None, presented)
             answer = respond(endpoint, content_type, body, organization, caller)
         except (ProblemError, StoreError):
             return None

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from headgate.control.asking import question
 from headgate.control.values import UnreadableError
-from headgate.decision.records import Decision
+from headgate.decision.records import Decision, Question
 from headgate.doors.authzen import messages
 from headgate.doors.authzen.asker import Asker
 from headgate.doors.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError
@@ -81,11 +81,12 @@ def located(facts: Snapshot, named: Entity) -> ResourceId:
 
 
 def _read(source: Mapping[str, Any], defaults: _Request) -> _Request:
+    said = source.get
     return _Request(
-        defaults.subject if source.get("subject") is None else messages.entity(source, "subject"),
-        defaults.action if source.get("action") is None else messages.action(source),
-        defaults.resource if source.get("resource") is None else messages.entity(source, "resource"),
-        defaults.context if source.get("context") is None else messages.context(source),
+        defaults.subject if said("subject") is None else messages.entity(source, "subject"),
+        defaults.action if said("action") is None else messages.action(source),
+        defaults.resource if said("resource") is None else messages.entity(source, "resource"),
+        defaults.context if said("context") is None else messages.context(source),
     )
 
 
@@ -98,8 +99,9 @@ def _answered(request: _Request, asker: Asker) -> Answered:
     moment = asker.moment(wanted)
     answers = moment.answers
     caller, place = asker.subject(subject, moment), located(answers.facts, resource)
+    name, properties = action
     try:
-        asked = question(answers, caller, action[0], place, action[1])
+        asked = question(answers, caller, name, place, properties) if properties else Question(caller, name, place)
     except UnreadableError as error:
         raise BadRequestError(f"`action.properties`: {error}") from None
     decision = answers.check(asked, moment.time)

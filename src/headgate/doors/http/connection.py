@@ -28,6 +28,8 @@ class Connection(HttpToolsProtocol):
     short: Express | None = None
     _body: bytes | None = None
     """What has come of the body of a request that might be answered at once."""
+    _size = 0
+    """Of what has come at once; a request that is answered at once is no larger."""
     _in_head = False
     _unfinished = 0
     _timer: TimerHandle | None = None
@@ -47,6 +49,7 @@ class Connection(HttpToolsProtocol):
         if self._in_head and self._unfinished > self.allowed.header_bytes:
             self._refuse(431, "headers-too-large", f"a request's head has at most {self.allowed.header_bytes} bytes")
             return
+        self._size = len(data)
         super().data_received(data)
         if self._in_head:
             self._unfinished += len(data)
@@ -68,7 +71,7 @@ class Connection(HttpToolsProtocol):
         """Serve the request."""
         self._in_head = False
         self._wait_no_longer()
-        if self.short is not None and self._is_alone():
+        if self.short is not None and not self._unfinished and self._is_alone():
             self._body = b""
         else:
             super().on_headers_complete()
@@ -121,7 +124,7 @@ class Connection(HttpToolsProtocol):
             return None
         first = self.server_state.default_headers
         try:
-            return self.short.answer(self.url, self.headers, body, first, self.scheme or "http")
+            return self.short.answer(self.url, self.headers, body, self._size, first, self.scheme or "http")
         except Exception:  # noqa: BLE001 (it goes wrong again the usual way, where that has an answer)
             log.exception("a request could not be answered at once")
             return None

@@ -1,6 +1,7 @@
 """One request and its answer: the id they go by, and what is told of them afterwards."""
 
 import asyncio
+import itertools
 import logging
 import re
 import secrets
@@ -18,6 +19,9 @@ log = logging.getLogger("headgate.requests")
 EXCHANGE = "headgate.exchange"
 """Where a scope keeps what will be told of it."""
 UNMATCHED = "unmatched"
+
+_PROCESS, _NUMBERS = secrets.token_hex(10), itertools.count()
+"""Ids are not to be guessed across processes, and to be told apart; chance for each would cost more."""
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SANE = re.compile(rb"[A-Za-z0-9._-]{8,64}")
@@ -110,7 +114,7 @@ def request_id(scope: Scope) -> str:
 
 def sane_id(given: bytes | None) -> str:
     """Return this as a request's id if it is a sane word, else a new one."""
-    return given.decode() if given and _SANE.fullmatch(given) else secrets.token_hex(16)
+    return given.decode() if given and _SANE.fullmatch(given) else f"{_PROCESS}{next(_NUMBERS):012x}"
 
 
 def _method(method: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from headgate.doors.http.bodies import unusable
+from headgate.doors.http.bodies import too_deep
 from headgate.doors.http.exchange import Exchange, RawHeader, sane_id
 from headgate.doors.http.limits import Limits
 from headgate.doors.http.rates import Buckets
@@ -65,11 +65,11 @@ class Express:
         self._clock = clock
 
     def answer(
-        self, target: bytes, headers: list[RawHeader], body: bytes, first: Iterable[RawHeader], scheme: str
+        self, target: bytes, headers: list[RawHeader], body: bytes, size: int, first: Iterable[RawHeader], scheme: str
     ) -> bytes | None:
-        """Return the answer to a POST as it is sent, with these headers first; or None for the usual way."""
+        """Return the answer to a POST of this size as it is sent, with these headers first; or None for the usual way."""
         began, head = self._clock(), dict(headers)
-        if not self._usual(target, head, headers, body):
+        if not self._usual(head, headers, body, size):
             return None
         secret = head[b"authorization"].removeprefix(_BEARER).decode("latin-1")
         principal = self._door.knows(target, secret)
@@ -87,7 +87,7 @@ class Express:
             observe(exchange)
         return _written(ready, exchange.id, first, scheme)
 
-    def _usual(self, target: bytes, head: dict[bytes, bytes], headers: list[RawHeader], body: bytes) -> bool:
+    def _usual(self, head: dict[bytes, bytes], headers: list[RawHeader], body: bytes, size: int) -> bool:
         """Say whether there is nothing to refuse in a request, and nothing odd that only the usual way knows."""
         limits = self._limits
         return (
@@ -95,9 +95,9 @@ class Express:
             and head.keys() >= _NEEDED
             and _OTHERWISE.isdisjoint(head)
             and head[b"authorization"].startswith(_BEARER)
-            and len(target) + sum(map(len, head)) + sum(map(len, head.values())) <= limits.header_bytes
+            and size - len(body) <= limits.header_bytes
             and len(body) <= min(limits.body, _LARGE)
-            and unusable(body, limits.depth) is None
+            and not too_deep(body, limits.depth)
         )
 
 
