@@ -1,0 +1,68 @@
+"""`headgate organization export` and `import`: one organization as a file, out of a deployment and into another one."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headgate.cli.opened import Data, deployed, opened, refusals
+from headgate.cli.output import say
+
+File = Annotated[Path, typer.Argument(help="the file; it holds names and hashes of secrets")]
+
+
+def export(
+    organization: Annotated[str, typer.Argument(help="its id")],
+    file: File,
+    data: Data = None,
+) -> None:
+    """Write an organization to a file: its log with the hashes, its documents and its models' sources.
+
+    It may be served meanwhile. The data files of its tables are not in it: copy the warehouse too.
+    """
+    from headgate.facts.ids import ResourceId
+
+    with opened(data) as (stores, _):
+        lines = stores.export(ResourceId(organization))
+        first = next(lines)
+        count = _write(file, first, lines)
+    say(f"`{organization}` is in `{file}` ({count} lines); the data files of its tables are not")
+
+
+def take(
+    file: File,
+    name: Annotated[str | None, typer.Option(help="its name here; its id if left out")] = None,
+    data: Data = None,
+) -> None:
+    """Take in an organization from a file, if that proves to be whole and there is no such organization yet.
+
+    Its users become users of this deployment, with login names that wait for a password (`headgate users password`). A
+    deployment that has not begun yet begins with this organization.
+    """
+    from headgate.control.adopting import adopt, adoptable
+    from headgate.store.importing import root_of
+
+    with refusals(), file.open(encoding="utf-8") as lines:
+        root = root_of(lines)
+        title = name or root
+        with opened(data, new=True) as (stores, _):
+            if stores.logs():
+                with deployed(data) as deployment:
+                    adoptable(deployment.organizations, root, title)
+            lines.seek(0)
+            facts = stores.take(lines)
+        with deployed(data) as deployment:
+            adopt(deployment.organizations, deployment.entrance.logins, facts, title)
+    say(f"`{root}` is an organization here, at revision {facts.revision}, with {len(facts.principals)} principals")
+
+
+def _write(file: Path, first: str, lines: Iterable[str]) -> int:
+    def written() -> Iterator[str]:
+        yield first
+        yield from lines
+
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as opened_file:
+        return sum(1 for line in written() if opened_file.write(line + "\n"))
