@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.doors.http.connection import connections
+from headgate.doors.http.express import Express
 from headgate.doors.http.limits import Limits
+from headgate.doors.http.rates import of_principals
 from tests.doors.http.asking import guarded
 
 LIMITS = Limits(body=1000, header_bytes=4096, header_seconds=0.5, body_seconds=0.5)
@@ -21,9 +23,9 @@ Address = tuple[str, int]
 
 
 @contextmanager
-def listening(app: Any, limits: Limits = LIMITS, **options: Any) -> Iterator[Address]:
+def listening(app: Any, limits: Limits = LIMITS, express: Express | None = None, **options: Any) -> Iterator[Address]:
     """Serve on a free port as the server does."""
-    config = uvicorn.Config(app, port=0, http=connections(limits), ws="none", log_level="critical", **options)
+    config = uvicorn.Config(app, port=0, http=connections(limits, express), ws="none", log_level="critical", **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -36,9 +38,21 @@ def listening(app: Any, limits: Limits = LIMITS, **options: Any) -> Iterator[Add
         thread.join()
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[Address]:
-    with listening(guarded(limits=LIMITS), server_header=False) as found:
+class _Nothing:
+    """A door that answers nothing at once."""
+
+    def knows(self, target: bytes, secret: str) -> None:
+        return None
+
+    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> None:
+        return None
+
+
+@pytest.fixture(scope="module", params=["usual", "express"])
+def address(request: pytest.FixtureRequest) -> Iterator[Address]:
+    """A server, also where each request is first looked at for the short way."""
+    short = Express(_Nothing(), of_principals(LIMITS), (), LIMITS) if request.param == "express" else None
+    with listening(guarded(limits=LIMITS), express=short, server_header=False) as found:
         yield found
 
 
