@@ -85,6 +85,15 @@ class TestAnInvitation:
         assert answer.status_code == 409
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 200
 
+    @pytest.mark.parametrize("login", ["ben@acme.com", "ben\uff20acme.com"])
+    def test_lets_nobody_take_an_address_for_a_name(self, world: World, http: httpx.Client, login: str) -> None:
+        """Or whoever adds the one whose address it is, adds somebody else."""
+        secret = invite(world, http)
+        answer = http.post(f"/api/v1/invitations/{secret}/accept", json={"login": login, "password": OWN})
+
+        assert answer.status_code == 422
+        assert len(world.entrance.logins.users()) == 1
+
     def test_does_not_make_somebody_a_member_twice(self, world: World, http: httpx.Client) -> None:
         secret = invite(world, http)
         world.login(http)

@@ -72,6 +72,15 @@ class Logins:
         self._register(RegisterUser(id, person, name, kept, mail, verified))
         return id
 
+    def newcomer(self, login: str, password: str) -> PrincipalId:
+        """Make a new user of somebody who says themselves who they are.
+
+        Raises `InvalidError` for what cannot be, and for an address as the login name: nobody answers for its being theirs.
+        """
+        if "@" in folded(login):
+            raise InvalidError("an address is for whom somebody answers for it; choose a login name without `@`")
+        return self.register(login, password=password)
+
     def users(self) -> tuple[User, ...]:
         """Return everybody, by name."""
         found = (_user(id, body) for id, body in self._store.documents("user").items())
