@@ -1,14 +1,13 @@
 """A process that appends for ever and prints each revision that it was given. It is made to be killed."""
 
 import sys
-from pathlib import Path
 
 from headgate.store import open_stores
 from tests.store.samples import ROOT, created
 
 
-def main(folder: Path) -> None:
-    stores = open_stores(folder)
+def main(where: str) -> None:
+    stores = open_stores(where)
     store = stores.log(ROOT)
     head = store.head()
     while True:
@@ -18,4 +17,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1])

@@ -16,9 +16,9 @@ REPOSITORY = Path(__file__).parents[2]
 APPENDER = [sys.executable, "-m", "tests.store.appender"]
 
 
-def _append_until_killed(folder: Path, seconds: float) -> int:
+def _append_until_killed(where: str | Path, seconds: float) -> int:
     """Return the last revision that the process acknowledged."""
-    with subprocess.Popen([*APPENDER, str(folder)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*APPENDER, str(where)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
         time.sleep(seconds)
@@ -27,8 +27,8 @@ def _append_until_killed(folder: Path, seconds: float) -> int:
     return int(lines[-2])
 
 
-def _check_whole(folder: Path, acknowledged: int) -> None:
-    stores = open_stores(folder)
+def _check_whole(where: str | Path, acknowledged: int) -> None:
+    stores = open_stores(where)
     store = stores.log(ROOT)
     store.verify()
     entries = list(store.entries())
@@ -45,8 +45,8 @@ def _check_whole(folder: Path, acknowledged: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_killed_writer_loses_nothing_and_leaves_no_half(tmp_path: Path, seed: int) -> None:
+def test_a_killed_writer_loses_nothing_and_leaves_no_half(lasting: str | Path, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - it must repeat, not surprise
     for _ in range(2):
-        acknowledged = _append_until_killed(tmp_path, chance.uniform(0.0, 0.15))
-        _check_whole(tmp_path, acknowledged)
+        acknowledged = _append_until_killed(lasting, chance.uniform(0.0, 0.15))
+        _check_whole(lasting, acknowledged)
