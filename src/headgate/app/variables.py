@@ -165,6 +165,7 @@ _LIMITS = (
         "limits.address_rate",
         "requests per second from one address, of nobody who is known; 0 is no limit",
     ),
+    Variable("HEADGATE_CONNECTIONS", "count", "limits.connections", "how many connections may be open at once"),
     Variable("HEADGATE_BODY_BYTES", "count", "limits.body", "the largest body"),
     Variable(
         "HEADGATE_JSON_DEPTH", "count", "limits.depth", "how deeply arrays and objects of a body may lie in each other"

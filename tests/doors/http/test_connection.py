@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from headgate.doors.http.connection import connections
 from headgate.doors.http.express import Express
 from headgate.doors.http.limits import Limits
 from headgate.doors.http.rates import of_principals
+from tests.app.serving import until
 from tests.doors.http.asking import guarded
 
 LIMITS = Limits(body=1000, header_bytes=4096, header_seconds=0.5, body_seconds=0.5)
@@ -170,6 +172,18 @@ class TestOneConnection:
         answers = exchange(address, HEAD + b"Expect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
 
         assert statuses(answers) == [413]
+
+
+class TestManyConnections:
+    def test_are_served_up_to_a_number_and_again_when_one_has_gone(self) -> None:
+        with listening(guarded(), replace(LIMITS, connections=1, header_seconds=30)) as address:
+            with socket.create_connection(address, timeout=10) as held:
+                held.sendall(b"GET /")
+                refused = exchange(address, b"")
+            until(lambda: statuses(exchange(address, LAST)) == [200], lambda: "nobody is served any more")
+
+        assert statuses(refused) == [503]
+        assert b"retry-after: 1" in refused
 
 
 PARTS = st.sampled_from(

@@ -1,6 +1,7 @@
 """One connection of a client: how long and how large the head of a request may be before anybody has read it."""
 
 from asyncio import TimerHandle, Transport
+from http import HTTPStatus
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -35,9 +36,11 @@ class Connection(HttpToolsProtocol):
     _timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first head."""
+        """Begin to wait for the first head, unless there are too many connections already."""
         super().connection_made(transport)
         self._wait()
+        if len(self.connections) > self.allowed.connections:
+            self._refuse(503, "busy", "there are too many connections; try again in a second")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
@@ -102,6 +105,8 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, status: int, code: str, detail: str) -> None:
         answer = problem(status, code, detail)
         answer.headers["connection"] = "close"
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            answer.headers["retry-after"] = "1"
         head = b"".join(name + b": " + value + b"\r\n" for name, value in answer.raw_headers)
         self.transport.write(b"HTTP/1.1 %d \r\n%b\r\n%b" % (status, head, answer.body))
         self.transport.close()

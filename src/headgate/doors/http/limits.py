@@ -12,6 +12,8 @@ class Limits:
     body: int = 4096 * KIB
     depth: int = 100
     """How deeply arrays and objects of a body may lie in each other."""
+    connections: int = 5000
+    """How many may be open at once; the next are closed with an answer 503."""
     headers: int = 64
     header_bytes: int = 32 * KIB
     """All names and values of the headers, with the target."""
