@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import yaml
 
+from headgate.control.scenarios.asks import Asked
 from headgate.control.scenarios.building import below
 from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
@@ -49,11 +50,13 @@ def routes() -> tuple[Route, ...]:
     return tuple(map(_route, table))
 
 
-def call_for(world: World, asked: Sequence[Question], said: Entry, login: str | None) -> Call | None:
+def call_for(world: World, asked: Sequence[Asked], said: Entry, login: str | None) -> Call | None:
     """Return the request that does what the first of these questions with a route is about; None if none has one."""
-    for question in asked:
+    questions = [each.question for each in asked if not _unseen(world, each)]
+    actions = {each.action for each in questions}
+    for question in questions:
         route = next(each for each in routes() if any(fnmatchcase(question.action, name) for name in each.actions))
-        if route.method:
+        if route.method and actions.issuperset(route.also):
             known = {**_said(question), **_made(world, question), "login": login}
             known |= {f"with.{name}": value for name, value in said.items()}
             parts = [_filled(part, known) for part in route.path.split("/")]
@@ -63,6 +66,14 @@ def call_for(world: World, asked: Sequence[Question], said: Entry, login: str | 
             query, body = _object(route.query, known), _object(route.body, known)
             return Call(route.method, path, query, body, (question.action, *route.also))
     return None
+
+
+def _unseen(world: World, asked: Asked) -> bool:
+    """Say whether something that is to be made is related to what whoever asks may not discover."""
+    engine, question = world.engines[asked.log], asked.question
+    named = [id for ids in question.on.values() for id in ids] if _MAKING in question.action else []
+    there = (id for id in named if id in engine.facts.resources)
+    return not all(engine.discoverable(question.caller, id, world.now) for id in there)
 
 
 def _route(entry: Mapping[str, Any]) -> Route:

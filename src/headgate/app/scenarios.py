@@ -117,11 +117,12 @@ class Doors:
 
     def _confirm(self, secret: str, world: World, asked: Sequence[Asked], allowed: Sequence[bool], said: Entry) -> None:
         """Have the dry run of a route, if there is one, say the same. Raises `ScenarioError` if it says otherwise."""
-        questions, log = [each.question for each in asked], asked[0].log
-        call = call_for(world, questions, said, self._of(world).login(said.get("user")))
+        call, log = call_for(world, asked, said, self._of(world).login(said.get("user"))), asked[0].log
         if call is None:
             return
-        expected = all(answer for each, answer in zip(questions, allowed, strict=True) if each.action in call.actions)
+        expected = all(
+            answer for each, answer in zip(asked, allowed, strict=True) if each.question.action in call.actions
+        )
         answer = self._http.request(
             call.method,
             f"/o/{quote(log, safe='')}/api/v1{call.path}",

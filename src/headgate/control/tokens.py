@@ -29,10 +29,10 @@ def written(token: TokenId, secret: str) -> str:
 
 def read(text: str) -> tuple[TokenId, str] | None:
     """Return id and secret of a token as written, or None if it is not one."""
-    parts = text.split(".")
-    if len(parts) != 3 or parts[0] != PREFIX or not all(parts) or not text.isprintable():  # noqa: PLR2004 (prefix, id, secret)
-        return None
-    return TokenId(parts[1]), parts[2]
+    prefix, _, rest = text.partition(".")
+    token, _, secret = rest.rpartition(".")  # an id may have dots, a secret has none
+    known = prefix == PREFIX and token and secret and text.isprintable()
+    return (TokenId(token), secret) if known else None
 
 
 def kept(principal: PrincipalId, secret: str, label: str = "") -> Mapping[str, str]:
