@@ -21,12 +21,14 @@ WITHIN = 30.0
 
 def dex() -> Path:
     """Return the program. Skips where there is none; where it could be had and nobody reads the skips, fails."""
-    named = os.environ.get("HEADGATE_DEX")
+    named = os.environ.get("DEX")
+    if named == "none":
+        pytest.skip("no Dex to log in at: `tools/dex` could not build it; what it printed says why")
     if named:
         return Path(named)
     if IN_CI and shutil.which("go"):
-        pytest.fail("HEADGATE_DEX names no Dex, though there is Go; `.ci/run` builds it", pytrace=False)
-    pytest.skip("no Dex to log in at: set HEADGATE_DEX to what `tools/dex` prints; it needs Go to build it")
+        pytest.fail("DEX names no Dex, though there is Go; `.ci/run` builds it", pytrace=False)
+    pytest.skip("no Dex to log in at: set DEX to what `tools/dex` prints; it needs Go to build it")
 
 
 @contextmanager
