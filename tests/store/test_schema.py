@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,25 @@ def test_a_store_that_is_opened_twice_at_once_is_migrated_once(released: str | P
     assert second.log(ROOT).document("run", "a") == {}
     first.close()
     second.close()
+
+
+def _opened_at_once(where: str | Path) -> list[ResourceId]:
+    """Open a store four times at once, as servers do that start together; return the logs that each of them sees."""
+    with ThreadPoolExecutor(4) as threads:
+        opened = list(threads.map(lambda _: open_stores(where), range(4)))
+    try:
+        return [root for stores in opened for root in stores.logs()]
+    finally:
+        for stores in opened:
+            stores.close()
+
+
+def test_servers_that_start_together_make_the_tables_once(empty: str | Path) -> None:
+    assert _opened_at_once(empty) == []
+
+
+def test_servers_that_start_together_migrate_once(released: str | Path) -> None:
+    assert _opened_at_once(released) == [ROOT] * 4
 
 
 def _described(tables: MetaData) -> dict[str, object]:
