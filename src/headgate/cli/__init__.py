@@ -22,6 +22,7 @@ from headgate.cli import (
     organization,
     questions,
     serving,
+    structure,
     users,
 )
 from headgate.cli.api import ApiError
@@ -40,6 +41,7 @@ for module in (
     login,
     users,
     directory,
+    structure,
     access,
     lakehouse,
     questions,

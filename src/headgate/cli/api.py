@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -44,6 +45,11 @@ def every(path: str, **query: Any) -> Iterator[dict[str, Any]]:
         cursor = answer["next"]
         if cursor is None:
             return
+
+
+def at(*parts: str) -> str:
+    """Return the path of these parts, whatever signs are in them."""
+    return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
 def base() -> str:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.api import call, every
+from headgate.cli.api import at, call, every
 from headgate.cli.output import say, table
 
 Name = Annotated[str, typer.Argument(help="the name, or the id")]
@@ -57,7 +57,7 @@ def add_user(
 
 def remove_user(name: Name) -> None:
     """Have somebody leave: memberships, assignments and tokens end."""
-    say(f"{name} is gone ({_revision(call('DELETE', f'/users/{name}'))})")
+    say(f"{name} is gone ({_revision(call('DELETE', at('users', name)))})")
 
 
 def list_service_principals() -> None:
@@ -78,7 +78,7 @@ def create_service_principal(
 
 def delete_service_principal(name: Name) -> None:
     """End a program, with its tokens."""
-    say(f"{name} is gone ({_revision(call('DELETE', f'/service-principals/{name}'))})")
+    say(f"{name} is gone ({_revision(call('DELETE', at('service-principals', name)))})")
 
 
 def list_tokens(
@@ -106,7 +106,7 @@ def issue_token(
 
 def revoke_token(id: Annotated[str, typer.Argument(help="the token's id")]) -> None:
     """End a token, at once."""
-    say(f"the token has ended ({_revision(call('DELETE', f'/tokens/{id}'))})")
+    say(f"the token has ended ({_revision(call('DELETE', at('tokens', id)))})")
 
 
 def list_groups() -> None:
@@ -121,17 +121,17 @@ def create_group(name: Name) -> None:
 
 def delete_group(name: Name) -> None:
     """Delete a group, with what was assigned to it."""
-    say(f"group {name} is gone ({_revision(call('DELETE', f'/groups/{name}'))})")
+    say(f"group {name} is gone ({_revision(call('DELETE', at('groups', name)))})")
 
 
 def add_member(group: Annotated[str, typer.Argument()], name: Name) -> None:
     """Put somebody into a group."""
-    say(f"{name} is in {group} ({_revision(call('PUT', f'/groups/{group}/members/{name}'))})")
+    say(f"{name} is in {group} ({_revision(call('PUT', at('groups', group, 'members', name)))})")
 
 
 def remove_member(group: Annotated[str, typer.Argument()], name: Name) -> None:
     """Take somebody out of a group."""
-    say(f"{name} is out of {group} ({_revision(call('DELETE', f'/groups/{group}/members/{name}'))})")
+    say(f"{name} is out of {group} ({_revision(call('DELETE', at('groups', group, 'members', name)))})")
 
 
 def _given(said: dict[str, Any]) -> dict[str, Any]:
