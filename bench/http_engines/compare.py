@@ -2,7 +2,6 @@
 
 import argparse
 import gc
-import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -53,7 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = chosen.engines.split(",")
     if unknown := [name for name in names if name not in SERVERS]:
         parser.error(f"no server `{unknown[0]}`; there are {', '.join(SERVERS)}")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # in order, so that no server stays behind
     try:
         print(compared(found(names), QUICK if chosen.quick else FULL))
     except WrongAnswerError as error:
@@ -86,6 +84,7 @@ def compared(kinds: Sequence[type[Serving]], effort: Effort) -> str:
         cases = {server: _cases(server, organization, asked) for server in servers}
         gc.collect()
         gc.disable()  # what the client throws away goes by itself
+        stack.callback(gc.enable)
         for server in servers:
             answers = sum(_compare(server, kind, len(asked["table"]), cases[server]) for kind in ("table", "pipeline"))
             print(f"{server.name}: {answers:,} answers agree with the oracle", flush=True)

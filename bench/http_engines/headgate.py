@@ -73,7 +73,7 @@ class HeadgateServing(Serving):
 
     def revoke(self, grant: Grant) -> Case:
         """Delete the assignment."""
-        named = {"subject": grant.subject, "role": grant.level, "resource_name": grant.place}
+        named = {"subject": grant.subject, "role": grant.level, "resource": grant.place}
         delete = _as(self._owner, request("DELETE", f"/api/v1/assignments?{urlencode(named)}"))
         check = self.table(Question(grant.subject, "viewer", grant.place))
         return Case((Exchange(delete, right=True), Exchange(check, right=False)), (self.grant(grant),))
