@@ -201,3 +201,15 @@ class TestDoctor:
         if options:
             lines = [json.loads(line) for line in broken.stdout.splitlines()]
             assert [each["what"] for each in lines if each["state"] == "fail"] == ["store"]
+
+
+class TestAStoreInPostgresql:
+    def test_is_looked_at_as_well(self, settings: Settings, empty_postgres_url: str) -> None:
+        there = replace(settings, store_url=empty_postgres_url)
+        before = seen(there)["store"]
+        open_deployment(there).close()
+
+        found = seen(there)
+
+        assert before[0].seen.startswith("is empty yet")
+        assert {each.state for name in ("store", "logs", "clock", "models") for each in found[name]} == {"ok"}
