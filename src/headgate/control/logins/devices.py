@@ -4,7 +4,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from headgate.control.command import MissingError
 from headgate.control.logins.credential import DEVICE, made, read
@@ -59,13 +58,12 @@ class Devices:
         self._store.put_document(DocumentPut("device", code, body))
         return Asked(credential.written(DEVICE), _shown(code), self._settings.device, self._settings.device_interval)
 
-    def waiting(self, code: str, session: Session, now: float) -> Mapping[str, str]:
-        """Return what a device says of itself whose code somebody enters. Raises `MissingError`, `TooOftenError`."""
-        return dict(self._entered(code, session, now)["told"])
-
     def answer(self, code: str, session: Session, now: float, *, allow: bool) -> None:
         """Let a device in as the user of a session, or not. Raises `MissingError`, `TooOftenError`."""
-        body = self._entered(code, session, now)
+        self._entering.count(session.principal, now)
+        body = self._store.document("device", _read(code))
+        if body is None or body["ends"] <= now or "allow" in body:
+            raise MissingError("no device waits with this code; it may have taken too long, ask for a new one there")
         self._store.put_document(DocumentPut("device", _read(code), {**body, "allow": allow, "session": session.id}))
         self._entering.forget(session.principal)
 
@@ -93,13 +91,6 @@ class Devices:
         for id, body in self._store.documents("device").items():
             if body["ends"] <= now:
                 self._store.put_document(DocumentPut("device", id, None))
-
-    def _entered(self, code: str, session: Session, now: float) -> Mapping[str, Any]:
-        self._entering.count(session.principal, now)
-        body = self._store.document("device", _read(code))
-        if body is None or body["ends"] <= now or "allow" in body:
-            raise MissingError("no device waits with this code; it may have taken too long, ask for a new one there")
-        return body
 
     def _free_code(self) -> str:
         while True:
