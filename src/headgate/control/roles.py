@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.titles import usable_title
 from headgate.decision.conditions import Case, holds
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
@@ -24,6 +25,7 @@ class DefineRole:
         given = {"name": (self.role,), "permissions": self.permissions}
         view.require_action("organization.define_role", view.root, given=given)
         model, custom = _catalogue(view)
+        usable_title(view, self.role)
         if not self.role.strip():
             raise InvalidError("a role needs a name")
         if self.role in model.roles and self.role not in custom.replaces:

@@ -84,7 +84,8 @@ def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Wri
 
     command = AddPrincipal(id, name, body.role, place)
     unless = partial(free, services, name)
-    return write.send(command, ResourceId(id), unless=unless, first=register, id=id, name=name)
+    # Without the name: answers are kept for repeated requests, and who is forgotten is not looked for in them.
+    return write.send(command, ResourceId(id), unless=unless, first=register, id=id)
 
 
 @router.get("/users/{user}", response_model=OneUser, **needs(DISCOVER))
