@@ -9,6 +9,7 @@ from types import ModuleType
 from headgate.decision import reference
 from tests.control import test_control_promises, test_promises_of_commands
 from tests.decision import test_promises, test_promises_models
+from tests.store import test_promises_of_the_log
 
 SEMANTICS = Path(__file__).parents[2] / "docs" / "semantics.md"
 READABLE = 250
@@ -31,8 +32,9 @@ def _written() -> Iterator[tuple[int, str]]:
 
 
 def test_each_heading_is_a_test_and_each_test_a_heading() -> None:
-    modules = (test_promises, test_promises_models, test_control_promises, test_promises_of_commands)
-    tested = sorted(each for module in modules for each in _tested(module))
+    decisions = (test_promises, test_promises_models)
+    writing = (test_control_promises, test_promises_of_commands, test_promises_of_the_log)
+    tested = sorted(each for module in (*decisions, *writing) for each in _tested(module))
 
     assert sorted(_written()) == tested
     assert len(set(tested)) == len(tested)

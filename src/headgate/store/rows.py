@@ -34,20 +34,20 @@ def row_of(log_id: str, revision: int, draft: Draft, previous_hash: str) -> dict
 
 def hash_of(row: Row[Any]) -> str | None:
     """Return the hash that the row's content has; None for content that cannot be read."""
-    said = {
-        "revision": row.revision,
-        "at": float(row.at),
-        "actor": row.actor,
-        "command": row.command,
-        "previous_hash": row.previous_hash,
-    }
     try:
-        said["changes"] = json.loads(row.changes)
+        said = {
+            "revision": row.revision,
+            "at": float(row.at),
+            "actor": row.actor,
+            "command": row.command,
+            "changes": json.loads(row.changes),
+            "previous_hash": row.previous_hash,
+        }
         # An entry from before there were several logs was hashed without what it did not have.
         if row.origin is not None:
-            said |= {"log_id": row.log_id, "origin": json.loads(row.origin), "grounds": json.loads(row.grounds or "")}
+            said |= {"log_id": row.log_id, "origin": json.loads(row.origin), "grounds": json.loads(row.grounds)}
         return chain.entry_hash(said)
-    except ValueError:
+    except (ValueError, TypeError):
         return None
 
 
