@@ -212,6 +212,12 @@ class TestThePageForDevices:
         assert "It is in" in http.post("/oauth2/device", data={**answer, "csrf": token}).text
         assert TestADevice().poll(http, asked).status_code == 200
 
+    def test_has_the_browser_say_that_its_forms_come_from_there(self, http: httpx.Client) -> None:
+        """Else it sends `Origin: null`, which is what other sites' pages can send too."""
+        assert '<meta name="referrer" content="same-origin">' in http.get("/oauth2/device").text
+        form = {"login": "ann", "password": PASSWORD}
+        assert http.post("/oauth2/device", data=form, headers={"origin": "null"}).status_code == 403
+
     def test_says_what_is_wrong_and_shows_text_as_text(self, world: World, http: httpx.Client) -> None:
         form = {"login": "ann", "password": "a wrong one", "user_code": '"><script>'}
         answer = http.post("/oauth2/device", data=form)

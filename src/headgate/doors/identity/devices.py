@@ -21,9 +21,11 @@ from headgate.doors.identity.oauth import Form
 
 router = APIRouter(tags=["logins"])
 
+# Under the policy that answers are sent with, browsers would not say of a form which page it comes from.
 _PAGE = Template("""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Headgate: let a device in</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"></head>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="same-origin"></head>
 <body><main><h1>Let a device in</h1>$body</main></body></html>
 """)
 _LOGIN = Template("""$said<form method="post" action="/oauth2/device">
