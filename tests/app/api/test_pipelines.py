@@ -111,7 +111,7 @@ class TestStates:
         assert acme.call("ed", "POST", "/pipelines/load/deactivate").status_code == 200
         assert shown(acme)["state"] == "inactive"
         assert acme.call("ed", "POST", "/pipelines/load/pause").status_code == 403
-        assert acme.call("ed", "POST", "/pipelines/load/explode").status_code == 422
+        assert acme.call("ed", "POST", "/pipelines/load/explode").status_code == 404
 
     def test_a_capture_is_paused_and_moved_under_onehouse(self, make: Make) -> None:
         place = make("onehouse")

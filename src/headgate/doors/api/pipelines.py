@@ -1,8 +1,8 @@
 """Pipelines: their definitions, streams and states. Runs are in `runs`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
 from pydantic import BaseModel, TypeAdapter
@@ -45,8 +45,6 @@ PIPELINES = (
 """Types of resources that run."""
 
 _DEFINED: TypeAdapter[SourceDefinition] = TypeAdapter(SourceDefinition)
-
-Verb = Literal["activate", "deactivate", "pause", "resume", "clean_and_restart"]
 
 
 class Pipeline(BaseModel):
@@ -160,11 +158,24 @@ def disable_stream(pipeline: Called, stream: Called, services: Uses, caller: By,
     return _switch(services, caller, pipeline, stream, write, enabled=False)
 
 
-@router.post("/pipelines/{pipeline}/{verb}", **DONE, **needs(*(f"{{type}}.{each}" for each in STATES)))
-def change_state(pipeline: Called, verb: Verb, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
-    """Activate, deactivate, pause, resume, or clean and restart."""
-    id = resource(services, caller, pipeline)
-    return write.send(ChangeState(id, verb), of=id, id=id)
+def _changing(verb: str) -> Callable[..., Any]:
+    def change_state(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+        id = resource(services, caller, pipeline)
+        return write.send(ChangeState(id, verb), of=id, id=id)
+
+    return change_state
+
+
+for _verb in STATES:
+    router.add_api_route(
+        f"/pipelines/{{pipeline}}/{_verb.replace('_', '-')}",
+        _changing(_verb),
+        methods=["POST"],
+        name=_verb,
+        summary=_verb.replace("_", " ").capitalize(),
+        **DONE,
+        **needs(f"{{type}}.{_verb}"),
+    )
 
 
 @router.post(
