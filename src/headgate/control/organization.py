@@ -104,6 +104,10 @@ class Organizations:
         """The logs that are open here, the deployment's too."""
         return tuple(self._opened.values())
 
+    def at_hand(self, root: ResourceId) -> Organization | None:
+        """Return the organization of a log that is open already, or None; never waits."""
+        return self._opened.get(root)
+
     def open(self, root: ResourceId) -> Organization:
         """Return the organization of a log, which need not have begun."""
         found = self._opened.get(root)

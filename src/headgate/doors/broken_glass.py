@@ -2,7 +2,7 @@
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headgate.control.logins.break_glass import break_glass
+from headgate.control.logins.break_glass import Broken, broken, latest
 from headgate.control.organization import Organization
 from headgate.doors.scope import CALLER
 from headgate.facts.ids import ResourceId
@@ -14,16 +14,17 @@ class Glass:
     """Whose glass is broken."""
 
     def __init__(self) -> None:
-        self._known: dict[ResourceId, tuple[int, float | None]] = {}
+        self._known: dict[ResourceId, tuple[object, Broken]] = {}
 
     def ends(self, organization: Organization) -> float | None:
         """Return when it is whole again, in seconds since the epoch; None if it is."""
-        # Looked for once for each revision: there can be many assignments on an organization.
-        facts, now = organization.control.snapshot, organization.control.now
+        # There can be many assignments on an organization: they are looked through when another one is made or taken.
+        facts = organization.control.snapshot
+        there = facts.subjects.get(facts.organization) if facts.organization else None
         known = self._known.get(organization.id)
-        if known is None or known[0] != facts.revision:
-            known = self._known[organization.id] = (facts.revision, break_glass(facts, now))
-        return known[1] if known[1] is not None and now < known[1] else None
+        if known is None or known[0] is not there:
+            known = self._known[organization.id] = (there, broken(facts))
+        return latest(facts, known[1], organization.control.now) if known[1] else None
 
 
 class BrokenGlass:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
+import anyio.to_thread
 from fastapi import Depends, Request
 
 from headgate.control.audit import Audit
@@ -53,15 +54,20 @@ class Deployed:
         presented = self.identity.authenticate(secret)
         if presented is None:
             raise ProblemError(401, "unauthenticated", _NOBODY)
-        return self.admitted(named, presented)
-
-    def admitted(self, named: str | None, presented: Presented) -> tuple[Organization, Caller]:
-        """Return the same for somebody whose secret is known."""
         organization = self.named(named) if named is not None else self._meant(presented)
         caller = organization.caller(presented) if organization else None
         if organization is None or caller is None:
             raise ProblemError(401, "unauthenticated", _NOBODY)
         return organization, caller
+
+    def at_hand(self, secret: str) -> tuple[Organization, Caller] | None:
+        """Return the same for a token, if nothing has to be looked up for that; else None. Never waits."""
+        presented = self.identity.remembered(secret)
+        if presented is None or presented.organization is None:
+            return None
+        organization = self.organizations.at_hand(presented.organization)
+        caller = organization.caller(presented) if organization else None
+        return None if organization is None or caller is None else (organization, caller)
 
     def named(self, name: str) -> Organization | None:
         """Return the organization of this id or name, or None."""
@@ -133,9 +139,17 @@ def deployed(request: Request) -> Deployed:
     return found
 
 
-def access(request: Request) -> tuple[Organization, Caller]:
+async def everything(request: Request) -> Deployed:
+    """Return the same, where the framework would take a thread for what might wait."""
+    return deployed(request)
+
+
+async def access(request: Request) -> tuple[Organization, Caller]:
     """Return which organization a request is for, and who asks; or answer 401."""
-    found = deployed(request).access(request.scope.get(ORGANIZATION), presented(request))
+    named, secret = request.scope.get(ORGANIZATION), presented(request)
+    found = deployed(request).at_hand(secret) if named is None else None
+    if found is None:
+        found = await anyio.to_thread.run_sync(deployed(request).access, named, secret)
     request.scope[CALLER] = found
     return found
 
@@ -160,7 +174,7 @@ async def caller(found: Access) -> Caller:
     return found[1]
 
 
-Everything = Annotated[Deployed, Depends(deployed)]
+Everything = Annotated[Deployed, Depends(everything)]
 Uses = Annotated[Services, Depends(services)]
 By = Annotated[Caller, Depends(caller)]
 Secret = Annotated[str, Depends(presented)]

@@ -7,8 +7,8 @@ from headgate.control.logins.settings import DAY
 from headgate.control.organizations import of_founders
 from headgate.control.ports import DocumentPut
 from headgate.facts.changes import PrincipalAdded, RoleAssigned
-from headgate.facts.ids import PrincipalId
-from headgate.facts.snapshot import Snapshot
+from headgate.facts.ids import PrincipalId, SubjectId
+from headgate.facts.snapshot import Key, Snapshot
 
 REASON = "break-glass"
 LONGEST = DAY
@@ -43,8 +43,20 @@ class BreakGlass:
 
 def break_glass(facts: Snapshot, now: float) -> float | None:
     """Return until when the glass of an organization is broken (seconds since the epoch), or None if it is whole."""
-    if facts.organization is None:
-        return None
-    held = facts.assigned_on(facts.organization)
-    ends = (each.ends for each in held if each.reason == REASON and each.holds_at(now))
-    return max((each for each in ends if each is not None), default=None)
+    return latest(facts, broken(facts), now)
+
+
+Broken = tuple[tuple[SubjectId, Key], ...]
+"""Whose assignments on an organization broke its glass, and which."""
+
+
+def broken(facts: Snapshot) -> Broken:
+    """Return what broke the glass, now or before. It is the same as long as `facts.subjects` of the organization is."""
+    there = facts.subjects.get(facts.organization) if facts.organization else None
+    return tuple((subject, key) for subject, keys in (there or {}).items() for key in keys if key[2] == REASON)
+
+
+def latest(facts: Snapshot, broke: Broken, now: float) -> float | None:
+    """Return the last end of those of them that hold now."""
+    held = [facts.assignments[subject][key] for subject, key in broke]
+    return max((each.ends for each in held if each.ends is not None and each.holds_at(now)), default=None)

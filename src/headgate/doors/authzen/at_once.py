@@ -6,7 +6,6 @@ from headgate.doors.authzen.serving import keep, takes_long
 from headgate.doors.broken_glass import Glass
 from headgate.doors.freshness import Freshness
 from headgate.doors.http.express import Ready
-from headgate.doors.problems import ProblemError
 from headgate.doors.services import Deployed
 
 _SHORT = {each.path.encode(): each for each in ENDPOINTS if not each.long}
@@ -29,15 +28,17 @@ class AtOnce:
     def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> Ready | None:
         """Return the answer, if it is a good one that took no waiting; else None, with nothing done."""
         endpoint, deployed = _SHORT[target], self._deployed
-        presented = deployed.identity.remembered(secret)
-        if presented is None or takes_long(endpoint, body):
+        if takes_long(endpoint, body):
             return None
         try:
             if not self._freshness.is_here():
                 return None
-            organization, caller = deployed.admitted(None, presented)
+            found = deployed.at_hand(secret)
+            if found is None:
+                return None
+            organization, caller = found
             answer = respond(endpoint, content_type, body, organization, caller)
-        except (ProblemError, StoreError):
+        except StoreError:
             return None
         if answer.status != _OK or self._glass.ends(organization) is not None:
             return None
