@@ -1,6 +1,7 @@
 """Names of people and groups: documents, so that they can be erased; the facts hold opaque ids only."""
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Mapping
 
 from headgate.control.command import MissingError
 from headgate.control.control import Control
@@ -12,6 +13,12 @@ from headgate.facts.snapshot import Snapshot
 
 _KINDS = ("principal", "group")
 
+_RENAMING = frozenset(("group.rename", "service_principal.change", "service_principal.rename", "principal.sign_up"))
+"""Commands that give another name to who is there already: no fact tells of that."""
+
+_FEW = 500
+"""So many names are asked for one by one; of more, all are read."""
+
 
 class Directory:
     """Looks names up in the documents, which are read again when somebody came, went or got another name."""
@@ -19,10 +26,12 @@ class Directory:
     def __init__(self, control: Control, store: Store) -> None:
         self._control = control
         self._store = store
+        self._lock = threading.Lock()
         self._read_at = -1
         self._of: object = None
+        self._known: set[str] = set()
         self._names: Mapping[str, str] = {}
-        self._called: Mapping[str, Sequence[PrincipalId]] = {}
+        self._called: Mapping[str, tuple[PrincipalId, ...]] = {}
 
     def name(self, subject: SubjectId) -> str:
         """Return a principal's or group's name; the id of somebody who was forgotten."""
@@ -52,31 +61,44 @@ class Directory:
 
     def is_free(self, name: str) -> bool:
         """Say whether nobody and no group is called so, or so alike that people would mix them up."""
-        return self.find(name) is None and alike(name) not in self._ids()
+        return self.find(name) is None and not self._ids().get(alike(name))
 
-    def _ids(self) -> Mapping[str, Sequence[PrincipalId]]:
+    def _ids(self) -> Mapping[str, tuple[PrincipalId, ...]]:
         self._all()
         return self._called
 
     def _all(self) -> Mapping[str, str]:
         facts = self._control.snapshot
-        if facts.revision != self._read_at:
-            if self._outdated(facts):
-                self._read(facts)
-            self._read_at = facts.revision
+        if facts.revision > self._read_at:
+            with self._lock:
+                if facts.revision > self._read_at:
+                    self._take_over(facts)
         return self._names
 
-    def _outdated(self, facts: Snapshot) -> bool:
-        """Say whether somebody may be called otherwise than when the names were read. A new name alone changes no facts."""
-        if self._read_at < 0 or (facts.principals, facts.groups) != self._of:
-            return True
-        return any(not each.changes for each in self._store.entries(self._read_at))
+    def _take_over(self, facts: Snapshot) -> None:
+        of = (facts.principals, facts.groups)
+        renamed = self._read_at < 0 or any(each.command in _RENAMING for each in self._store.entries(self._read_at))
+        if renamed or of != self._of:
+            self._read({*facts.principals, *facts.groups}, anew=renamed)
+            self._of = of
+        self._read_at = facts.revision
 
-    def _read(self, facts: Snapshot) -> None:
-        documents = [self._store.documents(kind) for kind in _KINDS]
-        self._names = {id: str(body["name"]) for found in documents for id, body in found.items()}
-        called: dict[str, list[PrincipalId]] = {}
-        for id in (*facts.principals, *facts.groups):
-            called.setdefault(alike(self._names.get(id, id)), []).append(PrincipalId(id))
-        self._called = called
-        self._of = (facts.principals, facts.groups)
+    def _read(self, there: set[str], *, anew: bool) -> None:
+        """Take over who came and who went since the names were read last, or read all of them `anew`."""
+        known = set[str]() if anew else self._known
+        names = {id: name for id, name in self._names.items() if id in there and id in known}
+        called = {} if anew else dict(self._called)
+        for id in known - there:
+            called[alike(self._names.get(id, id))] = _without(called[alike(self._names.get(id, id))], id)
+        new = sorted(there - known)
+        for kind in _KINDS:
+            found = self._store.documents(kind, new if len(new) <= _FEW else None)
+            names |= {id: str(body["name"]) for id, body in found.items() if id in there}
+        for id in new:
+            key = alike(names.get(id, id))
+            called[key] = (*called.get(key, ()), PrincipalId(id))
+        self._names, self._called, self._known = names, called, there
+
+
+def _without(ids: tuple[PrincipalId, ...], gone: str) -> tuple[PrincipalId, ...]:
+    return tuple(each for each in ids if each != gone)

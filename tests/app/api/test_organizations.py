@@ -86,7 +86,7 @@ class TestTheOrganization:
 
 class TestBeginning:
     def test_is_refused_where_the_deployment_says_nothing_of_it(self, world: World) -> None:
-        secret = login(world, "pat")
+        secret = login(world, "may")
 
         refused = asked(world, secret, "POST", "/api/v1/organizations", {"name": "mine", "model": "nekt"})
 

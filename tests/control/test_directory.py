@@ -1,0 +1,73 @@
+from headgate.control.directory import Directory
+from headgate.control.groups import CreateGroup, RenameGroup
+from headgate.control.principals import AddPrincipal, RemovePrincipal, RenameServicePrincipal
+from headgate.control.several import Several
+from headgate.facts.ids import GroupId, PrincipalId
+from tests.control.worlds import ANN, BEN, BOT, FOUNDER, World, nekt, y42
+
+CLUB = GroupId("club")
+
+
+def directory(world: World) -> Directory:
+    return Directory(world.control, world.store)
+
+
+def test_a_name_follows_who_comes_goes_and_is_renamed() -> None:
+    world = nekt()
+    names = directory(world)
+    assert names.find("ann@acme.com") == ANN
+
+    world.do(AddPrincipal(PrincipalId("new"), "Zoë", "member"), CreateGroup(CLUB, "club"))
+    assert names.find("zoë") == "new"
+    world.do(RenameGroup(CLUB, "the club"), RemovePrincipal(ANN))
+    assert names.find("the club") == CLUB
+    assert names.find("ann@acme.com") is None
+    assert names.name(ANN) == "ann"
+    assert names.name(CLUB) == "the club"
+
+
+def test_a_program_that_is_changed_is_found_by_its_new_name() -> None:
+    world = y42()
+    names = directory(world)
+    assert names.find("the bot") == BOT
+
+    world.do(Several((RenameServicePrincipal(BOT, "android"),), "service_principal.change"), by=FOUNDER)
+
+    assert names.find("android") == BOT
+    assert names.is_free("the bot")
+
+
+def test_a_name_that_two_have_is_nobodys_and_not_free() -> None:
+    world = nekt()
+    names = directory(world)
+    for id in ("one", "two"):
+        world.do(AddPrincipal(PrincipalId(id), "Sam", "member"))
+
+    assert names.find("sam") is None
+    assert not names.is_free("SAM")
+    world.do(RemovePrincipal(PrincipalId("one")))
+    assert names.find("sam") == "two"
+
+
+def test_an_id_comes_before_a_name() -> None:
+    world = nekt()
+    world.do(AddPrincipal(PrincipalId("new"), "ben", "member"))
+
+    assert directory(world).find("ben") == BEN
+    assert directory(world).find("All") == "All"
+
+
+def test_what_it_took_over_is_what_there_is_to_read() -> None:
+    world = nekt()
+    names = directory(world)
+    for number in range(5):
+        world.do(AddPrincipal(PrincipalId(f"p{number}"), f"user {number}", "member"))
+        names.find("nobody")
+        world.do(
+            RemovePrincipal(PrincipalId(f"p{number // 2}"))
+        ) if f"p{number // 2}" in world.facts.principals else None
+
+    fresh = directory(world)
+    ids = (*world.facts.principals, *world.facts.groups)
+    assert {id: names.name(id) for id in ids} == {id: fresh.name(id) for id in ids}
+    assert [names.find(f"user {each}") for each in range(5)] == [fresh.find(f"user {each}") for each in range(5)]
