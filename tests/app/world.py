@@ -99,7 +99,7 @@ class World(Place):
         calls = DriverCalls(lambda: KEY, self.sessions)
         self.app = http_application(deployment, calls, self.runner(), NoSpark(), lambda: {"api": "ok"})
         owner = deployment.settings.owner_token.read_text(encoding="utf-8").strip()
-        super().__init__(httpx.Client(trust_env=False), deployment.home, "", {"owner": owner})
+        super().__init__(httpx.Client(trust_env=False, timeout=60), deployment.home, "", {"owner": owner})
 
     def organization(self, name: str, model: str, tree: str | None = None) -> Place:
         """Return a new organization of that model, with that ownership tree next to it."""

@@ -80,7 +80,7 @@ def show_group(group: str, services: Uses, caller: By, response: Response) -> di
     return {**_row(services, facts, id), "held": held(services, caller, id), "version": found}
 
 
-@router.patch("/groups/{group}", **DONE, **needs("group.rename"))
+@router.patch("/groups/{group}", **DONE, **needs("group.rename", "group.edit"))
 def rename_group(group: str, body: GroupBody, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
     """Give a group another name."""
     id = subjects.group(services, caller, group)

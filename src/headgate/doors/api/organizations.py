@@ -108,7 +108,9 @@ def show_organization(services: Uses, response: Response) -> dict[str, Any]:
     }
 
 
-@router.patch("/organization", **DONE, **needs("organization.edit"))
+@router.patch(
+    "/organization", **DONE, **needs("organization.edit", "organization.change_settings", "organization.manage_users")
+)
 def rename_organization(body: NewName, services: Uses, write: Writes) -> dict[str, Any]:
     """Give the organization another name. What else it is, the deployment says."""
     id = services.organization.id

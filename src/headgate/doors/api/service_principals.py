@@ -100,7 +100,7 @@ def show_service_principal(service_principal: str, services: Uses, caller: By, r
 @router.patch(
     "/service-principals/{service_principal}",
     **DONE,
-    **needs("service_principal.edit"),
+    **needs("service_principal.edit", "organization.manage_users", "assignment.remove"),
 )
 def change_service_principal(
     service_principal: str, body: ServicePrincipalPatch, services: Uses, caller: By, write: Writes
@@ -120,7 +120,7 @@ def change_service_principal(
 @router.delete(
     "/service-principals/{service_principal}",
     **DONE,
-    **needs("service_principal.delete"),
+    **needs("service_principal.delete", "organization.manage_users", "assignment.remove"),
 )
 def delete_service_principal(service_principal: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
     """End a program, with its tokens and everything that it was assigned."""

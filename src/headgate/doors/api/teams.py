@@ -111,8 +111,8 @@ def show_node(type: Kind, team: Called, services: Uses, caller: By, response: Re
     return {**_row(facts, found), "version": shown}
 
 
-@router.patch("/teams/{team}", **DONE, **needs("team.edit"))
-@router.patch("/domains/{team}", **DONE, **needs("domain.edit"))
+@router.patch("/teams/{team}", **DONE, **needs("team.edit", "team.delete", "{parent}.create_team"))
+@router.patch("/domains/{team}", **DONE, **needs("domain.edit", "domain.delete", "{parent}.create_domain"))
 def change_node(type: Kind, team: Called, body: TeamPatch, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
     """Give a team or domain another name or another parent."""
     found, said = one(services, caller, team, type), dict(body.model_dump(exclude_none=True))

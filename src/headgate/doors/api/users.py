@@ -69,7 +69,7 @@ def list_users(services: Uses, asking: Asking, pages: Pages) -> dict[str, Any]:
     "/users",
     status_code=201,
     **DONE,
-    **needs("organization.add_user", "assignment.add"),
+    **needs("{type}.add_user", "assignment.add"),
 )
 def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
     """Add a user."""
