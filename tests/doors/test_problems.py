@@ -7,19 +7,15 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from headgate.control.directory import Directory
 from headgate.control.ports import StoreError
-from headgate.control.wording import Wording
 from headgate.doors import problems
-from tests.fakes.world import controlled
 from tests.threads import served
 
 
 @pytest.fixture
 def client() -> Iterator[httpx.Client]:
     app = FastAPI()
-    control, store = controlled()
-    problems.install(app, control, Wording(Directory(control, store)))
+    problems.install(app)
 
     @app.get("/number/{number}")
     def number(number: int) -> int:
