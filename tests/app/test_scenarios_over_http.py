@@ -1,12 +1,14 @@
 """The suite is answered over HTTP as its models decide it: the state is imported, the actor asks with a real secret."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from headgate.app.scenario_routes import routes
 from headgate.app.scenarios import Doors, doors
 from headgate.cli import app
 from headgate.cli.scenario_folders import read_folder
@@ -77,3 +79,17 @@ resources:
   - {id: w, type: workspace, parent: null}
   - {id: L, type: layer, parent: w}
 """
+
+
+def test_each_route_that_confirms_cases_is_served(opened: Doors) -> None:
+    paths = opened.app.openapi()["paths"]
+    served = {(method.upper(), _template(path)) for path, item in paths.items() for method in item}
+
+    for route in routes():
+        for action in route.actions if route.method else ():
+            path = route.path.replace("{verb}", action.partition(".")[2])
+            assert (route.method, _template(f"/api/v1{path}")) in served, path
+
+
+def _template(path: str) -> str:
+    return re.sub(r"\{[^}]*\}", "{}", path)

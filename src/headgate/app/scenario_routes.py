@@ -69,10 +69,9 @@ def call_for(world: World, asked: Sequence[Asked], said: Entry, login: str | Non
 
 
 def _unseen(world: World, asked: Asked) -> bool:
-    """Say whether something that is to be made is related to what whoever asks may not discover."""
+    """Say whether the call also concerns what whoever asks may not discover."""
     engine, question = world.engines[asked.log], asked.question
-    named = [id for ids in question.on.values() for id in ids] if _MAKING in question.action else []
-    there = (id for id in named if id in engine.facts.resources)
+    there = (id for ids in question.on.values() for id in ids if id in engine.facts.resources)
     return not all(engine.discoverable(question.caller, id, world.now) for id in there)
 
 
@@ -84,6 +83,7 @@ def _route(entry: Mapping[str, Any]) -> Route:
 
 def _said(question: Question) -> Mapping[str, Any]:
     return {
+        "verb": question.action.partition(".")[2],
         "resource": question.resource,
         "subject": question.subject,
         "role": question.role,

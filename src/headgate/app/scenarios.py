@@ -61,7 +61,7 @@ class Doors:
     """The HTTP doors, in front of one deployment after another."""
 
     def __init__(self, app: FastAPI, http: httpx.Client) -> None:
-        self._app = app
+        self.app = app
         self._http = http
         self._people: list[People] = []
         self.confirmed = 0
@@ -77,8 +77,8 @@ class Doors:
         people, log, caller = self._of(world), asked[0].log, asked[0].question.caller
         bearer = None if caller.principal in people and caller.token is None else program(world, log, caller)
         stores = CaseStores(people.stores, open_stores(_MEMORY))
-        with closing(stores), closing(self._put(stores, people)):
-            _import(stores, world, log, bearer)
+        _import(stores, world, log, bearer)
+        with closing(stores), closing(self._put(stores, people, log)):
             secret = bearer.secret if bearer else people.secret(caller.principal, self._log_in)
             said = entry(ask.get("with", {}))
             allowed = tuple(self._evaluated(secret, log, _evaluation(world, each, said)) for each in asked)
@@ -96,15 +96,15 @@ class Doors:
         found.now = world.now
         return found
 
-    def _put(self, stores: Stores, people: People) -> Audit:
+    def _put(self, stores: Stores, people: People, home: ResourceId) -> Audit:
         """Put a deployment behind the doors; returns what is to be closed when it goes."""
         organizations, ways, audit = people.organizations(stores), people.entrance, Audit(stores, "changes")
-        self._app.state.entrance = ways
-        self._app.state.deployed = Deployed(
+        self.app.state.entrance = ways
+        self.app.state.deployed = Deployed(
             organizations=organizations,
             identity=Identity(stores, ways.logins.principal_of, ways.access_tokens.presented),
             audit=audit,
-            home=organizations.deployment,
+            home=organizations.open(home),
             runner=NoSpark(),
             statements=NoSpark(),
             health=dict,
