@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import Request, Response
@@ -9,8 +10,9 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
 from headgate.control.gate import Verdict
+from headgate.control.ports import StoreError
 from headgate.doors.iceberg_rest.ports import Name, NameTakenError, NotEmptyError
-from headgate.doors.problems import ProblemError
+from headgate.doors.problems import RETRY_AFTER, ProblemError
 from headgate.lake import errors as lake
 
 log = logging.getLogger(__name__)
@@ -33,6 +35,32 @@ _TABLE: Mapping[type[Exception], tuple[int, str]] = {
     NameTakenError: (409, "AlreadyExistsException"),
     NotEmptyError: (409, "NamespaceNotEmptyException"),
 }
+
+_ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "type", "code"],
+            "properties": {"message": {"type": "string"}, "type": {"type": "string"}, "code": {"type": "integer"}},
+        }
+    },
+}
+_SPECIFIED = {"application/json": {"schema": _ERROR}}
+_BEFORE = {"application/problem+json": {}}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The request makes no sense.", "content": {**_SPECIFIED, **_BEFORE}},
+    401: {"description": "Nobody is known by this token.", "content": _SPECIFIED},
+    403: {"description": "The caller may not do this.", "content": _SPECIFIED},
+    404: {"description": "There is no such thing that the caller may know of.", "content": _SPECIFIED},
+    409: {"description": "It conflicts with what is there.", "content": _SPECIFIED},
+    413: {"description": "The body is too large.", "content": _BEFORE},
+    422: {"description": "An argument cannot be used.", "content": _BEFORE},
+    429: {"description": "Too many requests.", "content": _BEFORE},
+    503: {"description": "The store cannot be used now.", "content": {**_SPECIFIED, **_BEFORE}},
+}
+"""What any route may answer besides its own: in the specification's form, or a problem of what stands before it."""
 
 
 def no_such_namespace(shown: str) -> SpecError:
@@ -86,10 +114,14 @@ def _answer(error: Exception) -> JSONResponse:
         code, kind, message = error.code, error.type, str(error)
     elif isinstance(error, ProblemError):
         code, kind, message = error.status, "NotFoundException", str(error)
+    elif isinstance(error, StoreError):
+        log.error("the store cannot be used", exc_info=error)
+        code, kind, message = 503, "ServiceUnavailableException", "the store cannot be used; the server's log says why"
     elif type(error) in _TABLE:
         code, kind = _TABLE[type(error)]
         message = str(error)
     else:
         log.error("the Iceberg REST catalog failed", exc_info=error)
         code, kind, message = 500, "InternalServerError", "the catalog cannot answer now; its log says why"
-    return JSONResponse({"error": {"message": message, "type": kind, "code": code}}, code)
+    later = {"retry-after": RETRY_AFTER} if code == HTTPStatus.SERVICE_UNAVAILABLE else None
+    return JSONResponse({"error": {"message": message, "type": kind, "code": code}}, code, later)

@@ -7,7 +7,7 @@ from fastapi.routing import APIRoute
 
 from headgate.doors.api.routing import DISCOVER, NEEDS
 from headgate.doors.iceberg_rest.asking import Asking, identified
-from headgate.doors.iceberg_rest.errors import SpecRoute, nothing_here
+from headgate.doors.iceberg_rest.errors import ERRORS, SpecRoute, nothing_here
 from headgate.doors.iceberg_rest.namespaces import Namespaces
 from headgate.doors.iceberg_rest.ports import Gate, Identify
 from headgate.doors.iceberg_rest.tables import Tables
@@ -62,12 +62,12 @@ def _namespace_routes(router: APIRouter, namespaces: Namespaces) -> None:
     def load_namespace(asking: Asked) -> dict[str, Any]:
         return namespaces.load(asking)
 
-    @router.head(_NAMESPACE, **_needs(DISCOVER))
+    @router.head(_NAMESPACE, status_code=204, **_needs(DISCOVER))
     def namespace_exists(asking: Asked) -> Response:
         namespaces.load(asking)
         return Response(status_code=204)
 
-    @router.delete(_NAMESPACE, **_needs("database.drop"))
+    @router.delete(_NAMESPACE, status_code=204, **_needs("database.drop"))
     def drop_namespace(asking: Asked) -> Response:
         namespaces.drop(asking)
         return Response(status_code=204)
@@ -86,7 +86,7 @@ def _table_routes(router: APIRouter, tables: Tables) -> None:
     def load_table(asking: Asked) -> dict[str, Any]:
         return tables.load(asking)
 
-    @router.head(_TABLE, **_needs(DISCOVER))
+    @router.head(_TABLE, status_code=204, **_needs(DISCOVER))
     def table_exists(asking: Asked) -> Response:
         tables.exists(asking)
         return Response(status_code=204)
@@ -95,14 +95,14 @@ def _table_routes(router: APIRouter, tables: Tables) -> None:
     def commit_table(asking: Asked) -> dict[str, Any]:
         return tables.commit(asking)
 
-    @router.delete(_TABLE, **_needs("table.drop"))
+    @router.delete(_TABLE, status_code=204, **_needs("table.drop"))
     def drop_table(asking: Asked, background: BackgroundTasks, purgeRequested: str = "false") -> Response:  # noqa: N803
         dropped = tables.drop(asking, purge=purgeRequested.lower() == "true")
         if dropped.purge:
             background.add_task(dropped.purge)
         return Response(status_code=204)
 
-    @router.post("/v1/tables/rename", **_needs("table.alter", "database.create_table"))
+    @router.post("/v1/tables/rename", status_code=204, **_needs("table.alter", "database.create_table"))
     def rename_table(asking: Asked) -> Response:
         tables.rename(asking)
         return Response(status_code=204)
@@ -110,7 +110,7 @@ def _table_routes(router: APIRouter, tables: Tables) -> None:
 
 def _needs(*actions: str) -> dict[str, Any]:
     # Errors here are of the specification's form, so that nothing else of the API's routes is said.
-    return {"openapi_extra": {NEEDS: list(actions)}}
+    return {"openapi_extra": {NEEDS: list(actions)}, "responses": ERRORS}
 
 
 def _advertised(route: APIRoute) -> list[str]:
