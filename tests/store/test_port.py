@@ -1,6 +1,6 @@
 """What `control.ports` promises of stores, held by every kind of store there is."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -220,6 +220,10 @@ class TestStores:
         assert stores.find("run", "b") is None
 
 
+def _asked(wanted: AuditFilter) -> str:
+    return "-".join(f"{name}={value}" for name, value in asdict(wanted).items() if value is not None)
+
+
 class TestAudit:
     """Who asked what, and the answer."""
 
@@ -270,7 +274,7 @@ class TestAudit:
             (AuditFilter(until=20.0), [DENIED]),
             (AuditFilter(principal=ANNA, allowed=True), []),
         ],
-        ids=str,
+        ids=lambda value: _asked(value) if isinstance(value, AuditFilter) else "",
     )
     def test_can_be_filtered(self, audited: Stores, wanted: AuditFilter, found: list[AuditRecord]) -> None:
         assert [record for _, record in audited.audited(ROOT, wanted)] == found
