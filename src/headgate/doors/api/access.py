@@ -19,7 +19,7 @@ from headgate.control.call import version
 from headgate.control.command import MissingError
 from headgate.control.ids import new_id
 from headgate.control.wording import hidden
-from headgate.doors.api.asking import Asking, Moment
+from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import Text, resource
 from headgate.doors.api.paging import Pages, page
@@ -140,21 +140,21 @@ def show_access(access: Called, services: Uses, moment: Asking, response: Respon
 
 
 @router.post("/access/{access}/approve", **DONE, **needs("access.approve"))
-def approve_access(access: Called, body: Dates, services: Uses, moment: Asking, write: Writes) -> dict[str, Any]:
+def approve_access(access: Called, body: Dates, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Approve a request: the consumer is served from `starts` until `ends`."""
     id, _ = _found(moment, access)
     return write.send(ApproveAccess(id, _starts(services, body.starts), body.ends), of=id, id=id)
 
 
 @router.post("/access/{access}/reject", **DONE, **needs("access.reject"))
-def reject_access(access: Called, moment: Asking, write: Writes) -> dict[str, Any]:
+def reject_access(access: Called, moment: Present, write: Writes) -> dict[str, Any]:
     """Reject a request."""
     id, _ = _found(moment, access)
     return write.send(RejectAccess(id), of=id, id=id)
 
 
 @router.patch("/access/{access}", **DONE, **needs("access.edit"))
-def edit_access(access: Called, body: Edited, services: Uses, moment: Asking, write: Writes) -> dict[str, Any]:
+def edit_access(access: Called, body: Edited, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Give a request another purpose; an agreement also other dates."""
     id, found = _found(moment, access)
     purpose = body.purpose or str((services.store.document(_KIND, id) or {}).get("purpose", ""))
@@ -164,14 +164,14 @@ def edit_access(access: Called, body: Edited, services: Uses, moment: Asking, wr
 
 
 @router.post("/access/{access}/terminate", **DONE, **needs("access.terminate"))
-def terminate_access(access: Called, moment: Asking, write: Writes) -> dict[str, Any]:
+def terminate_access(access: Called, moment: Present, write: Writes) -> dict[str, Any]:
     """End an agreement now."""
     id, _ = _found(moment, access)
     return write.send(TerminateAccess(id), of=id, id=id)
 
 
 @router.delete("/access/{access}", **DONE, **needs("access.delete"))
-def delete_access(access: Called, moment: Asking, write: Writes) -> dict[str, Any]:
+def delete_access(access: Called, moment: Present, write: Writes) -> dict[str, Any]:
     """Delete a request or agreement, with what it gave."""
     id, _ = _found(moment, access)
     return write.send(DeleteAccess(id), of=id, id=id)

@@ -53,6 +53,12 @@ class Moment:
         return self.facts.resources[found]
 
 
+def present(services: Uses, caller: By) -> Moment:
+    """Return what a request is about that is always about now."""
+    control = services.control
+    return Moment(control.answers, caller, control.now)
+
+
 def asking(
     services: Uses,
     caller: By,
@@ -69,12 +75,13 @@ def asking(
     if at_least > newest:
         raise ProblemError(409, "not-yet", f"there is no revision {at_least} yet; the newest is {newest}")
     if as_of is None:
-        return Moment(control.answers, caller, control.now)
+        return present(services, caller)
     require(services, caller, "organization.read_audit")
     # A token that narrows nothing is as its principal, who can have been there before it.
     return _past(control, caller if _narrowed(control.snapshot, caller) else Caller(caller.principal), as_of)
 
 
+Present = Annotated[Moment, Depends(present)]
 Asking = Annotated[Moment, Depends(asking)]
 
 

@@ -12,14 +12,14 @@ from headgate.control.command import MissingError
 from headgate.control.ids import new_id
 from headgate.control.proposals import proposed
 from headgate.control.wording import hidden
-from headgate.doors.api.asking import Asking, Moment
+from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page
 from headgate.doors.api.changes import Proposed, Prose, proposal
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import naming
 from headgate.doors.api.writing import DONE, Writes
-from headgate.doors.services import By, Uses
+from headgate.doors.services import Uses
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import ChangeRequest
 
@@ -76,10 +76,10 @@ def list_changes(
 
 
 @router.post("/change-requests", status_code=201, **DONE, **needs("{type}.submit_change"))
-def submit_change(body: NewChange, services: Uses, caller: By, moment: Asking, write: Writes) -> dict[str, Any]:
+def submit_change(body: NewChange, moment: Present, write: Writes) -> dict[str, Any]:
     """File a change of a resource for approval."""
     found = moment.resource(body.resource)
-    said = proposal(services, caller, Proposed(**body.model_dump(exclude={"resource", "why"})))
+    said = proposal(moment, Proposed(**body.model_dump(exclude={"resource", "why"})))
     proposed(found, said)
     id = ResourceId(new_id("cr"))
     return write.send(SubmitChange(id, found.id, {"change": dict(said), "why": body.why}), of=id, id=id)
@@ -101,7 +101,7 @@ def show_change(request: Called, services: Uses, moment: Asking, response: Respo
 
 
 @router.post("/change-requests/{request}/approve", **DONE, **needs("change_request.approve", "{type}.edit"))
-def approve_change(request: Called, services: Uses, moment: Asking, write: Writes) -> dict[str, Any]:
+def approve_change(request: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Approve a change: it is made at the same revision, which needs what making it needs."""
     id, _ = _found(moment, request)
     said = (services.store.document(_KIND, id) or {}).get("change")
@@ -109,7 +109,7 @@ def approve_change(request: Called, services: Uses, moment: Asking, write: Write
 
 
 @router.post("/change-requests/{request}/reject", **DONE, **needs("change_request.reject"))
-def reject_change(request: Called, moment: Asking, write: Writes) -> dict[str, Any]:
+def reject_change(request: Called, moment: Present, write: Writes) -> dict[str, Any]:
     """Reject a change."""
     id, _ = _found(moment, request)
     return write.send(RejectChange(id), of=id, id=id)

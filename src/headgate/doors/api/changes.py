@@ -5,11 +5,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from headgate.control.proposals import Proposal, write_relations
+from headgate.doors.api.asking import Moment
 from headgate.doors.api.bodies import Called, Strict, Title
 from headgate.doors.api.documents import Document
-from headgate.doors.api.names import Text, resource
-from headgate.doors.services import Services
-from headgate.facts.caller import Caller
+from headgate.doors.api.names import Text
 from headgate.facts.changes import Edge, Relations
 
 Word = Annotated[Text, Field(max_length=1000)]
@@ -44,19 +43,19 @@ class Proposed(ResourceChange):
     document: Document | None = None
 
 
-def edges(services: Services, caller: Caller, named: Edges) -> Relations:
+def edges(moment: Moment, named: Edges) -> Relations:
     """Return relations by the names in a body. Raises `MissingError` for what the caller may not see."""
     return {
-        relation: tuple(Edge(resource(services, caller, each.to), each.enabled, each.stream) for each in ends)
+        relation: tuple(Edge(moment.resource(each.to).id, each.enabled, each.stream) for each in ends)
         for relation, ends in named.items()
     }
 
 
-def proposal(services: Services, caller: Caller, body: ResourceChange) -> Proposal:
+def proposal(moment: Moment, body: ResourceChange) -> Proposal:
     """Return what a body says, with ids only."""
     said: dict[str, Any] = body.model_dump(exclude_none=True)
     if body.parent is not None:
-        said["parent"] = resource(services, caller, body.parent)
+        said["parent"] = moment.resource(body.parent).id
     if body.relations is not None:
-        said["relations"] = write_relations(edges(services, caller, body.relations))
+        said["relations"] = write_relations(edges(moment, body.relations))
     return said

@@ -6,19 +6,19 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from headgate.control.command import MissingError, knows
+from headgate.control.command import MissingError
 from headgate.control.ports import DocumentPut
-from headgate.decision.asked import model_for
 from headgate.decision.records import Question
-from headgate.doors.api.asking import Moment
+from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called, Page
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.requests import requests_for
 from headgate.doors.api.routing import needs, own
-from headgate.doors.api.runs import runs_for
-from headgate.doors.services import By, Services, Uses
+from headgate.doors.api.runs import known_action, runs_for
+from headgate.doors.services import Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource
 
 router = APIRouter(tags=["notifications"])
 
@@ -44,43 +44,40 @@ class Dismissed(BaseModel):
 
 
 @router.get("/notifications", response_model=Page[Notification], **own("what concerns the caller"))
-def list_notifications(services: Uses, caller: By, pages: Pages) -> dict[str, Any]:
+def list_notifications(services: Uses, moment: Present, pages: Pages) -> dict[str, Any]:
     """List what waits for the caller, what has become of what they asked for, and failed runs that they may see."""
-    found = {each["id"]: each for each, _ in _all(services, caller)}
-    gone = services.store.documents(_KIND, [_key(caller, id) for id in found])
-    rows = [each for id, each in found.items() if _key(caller, id) not in gone]
-    return page(rows, pages, ("kind", "about", "state"), services.control.snapshot.revision)
+    found = {each["id"]: each for each, _ in _all(services, moment)}
+    gone = services.store.documents(_KIND, [_key(moment, id) for id in found])
+    rows = [each for id, each in found.items() if _key(moment, id) not in gone]
+    return page(rows, pages, ("kind", "about", "state"), moment.facts.revision)
 
 
 @router.post("/notifications/{notification}/dismiss", response_model=Dismissed, **needs("{type}.dismiss_notification"))
-def dismiss(notification: Called, services: Uses, caller: By) -> dict[str, Any]:
+def dismiss(notification: Called, services: Uses, moment: Present) -> dict[str, Any]:
     """Do not show a notification to the caller any more. Needs an action only where the access model knows one for it."""
-    found = {each["id"]: pipeline for each, pipeline in _all(services, caller)}
+    found = {each["id"]: pipeline for each, pipeline in _all(services, moment)}
     if notification not in found:
         raise MissingError(f"there is no notification `{notification}` for you")
     pipeline = found[notification]
-    action = _known(services, pipeline, "dismiss_notification") if pipeline else None
+    action = known_action(moment, pipeline, "dismiss_notification") if pipeline else None
     if pipeline and action:
-        services.control.require(Question(caller, action, pipeline))
-    services.store.put_document(DocumentPut(_KIND, _key(caller, notification), {}))
-    return {"id": notification, "revision": services.control.snapshot.revision}
+        services.control.require(Question(moment.caller, action, pipeline.id))
+    services.store.put_document(DocumentPut(_KIND, _key(moment, notification), {}))
+    return {"id": notification, "revision": moment.facts.revision}
 
 
-def _key(caller: Caller, id: str) -> str:
-    return f"{caller.principal} {id}"
+def _key(moment: Moment, id: str) -> str:
+    return f"{moment.caller.principal} {id}"
 
 
-def _all(services: Services, caller: Caller) -> Iterator[tuple[dict[str, Any], ResourceId | None]]:
+def _all(services: Services, moment: Moment) -> Iterator[tuple[dict[str, Any], Resource | None]]:
     """Yield every notification, with the pipeline that it is of, if any."""
-    control = services.control
-    moment = Moment(control.answers, caller, control.now)
-    for each in (*_requests(services, caller), *_access(moment), *_changes(moment)):
+    for each in (*_requests(services, moment.caller), *_access(moment), *_changes(moment)):
         yield each, None
-    for line, _ in runs_for(services, caller):
-        pipeline = ResourceId(line["pipeline"])
-        viewing = _known(services, pipeline, "view_notification")
-        seen = viewing is None or control.ask(Question(caller, viewing, pipeline)).allowed
-        if line["state"] == "failed" and seen:
+    for line, _ in runs_for(services, moment):
+        pipeline = moment.facts.resources[ResourceId(line["pipeline"])]
+        viewing = known_action(moment, pipeline, "view_notification")
+        if line["state"] == "failed" and (viewing is None or _may(moment, viewing, pipeline.id)):
             yield _told("run", line["run"], line["name"], "failed"), pipeline
 
 
@@ -111,11 +108,3 @@ def _may(moment: Moment, action: str, resource: ResourceId) -> bool:
 
 def _told(kind: str, of: str, about: str, state: str) -> dict[str, Any]:
     return {"id": f"{kind}.{of}.{state}", "kind": kind, "of": of, "about": about, "state": state}
-
-
-def _known(services: Services, resource: ResourceId, verb: str) -> str | None:
-    """Return the action of this verb on a resource, if the access model there knows it."""
-    facts = services.control.snapshot
-    action = f"{facts.resources[resource].type}.{verb}"
-    model = model_for(services.control.models, facts, facts.resources[resource].type, resource)
-    return action if model is not None and knows(model, action) else None

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter
 from pydantic import Field
 
-from headgate.doors.api.asking import Asking
+from headgate.doors.api.asking import Asking, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.changes import Attributes, Edges
 from headgate.doors.api.names import LAKE, ORGANIZATION
@@ -14,7 +14,6 @@ from headgate.doors.api.paging import Pages
 from headgate.doors.api.resources import Line, NewResource, create_resource, list_resources
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.writing import DONE, Writes
-from headgate.doors.services import By, Uses
 
 router = APIRouter(tags=["resources"])
 
@@ -48,8 +47,8 @@ def _create(noun: _Noun) -> Callable[..., Any]:
 
     New.__name__ = f"New{''.join(each.title() for each in noun.type.split('_'))}"
 
-    def create(body: New, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
-        return create_resource(NewResource(type=noun.type, **dict(body)), services, caller, write)
+    def create(body: New, moment: Present, write: Writes) -> dict[str, Any]:
+        return create_resource(NewResource(type=noun.type, **dict(body)), moment, write)
 
     return create
 

@@ -14,7 +14,7 @@ from headgate.control.pipelines import DeletePipeline, SavePipeline, StartRun
 from headgate.control.resources import STATE
 from headgate.control.states import STATES, ChangeState, MoveToCluster
 from headgate.control.streams import AddStream, SwitchStream
-from headgate.doors.api.asking import Asking, Moment
+from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.names import project, resource, seen
 from headgate.doors.api.paging import Pages, page
@@ -24,7 +24,6 @@ from headgate.doors.api.subjects import naming
 from headgate.doors.api.writing import DONE, Write, Writes
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Services, Uses
-from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource
 from headgate.pipelines.definition import Definition, SourceDefinition, Stream, parts, relations, written
@@ -104,9 +103,9 @@ def save_pipeline(
 
 
 @router.get("/pipelines/{pipeline}", response_model=OnePipeline, **needs("{type}.describe"))
-def show_pipeline(pipeline: Called, services: Uses, caller: By, moment: Asking, response: Response) -> dict[str, Any]:
+def show_pipeline(pipeline: Called, services: Uses, moment: Present, response: Response) -> dict[str, Any]:
     """Show a pipeline with its definition."""
-    found = readable(services, caller, pipeline)
+    found = readable(services, moment, pipeline)
     if found.type not in PIPELINES:
         raise MissingError(services.wording.hidden((pipeline,)))
     stated = version(moment.facts, found.id)
@@ -136,26 +135,26 @@ def trigger(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict
 
 
 @router.post("/pipelines/{pipeline}/streams", status_code=201, **DONE, **needs("{type}.add_stream", "connection.use"))
-def add_stream(pipeline: Called, body: Stream, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def add_stream(pipeline: Called, body: Stream, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Add a stream to a source. From now on its runs use the caller's rights."""
-    found, definition, write = _defined(services, caller, pipeline, write)
+    found, definition, write = _defined(services, moment, pipeline, write)
     if any(each.name == body.name for each in definition.streams):
         raise ProblemError(409, "taken", f"there is a stream `{body.name}` already")
-    edges = written(definition.model_copy(update={"streams": (body,)}), services.gate, caller)
+    edges = written(definition.model_copy(update={"streams": (body,)}), services.gate, moment.caller)
     streams = definition.model_copy(update={"streams": (*definition.streams, body)})
     return write.send(AddStream(found.id, edges, streams.model_dump(mode="json")), of=found.id, id=found.id)
 
 
 @router.post("/pipelines/{pipeline}/streams/{stream}/enable", **DONE, **needs("{type}.enable_stream", "connection.use"))
-def enable_stream(pipeline: Called, stream: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def enable_stream(pipeline: Called, stream: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Have a stream count. From now on the runs use the caller's rights."""
-    return _switch(services, caller, pipeline, stream, write, enabled=True)
+    return _switch(services, moment, pipeline, stream, write, enabled=True)
 
 
 @router.post("/pipelines/{pipeline}/streams/{stream}/disable", **DONE, **needs("{type}.disable_stream"))
-def disable_stream(pipeline: Called, stream: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def disable_stream(pipeline: Called, stream: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Leave a stream out."""
-    return _switch(services, caller, pipeline, stream, write, enabled=False)
+    return _switch(services, moment, pipeline, stream, write, enabled=False)
 
 
 def _changing(verb: str) -> Callable[..., Any]:
@@ -211,12 +210,12 @@ def _served(services: Services) -> None:
 
 
 def _switch(
-    services: Services, caller: Caller, pipeline: str, stream: str, write: Write, *, enabled: bool
+    services: Services, moment: Moment, pipeline: str, stream: str, write: Write, *, enabled: bool
 ) -> dict[str, Any]:
-    found, definition, write = _defined(services, caller, pipeline, write)
+    found, definition, write = _defined(services, moment, pipeline, write)
     meant = next((each for each in definition.streams if each.name == stream), None)
     *above, title = parts(meant.into) if meant else ("", "")
-    layer = services.control.snapshot.find(above)
+    layer = moment.facts.find(above)
     if meant is None or layer is None:
         raise MissingError(services.wording.hidden((pipeline, stream)))
     streams = tuple(
@@ -226,15 +225,14 @@ def _switch(
     return write.send(SwitchStream(found.id, layer.id, title, enabled, document), of=found.id, id=found.id)
 
 
-def _defined(services: Services, caller: Caller, name: str, write: Write) -> tuple[Resource, SourceDefinition, Write]:
+def _defined(services: Services, moment: Moment, name: str, write: Write) -> tuple[Resource, SourceDefinition, Write]:
     """Return a source with its definition, and the write for exactly that version of it."""
-    facts = services.control.snapshot
-    found = readable(services, caller, name)
+    found = readable(services, moment, name)
     document = services.store.document("pipeline", found.id)
     if document is None or document.get("kind") != "source":
         raise ProblemError(422, "invalid", f"`{name}` has no definition with streams")
     return (
         found,
         _DEFINED.validate_python(document),
-        replace(write, if_match=write.if_match or version(facts, found.id)),
+        replace(write, if_match=write.if_match or version(moment.facts, found.id)),
     )

@@ -14,17 +14,16 @@ from headgate.control.proposals import proposed
 from headgate.control.resources import DESCRIPTION, CreateResource, DeleteResource
 from headgate.decision.asked import model_for
 from headgate.decision.records import Question
-from headgate.doors.api.asking import Asking, Moment
+from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.changes import Attributes, Edges, Prose, ResourceChange, edges, proposal
 from headgate.doors.api.documents import Document
-from headgate.doors.api.names import full_name, resource
+from headgate.doors.api.names import full_name
 from headgate.doors.api.paging import Pages, Paging, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.problems import ProblemError
-from headgate.doors.services import By, Services, Uses
-from headgate.facts.caller import Caller
+from headgate.doors.services import Services, Uses
 from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NO_SETTINGS, Resource
@@ -110,12 +109,12 @@ def list_resources(
     **DONE,
     **needs("{parent}.create_{type}"),
 )
-def create_resource(body: NewResource, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def create_resource(body: NewResource, moment: Present, write: Writes) -> dict[str, Any]:
     """Make a resource of any type that the access model knows there."""
     if body.type == "connection":
         raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
-    command = creation(services, caller, body)
-    name = full_name(services.control.snapshot, command.parent, body.name)
+    command = creation(moment, body)
+    name = full_name(moment.facts, command.parent, body.name)
     return write.send(command, of=command.resource, id=command.resource, name=name)
 
 
@@ -136,19 +135,21 @@ def show_resource(resource: Called, moment: Asking, response: Response) -> dict[
     }
 
 
-@router.patch("/resources/{resource}", **DONE, **needs("{type}.edit"))
-def change_resource(
-    resource: Called, body: ResourceChange, services: Uses, caller: By, write: Writes
-) -> dict[str, Any]:
+@router.patch(
+    "/resources/{resource}",
+    **DONE,
+    **needs("{type}.edit", "{type}.alter", "{type}.delete", "{type}.drop", "{parent}.create_{type}"),
+)
+def change_resource(resource: Called, body: ResourceChange, moment: Present, write: Writes) -> dict[str, Any]:
     """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
-    found = seen(services, caller, resource)
-    return write.send(proposed(found, proposal(services, caller, body)), of=found.id, id=found.id)
+    found = moment.resource(resource)
+    return write.send(proposed(found, proposal(moment, body)), of=found.id, id=found.id)
 
 
-@router.delete("/resources/{resource}", **DONE, **needs("{type}.delete"))
-def delete_resource(resource: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.delete("/resources/{resource}", **DONE, **needs("{type}.delete", "{type}.drop"))
+def delete_resource(resource: Called, moment: Present, write: Writes) -> dict[str, Any]:
     """Delete a resource with everything below it. Tables go with `DROP TABLE`, which takes their data too."""
-    found = seen(services, caller, resource)
+    found = moment.resource(resource)
     return write.send(DeleteResource(found.id), of=found.id, id=found.id)
 
 
@@ -161,47 +162,47 @@ def list_children(resource: Called, moment: Asking, pages: Pages) -> dict[str, A
 
 
 @router.get("/resources/{resource}/description", response_model=Description, **needs("{type}.describe"))
-def show_description(resource: Called, services: Uses, caller: By) -> dict[str, Any]:
+def show_description(resource: Called, services: Uses, moment: Present) -> dict[str, Any]:
     """Show the description of a resource."""
-    found = readable(services, caller, resource)
+    found = readable(services, moment, resource)
     return {"text": (services.store.document(DESCRIPTION, found.id) or {}).get("text", "")}
 
 
 @router.put(
     "/resources/{resource}/description",
     **DONE,
-    **needs("{type}.change_description", "{type}.edit"),
+    **needs("{type}.change_description", "{type}.edit", "{type}.alter"),
 )
-def describe(resource: Called, body: Description, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def describe(resource: Called, body: Description, moment: Present, write: Writes) -> dict[str, Any]:
     """Describe a resource; an empty text takes the description away."""
-    found = seen(services, caller, resource)
+    found = moment.resource(resource)
     return write.send(Describe(found.id, body.text), of=found.id, id=found.id)
 
 
 @router.get("/resources/{resource}/document", response_model=Kept, **needs("{type}.describe"))
-def show_document(resource: Called, services: Uses, caller: By) -> dict[str, Any]:
+def show_document(resource: Called, services: Uses, moment: Present) -> dict[str, Any]:
     """Show the document of a contract, a definition, a policy and the like; an empty one where none was written."""
-    found = readable(services, caller, resource)
+    found = readable(services, moment, resource)
     if found.type not in DOCUMENTED:
         raise ProblemError(422, "invalid", f"a `{found.type}` has no document")
     return {"document": services.store.document(found.type, found.id) or {}}
 
 
-@router.put("/resources/{resource}/document", **DONE, **needs("{type}.edit"))
-def change_document(resource: Called, body: Document, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.put("/resources/{resource}/document", **DONE, **needs("{type}.edit", "{type}.alter"))
+def change_document(resource: Called, body: Document, moment: Present, write: Writes) -> dict[str, Any]:
     """Write the document of a contract, a definition, a policy and the like: any JSON object."""
-    found = seen(services, caller, resource)
+    found = moment.resource(resource)
     return write.send(ChangeDocument(found.id, body), of=found.id, id=found.id)
 
 
-def creation(services: Services, caller: Caller, body: NewResource) -> CreateResource:
+def creation(moment: Moment, body: NewResource) -> CreateResource:
     """Return the command that makes what a body says."""
     return CreateResource(
         ResourceId(new_id("r")),
         body.type,
-        resource(services, caller, body.parent),
+        moment.resource(body.parent).id,
         body.name,
-        edges(services, caller, body.relations),
+        edges(moment, body.relations),
         {key: tuple(words) for key, words in body.attributes.items()},
     )
 
@@ -217,17 +218,12 @@ def line(moment: Moment, found: Resource) -> dict[str, Any]:
     return {"id": found.id, "type": found.type, "name": full_name(moment.facts, found.id), "parent": found.parent}
 
 
-def seen(services: Services, caller: Caller, name: str) -> Resource:
-    """Return the resource that the caller may see under this id or name. Raises `MissingError` for any other."""
-    return services.control.snapshot.resources[resource(services, caller, name)]
-
-
-def readable(services: Services, caller: Caller, name: str) -> Resource:
-    """Return a resource whose documents the caller may read. Raises `MissingError` or `RefusedError`."""
-    found, control = seen(services, caller, name), services.control
-    model = model_for(control.models, control.snapshot, found.type, found.id)
+def readable(services: Services, moment: Moment, name: str) -> Resource:
+    """Return a resource whose documents the caller may read now. Raises `MissingError` or `RefusedError`."""
+    found = moment.resource(name)
+    model = model_for(moment.answers.models, moment.facts, found.type, found.id)
     if model is not None and knows(model, f"{found.type}.describe"):
-        control.require(Question(caller, f"{found.type}.describe", found.id))
+        services.control.require(Question(moment.caller, f"{found.type}.describe", found.id))
     return found
 
 

@@ -99,13 +99,13 @@ def _revoke(services: Services, moment: Moment, taken: Holding) -> Command:
     return RevokeRole(_subject(services, moment, taken.subject), taken.role, moment.resource(taken.resource).id)
 
 
-def _create(services: Services, moment: Moment, new: NewResource) -> Command:
-    return creation(services, moment.caller, new)
+def _create(_: Services, moment: Moment, new: NewResource) -> Command:
+    return creation(moment, new)
 
 
-def _change(services: Services, moment: Moment, change: OtherwiseMade) -> Command:
+def _change(_: Services, moment: Moment, change: OtherwiseMade) -> Command:
     said = Proposed(**change.model_dump(exclude={"resource"}))
-    return proposed(moment.resource(change.resource), proposal(services, moment.caller, said))
+    return proposed(moment.resource(change.resource), proposal(moment, said))
 
 
 def _delete(_: Services, moment: Moment, name: str) -> Command:
