@@ -83,13 +83,13 @@ resources:
 
 def test_each_route_that_confirms_cases_is_served(opened: Doors) -> None:
     paths = opened.app.openapi()["paths"]
-    served = {(method.upper(), _template(path)) for path, item in paths.items() for method in item}
+    served = [(method.upper(), _filled(path, "[^/]+")) for path, item in paths.items() for method in item]
 
     for route in routes():
         for action in route.actions if route.method else ():
-            path = route.path.replace("{verb}", action.partition(".")[2])
-            assert (route.method, _template(f"/api/v1{path}")) in served, path
+            path = _filled(f"/api/v1{route.path.replace('{verb}', action.partition('.')[2])}", "x")
+            assert any(method == route.method and re.fullmatch(known, path) for method, known in served), path
 
 
-def _template(path: str) -> str:
-    return re.sub(r"\{[^}]*\}", "{}", path)
+def _filled(path: str, what: str) -> str:
+    return re.sub(r"\{[^}]*\}", what, path)
