@@ -1,6 +1,6 @@
 """The organization as Headgate's changes, below the organization that a new deployment has."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.decision_engines.organization import Organization
@@ -16,22 +16,35 @@ from headgate.facts.changes import (
     RoleAssigned,
 )
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+
+_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Everything of the organization as one entry of the log: layers are databases, pipelines are queries."""
+    """A part of the organization as one entry of the log."""
 
-    organization: Organization
+    changes: Sequence[Change]
+    documents: Sequence[DocumentPut] = ()
     name: str = "organization.import"
 
-    def plan(self, view: View) -> Plan:
-        """Only the deployment itself imports."""
-        lake = next(each.id for each in view.facts.resources.values() if each.type == "lake")
-        names = (*self.organization.users, *self.organization.groups)
-        kinds = ("group" if name in self.organization.groups else "principal" for name in names)
-        documents = (DocumentPut(kind, name, {"name": name}) for kind, name in zip(kinds, names, strict=True))
-        return Plan(tuple(_changes(self.organization, view.root, lake, view.model.name)), tuple(documents))
+    def plan(self, view: View) -> Plan:  # noqa: ARG002 - only the deployment itself imports
+        """Write it as it is."""
+        return Plan(tuple(self.changes), tuple(self.documents))
+
+
+def imports(organization: Organization, facts: Snapshot) -> Iterator[Import]:
+    """Yield the organization in parts, names first, for one that is new. Layers are databases, pipelines are queries."""
+    if facts.organization is None:
+        raise LookupError("there is no organization yet")
+    lake = next(each.id for each in facts.resources.values() if each.type == "lake")
+    names = (*organization.users, *organization.groups)
+    kinds = ("group" if name in organization.groups else "principal" for name in names)
+    documents = [DocumentPut(kind, name, {"name": name}) for kind, name in zip(kinds, names, strict=True)]
+    yield Import((), documents)
+    changes = tuple(_changes(organization, facts.organization, lake, facts.model))
+    yield from (Import(changes[start : start + _AT_ONCE]) for start in range(0, len(changes), _AT_ONCE))
 
 
 def _changes(organization: Organization, root: ResourceId, lake: ResourceId, model: str) -> Iterator[Change]:

@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 
 from bench.decision_engines.organization import Sizes, generate
-from bench.http_engines.facts import Import
+from bench.http_engines.facts import imports
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
 from headgate.app.fronted import fronted
@@ -37,7 +37,8 @@ def main(folder: str, store: str, sizes: str) -> None:
     settings = Settings(folder=home, cache=home / "cache", jars_folder=None, store_url=store or None)
     deployment = open_deployment(settings)
     try:
-        deployment.control.execute(Import(generate(Sizes(**json.loads(sizes)))), None)
+        for each in imports(generate(Sizes(**json.loads(sizes))), deployment.control.snapshot):
+            deployment.control.execute(each, None)
         tokens = {"owner": settings.owner_token.read_text().strip(), "enforcement": _enforcement_point(deployment)}
         server = _Http(deployment, tokens)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:

@@ -151,6 +151,15 @@ class Organizations:
             opened = tuple(self._opened)
         self.catch_up(self._stores.heads(opened))
 
+    def behind(self) -> bool:
+        """Read the newest revisions of every open log, and say whether `refresh` is needed. Waits for no other thread."""
+        if self._lock.locked():
+            return True  # a log is being opened, and may have been read before what is newest now was written
+        self.head_reads += 1
+        opened = tuple(self._opened.values())
+        heads = self._stores.heads([each.id for each in opened])
+        return any(heads[each.id] > each.control.snapshot.revision for each in opened)
+
     def keep(self) -> None:
         """Write the checkpoints that are due, and when tokens were used last: now and then, as nothing rests on it."""
         for each in tuple(self._opened.values()):

@@ -35,9 +35,9 @@ class Freshness:
         stores = self._organizations.stores
         if stores.moved():
             self._moves += 1
-            if not stores.moved():
-                # It can tell, so it is a file of this machine: that is read in less time than it would be waited for.
-                self._read()
+            # A store that can tell is a file of this machine: that is read in less time than it would be waited for.
+            if not stores.moved() and not self._organizations.behind():
+                self._known = self._moves
         return self._known == self._moves
 
     def _read(self) -> None:
