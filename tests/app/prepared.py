@@ -75,6 +75,15 @@ def _held(body: Any = None) -> Prepared:
     return asked
 
 
+def _project(body: Any = None) -> Prepared:
+    def asked(scene: Scene) -> Iterator[Asked]:
+        if "project" in scene.things:
+            found = scene.place.control.snapshot.resources[scene.things["project"]]
+            yield Asked(f"/projects/{found.name}", body, on=found.id)
+
+    return asked
+
+
 def _settings(scene: Scene) -> Iterator[Asked]:
     for setting in scene.model.settings.values():
         if setting.on in scene.things:
@@ -118,9 +127,14 @@ WRITES: Mapping[str, Prepared] = {
     "PUT /groups/{group}/members/{member}": _once(f"/groups/crew/members/{OTHER}"),
     "DELETE /groups/{group}/members/{member}": _once(f"/groups/crew/members/{SOMEBODY}"),
     "PATCH /organization": _once("/organization", {"name": "new"}),
+    "DELETE /pipelines/{pipeline}": _each("/pipelines/{}"),
+    **{
+        f"POST /pipelines/{{pipeline}}/{verb}": _each(f"/pipelines/{{}}/{verb}")
+        for verb in ("activate", "deactivate", "pause", "resume", "clean-and-restart")
+    },
     "POST /projects": _once("/projects", {"name": "new"}),
-    "PATCH /projects/{project}": _once("/projects/the_project", {"name": "new"}, "project"),
-    "DELETE /projects/{project}": _once("/projects/the_project", None, "project"),
+    "PATCH /projects/{project}": _project({"name": "new"}),
+    "DELETE /projects/{project}": _project(),
     "POST /resources": _resources,
     "PATCH /resources/{resource}": _each("/resources/{}", {"name": "new"}),
     "DELETE /resources/{resource}": _each("/resources/{}"),
@@ -154,7 +168,7 @@ READS: Mapping[str, tuple[str, Prepared]] = {
     "GET /domains/{team}/members": (DISCOVER, _once("/domains/domain/members", None, "domain")),
     "GET /teams/{team}": (DISCOVER, _once("/teams/team", None, "team")),
     "GET /teams/{team}/members": (DISCOVER, _once("/teams/team/members", None, "team")),
-    "GET /projects/{project}": (DISCOVER, _once("/projects/the_project", None, "project")),
+    "GET /projects/{project}": (DISCOVER, _project()),
     "GET /resources/{resource}": (DISCOVER, _each("/resources/{}")),
     "GET /resources/{resource}/children": (DISCOVER, _each("/resources/{}/children")),
     "GET /resources/{resource}/description": ("{type}.describe", _each("/resources/{}/description")),
@@ -201,11 +215,11 @@ _APART = "it is not about one resource of the organization: tests/app/api"
 ELSEWHERE: Mapping[str, str] = {
     "DELETE /connections/{connection}": _PIPELINES,
     "DELETE /organization": _APART,
-    "DELETE /pipelines/{pipeline}": _PIPELINES,
     "GET /change-requests/{request}": _PROPOSALS,
     "GET /pipelines/{pipeline}": _PIPELINES,
     "GET /resources/{resource}/who": "as `POST /questions/who`",
     "GET /runs": _PIPELINES,
+    "GET /users/{user}": "a user is no resource that could be discovered: tests/app/api/test_users.py",
     "GET /runs/{run}": _PIPELINES,
     "POST /change-requests": _PROPOSALS,
     "POST /change-requests/{request}/approve": _PROPOSALS,
@@ -215,13 +229,13 @@ ELSEWHERE: Mapping[str, str] = {
     "POST /notifications/{notification}/dismiss": _APART,
     "POST /organizations": _APART,
     "POST /pipelines/{pipeline}/runs": _PIPELINES,
+    "POST /runs/{run}/cancel": _PIPELINES,
     "POST /pipelines/{pipeline}/streams": _PIPELINES,
     "POST /pipelines/{pipeline}/streams/{stream}/disable": _PIPELINES,
     "POST /pipelines/{pipeline}/streams/{stream}/enable": _PIPELINES,
-    "POST /pipelines/{pipeline}/{verb}": _PIPELINES,
     "POST /requests/{request}/approve": "as the assignment that it makes",
     "POST /requests/{request}/reject": "as the assignment that it would make",
-    "POST /resources/{resource}/move-to-cluster": _PIPELINES,
+    "POST /resources/{resource_name}/move-to-cluster": _PIPELINES,
     "PUT /pipelines/{pipeline}": _PIPELINES,
     "PUT /projects/{project}/model": "the deployment says it, and nobody in the organization",
 }
