@@ -46,8 +46,9 @@ class TestAsking:
         for name in ("lake.secret", "lake.nosuch"):
             asked(acme, name)
 
-        shown = [{key: each[key] for key in each if key not in ("id", "resource")} for each in listed(acme, "vic")]
-        assert [each["resource"] for each in listed(acme, "vic")] == ["lake.nosuch", "lake.secret"]
+        found = listed(acme, "vic", sort="resource")
+        shown = [{key: each[key] for key in each if key not in ("id", "resource")} for each in found]
+        assert [each["resource"] for each in found] == ["lake.nosuch", "lake.secret"]
         assert shown[0] == shown[1]
         assert shown[0]["own"]
 
