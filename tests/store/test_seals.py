@@ -75,6 +75,22 @@ class TestSeals:
         assert again.verify() == [Proof(ROOT, 4, 4)]
         again.close()
 
+    def test_are_made_at_the_end_of_logs_that_have_moved_only(
+        self, sealing: SqlStores, lasting: str | Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        _append(sealing.log(ROOT), 1)
+        _append(sealing.log(OTHER), 1)
+        sealing.close()
+        again = open_stores(lasting, tmp_path_factory.mktemp("another") / "log.pem")
+        _append(again.log(OTHER), 1)
+        again.close()
+
+        assert run(lasting, "SELECT log_id, revision FROM seals ORDER BY log_id, revision") == [
+            (ROOT, 1),
+            (OTHER, 1),
+            (OTHER, 2),
+        ]
+
     def test_are_made_on_demand_and_once_for_each_revision(self, sealing: SqlStores, lasting: str | Path) -> None:
         _append(sealing.log(ROOT), 1)
 

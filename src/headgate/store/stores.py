@@ -141,10 +141,16 @@ class SqlStores:
         """Seal what is not sealed yet, where there is a key, and let go of the database."""
         if self._key is not None:
             try:
-                self.seal()
+                for root in self._unsealed():
+                    self.log(root).seal()
             except StoreError:
                 logger.warning("the logs end without a seal", exc_info=True)
         self._database.close()
+
+    def _unsealed(self) -> list[ResourceId]:
+        newest = select(seals.c.log_id, func.max(seals.c.revision).label("revision")).group_by(seals.c.log_id)
+        sealed = {row.log_id: row.revision for row in self._database.rows(newest)}
+        return [root for root, head in self.heads(self.logs()).items() if head != sealed.get(root)]
 
 
 def _backend(where: str | Path) -> Backend:
