@@ -7,6 +7,7 @@ import pytest
 
 from headgate.control.organization import Organization
 from headgate.control.ports import Draft
+from headgate.doors.authzen.asker import MOST_EXPLAINED
 from headgate.doors.authzen.evaluation import MOST
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, PrincipalAdded, RoleRevoked, TokenIssued
@@ -262,3 +263,12 @@ class TestSeveral:
 
         assert [each["decision"] for each in found] == [True, False]
         assert found[1]["context"]["error"]["status"] == 403
+
+    def test_are_explained_only_so_many_at_a_time(self) -> None:
+        flights = {"resource": {"type": "table", "id": "flights"}}
+        body = {**self.BODY, "evaluations": [flights] * (MOST_EXPLAINED + 1), "context": EXPLAIN}
+
+        found = answer(small(VIEWER), w.MEMBER, "evaluations", body)["evaluations"]
+
+        assert all("paths" in each["context"] for each in found[:-1])
+        assert (found[-1]["decision"], found[-1]["context"]["error"]["status"]) == (False, 400)

@@ -44,7 +44,9 @@ def headers(world: World, who: str = "owner", **more: str) -> dict[str, str]:
 class TestAnAnswer:
     def test_is_json_and_has_the_id_of_the_request(self, world: World, front: httpx.Client) -> None:
         told = front.post(
-            PATH, json=own(world, "database.describe", "lake.raw"), headers=headers(world, **{"x-request-id": "bfe9eb29-ab87"})
+            PATH,
+            json=own(world, "database.describe", "lake.raw"),
+            headers=headers(world, **{"x-request-id": "bfe9eb29-ab87"}),
         )
 
         assert (told.status_code, told.headers["content-type"], told.headers["x-request-id"]) == (

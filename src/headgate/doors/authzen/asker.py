@@ -17,6 +17,9 @@ TOKEN = "token"  # noqa: S105 (a type, no secret)
 
 _ASK, _READ_AUDIT = "organization.ask", "organization.read_audit"
 
+MOST_EXPLAINED = 20
+"""So many answers of one request say why, or are about the past, at most: each takes as long as thousands of others."""
+
 NOBODY = Caller(PrincipalId(""))
 """Whoever a request names and nobody is."""
 
@@ -38,6 +41,7 @@ class Asker:
         self.caller = caller
         self._present: Moment | None = None
         self._may: dict[str, bool] = {}
+        self._explained = 0
 
     def moment(self, wanted: Context) -> Moment:
         """Return what answers about the facts that the context wants. The past is for who may read the audit.
@@ -53,7 +57,9 @@ class Asker:
         newest = control.snapshot.revision
         if wanted.at_least > newest:
             raise BadRequestError(f"there is no revision {wanted.at_least} yet; the newest is {newest}")
-        if wanted.as_of_revision is None and wanted.as_of_time is None:
+        if wanted.explain or wanted.past:
+            self._costly()
+        if not wanted.past:
             if self._present is None:
                 self._present = Moment(control.answers, control.now)
             return self._present
@@ -80,6 +86,11 @@ class Asker:
             self._may[action] = self._control.ask(Question(self.caller, action, root)).allowed
         if not self._may[action]:
             raise ForbiddenError(f"{what}, `{action}` on the organization is needed")
+
+    def _costly(self) -> None:
+        self._explained += 1
+        if self._explained > MOST_EXPLAINED:
+            raise BadRequestError(f"{MOST_EXPLAINED} at most are explained, or asked about the past, in one request")
 
     def _past(self, wanted: Context) -> Moment:
         control, time = self._control, wanted.as_of_time

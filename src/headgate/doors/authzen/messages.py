@@ -42,6 +42,11 @@ class Context(NamedTuple):
     as_of_time: float | None = None
     explain: bool = False
 
+    @property
+    def past(self) -> bool:
+        """Whether it is about facts that are over."""
+        return self.as_of_revision is not None or self.as_of_time is not None
+
 
 NOW = Context()
 """The newest facts, without the reasons."""
