@@ -56,7 +56,7 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
     log_to(settings.log, settings.log_level)
     server = _or_exit(lambda: Server(settings, say))
     say(f"data in {settings.folder}, the owner's token in {settings.owner_token}")
-    _or_exit(lambda: asyncio.run(_until_signal(server)))
+    _or_exit(lambda: _run(server))
 
 
 def demo(
@@ -76,6 +76,14 @@ def demo(
     log_to(settings.log, "warning")
     end = once or os.environ.get("HEADGATE_DEMO_ONCE", "") not in ("", "0")
     sys.exit(_or_exit(lambda: run_demo(settings, once=end)))
+
+
+def _run(server: "Server") -> None:
+    # uvloop answers more requests. With Spark the loop stays the one that its gateway was tried with.
+    from uvicorn.loops.auto import auto_loop_factory
+
+    with asyncio.Runner(loop_factory=None if server.settings.spark else auto_loop_factory()) as runner:
+        runner.run(_until_signal(server))
 
 
 async def _until_signal(server: "Server") -> None:
