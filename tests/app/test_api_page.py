@@ -1,0 +1,48 @@
+"""The reference of the API says what the application serves now, and every route says what it needs."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate.app.api_page import api_page
+from headgate.app.deployment import over
+from headgate.doors.api.routing import NEEDS, OWN, PUBLIC
+from headgate.store import open_stores
+from tests.app.world import World, settings_in
+
+PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Any]]:
+    settings = settings_in(tmp_path_factory.mktemp("deployment"))
+    deployment = over(settings, open_stores(":memory:"))
+    world = World(deployment)
+    yield world.app.openapi()
+    world.http.close()
+    deployment.close()
+
+
+def operations(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    found = ((f"{method.upper()} {path}", verbs[method]) for path, verbs in document["paths"].items()
+             for method in METHODS if method in verbs)  # fmt: skip
+    return sorted(found, key=lambda each: each[0])
+
+
+def test_the_page_is_what_is_served(document: Mapping[str, Any], generated: Callable[[Path, str], None]) -> None:
+    generated(PAGE, api_page(document))
+
+
+def test_every_route_is_on_the_page(document: Mapping[str, Any]) -> None:
+    headings = [line.removeprefix("### ").strip("`") for line in api_page(document).splitlines() if line[:4] == "### "]
+
+    assert sorted(headings) == [name for name, _ in operations(document)]
+
+
+def test_every_route_says_what_it_needs_or_why_nothing(document: Mapping[str, Any]) -> None:
+    silent = [name for name, each in operations(document) if not any(each.get(key) for key in (NEEDS, PUBLIC, OWN))]
+
+    assert silent == []
