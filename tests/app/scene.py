@@ -53,10 +53,12 @@ def scene(place: Place, model: Model) -> Scene:
 
 def _things(place: Place, model: Model) -> dict[str, ResourceId]:
     control, found = place.control, {each.type: each.id for each in place.control.snapshot.resources.values()}
-    control.execute(CreateGroup(GroupId("crew"), "crew"), None)
-    control.execute(ChangeMembership(GroupId("crew"), place.add(SOMEBODY), member=True), None)
-    place.add(OTHER)
-    found["group"] = ResourceId("crew")
+    somebody, _ = place.add(SOMEBODY), place.add(OTHER)
+    found.pop("group", None)
+    if "group" in model.types:
+        control.execute(CreateGroup(GroupId("crew"), "crew"), None)
+        control.execute(ChangeMembership(GroupId("crew"), somebody, member=True), None)
+        found["group"] = ResourceId("crew")
     place.program("program")
     found["service_principal"] = ResourceId(place.caller("program").principal)
     left = [each for each in model.types.values() if each.name not in (*found, *APART)]
