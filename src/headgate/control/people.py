@@ -1,14 +1,17 @@
 """Who may know who is here: a name says nothing to who could not do anything with it."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from headgate.control.assignments import known_role
 from headgate.control.command import MissingError, View
 from headgate.decision.answers import Answers
+from headgate.decision.asked import model_for
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import PrincipalAdded, RoleAssigned
-from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NO_NAMES
 
 SEEING = {
@@ -32,13 +35,33 @@ def sees_everybody(answers: Answers, caller: Caller, now: float) -> bool:
     return any(answers.check(each, now).allowed for each in asked)
 
 
-def knows_of(answers: Answers, caller: Caller, subject: SubjectId, now: float) -> bool:
-    """Say whether the caller may know of a principal or group: oneself, one's groups, what can be discovered."""
+def known_to(answers: Answers, caller: Caller, now: float) -> Callable[[SubjectId], bool]:
+    """Return what says of which principals and groups the caller may know: oneself, and what the access model says.
+
+    That is about groups and service principals as about any resource; where it has no action on them, and about users, it
+    is who may know everybody.
+    """
     facts = answers.facts
-    mine = subject == caller.principal or GroupId(subject) in facts.groups_of(caller.principal)
-    if mine or sees_everybody(answers, caller, now):
-        return True
-    return ResourceId(subject) in facts.resources and answers.discoverable(caller, ResourceId(subject), now)
+
+    @cache
+    def everybody() -> bool:
+        return sees_everybody(answers, caller, now)
+
+    def known(subject: SubjectId) -> bool:
+        found = facts.resources.get(ResourceId(subject))
+        model = model_for(answers.models, facts, found.type, found.id) if found else None
+        if subject == caller.principal:
+            return True
+        if found is not None and model is not None and model.actions_on(found.type):
+            return answers.discoverable(caller, found.id, now)
+        return everybody()
+
+    return known
+
+
+def knows_of(answers: Answers, caller: Caller, subject: SubjectId, now: float) -> bool:
+    """Say whether the caller may know of a principal or group."""
+    return known_to(answers, caller, now)(subject)
 
 
 def meant(view: View, asked: Question, found: SubjectId | None, name: str) -> SubjectId:

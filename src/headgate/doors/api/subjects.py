@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from headgate.control.command import MissingError, TakenError
-from headgate.control.people import knows_of, sees_everybody
+from headgate.control.people import known_to, knows_of
 from headgate.decision.records import Question
 from headgate.doors.api.asking import Moment
 from headgate.doors.api.names import resource
@@ -57,9 +57,7 @@ def free(services: Services, name: str, own: str | None = None) -> None:
 
 def shown(moment: Moment) -> Callable[[SubjectId], bool]:
     """Return what says of whom a list tells."""
-    if sees_everybody(moment.answers, moment.caller, moment.now):
-        return lambda _: True
-    return lambda subject: knows_of(moment.answers, moment.caller, subject, moment.now)
+    return known_to(moment.answers, moment.caller, moment.now)
 
 
 def naming(services: Services, moment: Moment) -> Callable[..., str]:
