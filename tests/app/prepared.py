@@ -163,7 +163,7 @@ READS: Mapping[str, tuple[str, Prepared]] = {
         DISCOVER,
         _once("/service-principals/program", None, "service_principal"),
     ),
-    "GET /settings": (DISCOVER, _once("/settings", None, "organization")),
+    "GET /settings": ("organization.see_settings", _once("/settings", None, "organization")),
     "GET /domains/{team}": (DISCOVER, _once("/domains/domain", None, "domain")),
     "GET /domains/{team}/members": (DISCOVER, _once("/domains/domain/members", None, "domain")),
     "GET /teams/{team}": (DISCOVER, _once("/teams/team", None, "team")),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headgate.control.command import Plan, knows
+from headgate.control.people import known_to
 from headgate.decision.records import Question
 from headgate.decision.reference import decide
 from headgate.facts.caller import Caller
@@ -135,9 +136,12 @@ def test_a_list_shows_what_may_be_discovered_and_nothing_else(one: Scene, path: 
 
 def may(one: Scene, caller: Caller, action: str, on: ResourceId) -> bool:
     """Say whether the reference allows an action; to discover is to be allowed anything."""
+    control = one.place.control
+    if on in control.snapshot.principals or on in control.snapshot.groups:
+        return known_to(control.answers, caller, control.now)(on)
     if action == DISCOVER or not knows(one.model, action):
         # Everybody knows where they are.
-        return on == one.place.opened.id or one.place.control.sees(caller, on)
+        return on == one.place.opened.id or control.sees(caller, on)
     return allows(one, caller, Question(caller, action, on))
 
 
