@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.control.pipelines import EndRun, StartRun
+from headgate.control.ports import DocumentPut
 from headgate.control.settings import ChangeSetting
 from headgate.facts.ids import ResourceId, RunId
 from tests.app.api.conftest import Make
@@ -82,3 +83,23 @@ def test_a_failed_run_is_told_until_it_is_dismissed(make: Make, tmp_path: Path) 
     assert told(acme, "vic") == []
     assert told(acme, "owner") == [("run", "load", "failed")]
     assert acme.control.snapshot.revision == before
+
+
+def test_what_a_model_says_of_notifications_holds(make: Make) -> None:
+    acme = make("onehouse")
+    acme.add("ann")
+    made(acme, "owner", "/resources", {"type": "project", "parent": "organization", "name": "one"})
+    made(acme, "owner", "/clusters", {"name": "big", "parent": "one"})
+    job = {"type": "job", "parent": "one", "name": "nightly", "relations": {"cluster": [{"to": "big"}]}}
+    id = made(acme, "owner", "/resources", job)
+    run = {"pipeline": id, "state": "failed", "started": 1.0, "log": []}
+    acme.opened.store.put_document(DocumentPut("run", f"run-of-{id}", run))
+    acme.give("ann", "member", "one")
+    assert told(acme, "ann") == []
+
+    acme.give("ann", "viewer", "nightly")
+
+    assert told(acme, "ann") == [("run", "nightly", "failed")]
+    found = acme.call("ann", "GET", "/notifications").json()["items"][0]["id"]
+    assert acme.call("ann", "POST", f"/notifications/{found}/dismiss").status_code == 200
+    assert told(acme, "ann") == []
