@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headgate.control.command import MissingError, knows
+from headgate.control.command import knows
 from headgate.control.control import Control
-from headgate.control.wording import called, hidden
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.snapshot import Resource, Snapshot
@@ -29,13 +28,11 @@ def in_force(control: Control) -> tuple[Model, ...]:
 
 
 def switches(control: Control, caller: Caller, place: Resource) -> Iterator[Switch]:
-    """Yield the switches that can be set on a resource, to who may discover it, or where a model says who sees them, to them.
+    """Yield the switches that can be set on a resource. Where a model says who sees them, that is needed.
 
-    Raises `RefusedError` or `MissingError` to anybody else.
+    Raises `RefusedError` if the caller does not.
     """
     facts, seeing = control.snapshot, f"{place.type}.see_settings"
-    if not control.sees(caller, place.id):
-        raise MissingError(hidden((called(facts, place.id),)))
     for model in _at(control, facts, place):
         if knows(model, seeing):
             control.require(Question(caller, seeing, place.id))

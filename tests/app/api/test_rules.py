@@ -80,7 +80,7 @@ class TestSettings:
         acme = make("nekt")
         acme.add("vic")
 
-        assert acme.call("vic", "GET", "/settings").status_code == 404
+        assert acme.call("vic", "GET", "/settings").status_code == 403
 
     def test_those_of_every_model_in_force_there(self, make: Make) -> None:
         acme = make("onehouse", tree="datamesh")

@@ -10,7 +10,7 @@ from headgate.control.settings import ChangeSetting
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.names import ORGANIZATION, resource
 from headgate.doors.api.paging import Pages, page
-from headgate.doors.api.routing import DISCOVER, needs
+from headgate.doors.api.routing import needs
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Uses
 
@@ -35,14 +35,14 @@ class NewValue(Strict):
     resource: Called = ORGANIZATION
 
 
-@router.get("/settings", response_model=Page[Shown], **needs(DISCOVER, "{type}.see_settings"))
+@router.get("/settings", response_model=Page[Shown], **needs("{type}.see_settings"))
 def list_settings(
     services: Uses,
     caller: By,
     pages: Pages,
     on: Annotated[Called, Query(alias="resource", description="an id or name")] = ORGANIZATION,
 ) -> dict[str, Any]:
-    """List every switch that can be set on a resource. Where a model says who sees them, only they do."""
+    """List every switch that can be set on a resource. Where no model says who sees them, who sees the resource does."""
     facts = services.control.snapshot
     place = facts.resources[resource(services, caller, on)]
     return page(map(_row, switches(services.control, caller, place)), pages, ("name", "model"), facts.revision)
