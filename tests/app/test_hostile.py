@@ -273,7 +273,7 @@ class TestATokenThatIsNone:
             for route in part(asking_who(target), number, share):
                 path = f"{prefix}{route.filled('owner')}"
                 answer = target.send(route, path, b"{}", authorization=f"Bearer {token}")
-                assert is_refused(answer, 401), route.name
+                assert is_refused(answer, 401, 404 if route.path.startswith("/iceberg") else 401), route.name
 
     def forged(self, target: Target) -> list[str]:
         """Return what looks like a secret: parts of two, changed in one place, cut, or of another kind."""
@@ -340,8 +340,9 @@ def test_no_request_is_hidden_in_another(target: Target, kind: str) -> None:
         connection.shutdown(socket.SHUT_WR)
         answered = b"".join(iter(partial(connection.recv, 65536), b""))
 
-    assert answered.startswith((b"HTTP/1.1 400", b"HTTP/1.1 411", b"HTTP/1.1 501")), answered
-    assert answered.count(b"HTTP/1.1 ") == 1
+    # Refused, or left without a word: in no case are two requests answered.
+    assert not answered or answered.startswith((b"HTTP/1.1 400", b"HTTP/1.1 411", b"HTTP/1.1 501")), answered
+    assert answered.count(b"HTTP/1.1 ") <= 1
     assert target.revision == before
 
 
@@ -364,4 +365,4 @@ def test_a_header_that_speaks_for_somebody_else_says_nothing(target: Target, hea
     owner = target.place.send("owner", "GET", "/me", None, {header: FORGED[header]})
 
     assert nobody.status_code == 401
-    assert owner.json()["organization"] == target.place.opened.id
+    assert owner.json()["organization"]["id"] == target.place.opened.id
