@@ -222,8 +222,10 @@ def test_a_field_that_no_form_has_is_refused_by_every_route_of_the_api(target: T
 
     for route in part(target.routes, list(MADE_UP).index(name), share):
         body = route.sample("a")
-        if route.path.startswith("/api/") and isinstance(body, dict) and name not in body:
+        if route.path.startswith("/api/") and isinstance(body, dict) and body and name not in body:
             answer = target.send(route, route.filled("lake"), json.dumps({**body, name: MADE_UP[name]}).encode())
+            if answer.status_code == 401:  # of those that want a session, and no token
+                continue
             assert is_refused(answer, 422), route.name
             faults = [each["at"] for each in answer.json().get("faults", ())]
             assert any(each.split(".")[-1] == name for each in faults), (route.name, name, answer.text)
@@ -271,6 +273,8 @@ class TestATokenThatIsNone:
         pairs = (("/o/main", theirs), ("/o/other", ours), (f"/o/{target.other.opened.id}", ours))
         for number, (prefix, token) in enumerate(pairs):
             for route in part(asking_who(target), number, share):
+                if route.path == "/api/v1/organizations":  # it is the deployment's, and tells of the caller's own
+                    continue
                 path = f"{prefix}{route.filled('owner')}"
                 answer = target.send(route, path, b"{}", authorization=f"Bearer {token}")
                 assert is_refused(answer, 401, 404 if route.path.startswith("/iceberg") else 401), route.name
