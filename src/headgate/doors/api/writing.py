@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any
@@ -12,7 +12,9 @@ from pydantic import BaseModel, ConfigDict
 
 from headgate.control.call import Call, Expected, version
 from headgate.control.command import Command, Plan
+from headgate.control.people import knows_of
 from headgate.control.ports import DocumentConflictError, DocumentPut, Origin
+from headgate.decision.consequences import Effect
 from headgate.doors.api.consequences import ShownEffect, ShownPipeline, effect, pipeline
 from headgate.doors.api.names import Text
 from headgate.doors.problems import ProblemError
@@ -125,19 +127,33 @@ class Write:
 
     def _foreseen(self, plan: Plan) -> dict[str, Any]:
         self.response.status_code = 200
-        found = self.services.control.consequences(plan)
+        found, changes = self.services.control.consequences(plan), [encode(each) for each in plan.changes]
+        effects = [each for each in found.effects if self._may_hear(each, changes)]
+        opened = [each for each in found.pipelines if self._sees(each.pipeline)]
         return {
             "dry_run": True,
             "revision": self.services.control.snapshot.revision,
-            "changes": [encode(each) for each in plan.changes],
+            "changes": changes,
             "needed": [
                 {"action": each.question.action, "resource": each.question.resource, "model": each.model}
                 for each in plan.decisions
             ],
-            "effects": [effect(self.services.directory, each) for each in islice(found.effects, _SHOWN)],
-            "more_effects": max(0, len(found.effects) - _SHOWN),
-            "pipelines": [pipeline(each) for each in islice(found.pipelines, _SHOWN)],
+            "effects": [effect(self.services.directory, each) for each in islice(effects, _SHOWN)],
+            "more_effects": max(0, len(effects) - _SHOWN),
+            "pipelines": [pipeline(each) for each in islice(opened, _SHOWN)],
         }
+
+    def _may_hear(self, found: Effect, changes: Sequence[Mapping[str, object]]) -> bool:
+        """Say whether the caller may know of both ends of an effect: of whom the write itself names, they do."""
+        control = self.services.control
+        named = any(found.principal in each.values() for each in changes)
+        known = named or knows_of(control.answers, self.caller, found.principal, control.now)
+        return known and self._sees(found.resource)
+
+    def _sees(self, resource: ResourceId) -> bool:
+        """Say whether the caller may know of a resource; of what they would make, they do."""
+        control = self.services.control
+        return resource not in control.snapshot.resources or control.sees(self.caller, resource)
 
 
 @dataclass(frozen=True, slots=True)
