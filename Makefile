@@ -17,7 +17,7 @@ serve: setup ## start Headgate on the data folder ./.headgate
 	@$(BIN)/headgate serve
 
 test: setup ## every test but the soak: the fast ones first, then those on Spark
-	@$(BIN)/pytest
+	@tools/test
 
 soak: setup ## the long tests: kill, restart, repeat
 	@$(BIN)/pytest -m soak -s --timeout 3600 --session-timeout 36000

@@ -17,15 +17,23 @@ pytest_plugins = ["tests.postgres"]
 
 SPARK_TIMEOUT = 300
 _COST = ("spark", "soak")
+_AT_DOORS = ("app", "cli", "doors", "store", "survival")
+"""The folders whose tests open stores and servers, and take as long as all others, those on Spark included."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--update`, which writes what is generated instead of comparing it."""
     parser.addoption("--update", action="store_true", help="write generated files anew instead of comparing them")
+    parser.addoption("--half", choices=("doors", "rest"), help="only one half of the tests: the two run side by side")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run the cheap tests first, and give those on Spark the time that a driver needs."""
+    half = config.getoption("--half")
+    if half is not None:
+        left_out = [item for item in items if _half(item) != half]
+        items[:] = [item for item in items if _half(item) == half]
+        config.hook.pytest_deselected(items=left_out)
     items.sort(key=_cost)
     for item in items:
         if _cost(item) and item.get_closest_marker("timeout") is None:
@@ -71,6 +79,11 @@ def _toolchain() -> Toolchain | str:
         return prepare(default_cache(os.environ), default_jars_folder(os.environ), print)
     except ToolchainError as error:
         return str(error)
+
+
+def _half(item: pytest.Item) -> str:
+    folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
+    return "doors" if folder in _AT_DOORS and item.get_closest_marker("spark") is None else "rest"
 
 
 def _cost(item: pytest.Item) -> int:
