@@ -1,7 +1,7 @@
 """`kill -9` while people change things over the API: what was acknowledged is there after a restart, and nothing half."""
 
 import random
-import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,6 +25,8 @@ from tests.survival.replicas import Facts, Pair, Replica, facts_in, process
 ROUNDS = 5
 SOAK_PIECES, SOAK_ROUNDS = 4, 25
 WRITERS = 3
+WITHIN = 60.0
+"""Seconds for the first changes after a start; generous, because machines are shared."""
 
 
 @pytest.fixture(autouse=True)
@@ -55,12 +57,15 @@ def write_until_killed(owner: Client, pair: Pair, told: Told) -> None:
             told.acknowledged(answer.json()["revision"], what, pair)
 
 
-def killed(server: Replica, facts: Facts, told: Told, seconds: float) -> None:
-    """Write from several clients, and kill the server after a while."""
+def killed(server: Replica, facts: Facts, told: Told, changes: int, seconds: float) -> None:
+    """Write from several clients, and kill the server a while after so many changes were acknowledged."""
     with http() as connections, ThreadPoolExecutor(WRITERS) as threads:
         owner = Client(connections, server.address, facts.owner)
         done = [threads.submit(write_until_killed, owner, pair, told) for pair in facts.pairs]
-        threading.Event().wait(seconds)
+        enough, end = len(told.written) + changes, time.monotonic() + WITHIN
+        while len(told.written) < enough and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(seconds)
         server.kill()
         for each in done:
             each.result()
@@ -89,7 +94,7 @@ def kill_again_and_again(folder: Path, store_url: str | None, rounds: int, seed:
         facts, after = facts_in(deployment, WRITERS), deployment.control.snapshot.revision
     for _ in range(rounds):
         with process(folder, store_url) as server:
-            killed(server, facts, told, chance.uniform(0.0, 1.0))
+            killed(server, facts, told, chance.randint(1, 20), chance.uniform(0.0, 0.2))
         with opened(folder, store_url) as deployment:
             checkpoints += is_whole(deployment, facts, after, told)
     assert checkpoints
