@@ -1,9 +1,11 @@
 """The HTTP application: every door of the deployment on one port."""
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import Depends, FastAPI
+from fastapi.routing import iter_route_contexts
 
 from headgate.app.deployment import Deployment
 from headgate.app.lakegate import LakeGate, identifier
@@ -65,4 +67,6 @@ def http_application(
         prefix="/iceberg",
         dependencies=[Depends(at_home)],
     )
+    # The framework would do this at the first request, which is then a second late, and in whichever thread that is.
+    deque(iter_route_contexts(app.routes), maxlen=0)
     return app
