@@ -15,16 +15,15 @@ from headgate.control.access import (
     RequestAccess,
     TerminateAccess,
 )
-from headgate.control.call import version
 from headgate.control.command import MissingError
 from headgate.control.ids import new_id
-from headgate.control.wording import hidden
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import Text, resource
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import naming, principal
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.caller import Caller
@@ -131,9 +130,8 @@ def add_access(body: NewAgreement, services: Uses, caller: By, write: Writes) ->
 @router.get("/access/{access}", response_model=OneAccess, **needs(DISCOVER))
 def show_access(access: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
     """Show a request or agreement."""
-    id, found = _found(moment, access)
-    stated = version(moment.facts, id)
-    response.headers["etag"] = f'"{stated}"'
+    id, found = moment.record(moment.facts.agreements, access)
+    stated = tagged(response, moment.facts, id)
     document = services.store.document(_KIND, id) or {}
     row = _row(moment, naming(services, moment), id, found, document)
     return {**row, "version": stated, "revision": moment.facts.revision}
@@ -142,21 +140,21 @@ def show_access(access: Called, services: Uses, moment: Asking, response: Respon
 @router.post("/access/{access}/approve", **DONE, **needs("access.approve"))
 def approve_access(access: Called, body: Dates, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Approve a request: the consumer is served from `starts` until `ends`."""
-    id, _ = _found(moment, access)
+    id, _ = moment.record(moment.facts.agreements, access)
     return write.send(ApproveAccess(id, _starts(services, body.starts), body.ends), of=id, id=id)
 
 
 @router.post("/access/{access}/reject", **DONE, **needs("access.reject"))
 def reject_access(access: Called, moment: Present, write: Writes) -> dict[str, Any]:
     """Reject a request."""
-    id, _ = _found(moment, access)
+    id, _ = moment.record(moment.facts.agreements, access)
     return write.send(RejectAccess(id), of=id, id=id)
 
 
 @router.patch("/access/{access}", **DONE, **needs("access.edit"))
 def edit_access(access: Called, body: Edited, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Give a request another purpose; an agreement also other dates."""
-    id, found = _found(moment, access)
+    id, found = moment.record(moment.facts.agreements, access)
     purpose = body.purpose or str((services.store.document(_KIND, id) or {}).get("purpose", ""))
     starts = _starts(services, body.starts if body.starts is not None else found.starts)
     ends = body.ends if "ends" in body.model_fields_set else found.ends
@@ -166,23 +164,15 @@ def edit_access(access: Called, body: Edited, services: Uses, moment: Present, w
 @router.post("/access/{access}/terminate", **DONE, **needs("access.terminate"))
 def terminate_access(access: Called, moment: Present, write: Writes) -> dict[str, Any]:
     """End an agreement now."""
-    id, _ = _found(moment, access)
+    id, _ = moment.record(moment.facts.agreements, access)
     return write.send(TerminateAccess(id), of=id, id=id)
 
 
 @router.delete("/access/{access}", **DONE, **needs("access.delete"))
 def delete_access(access: Called, moment: Present, write: Writes) -> dict[str, Any]:
     """Delete a request or agreement, with what it gave."""
-    id, _ = _found(moment, access)
+    id, _ = moment.record(moment.facts.agreements, access)
     return write.send(DeleteAccess(id), of=id, id=id)
-
-
-def _found(moment: Moment, name: str) -> tuple[ResourceId, Agreement]:
-    id = ResourceId(name)
-    found = moment.facts.agreements.get(id)
-    if found is None or not moment.sees(id):
-        raise MissingError(hidden((name,)))
-    return id, found
 
 
 def _consumer(services: Services, caller: Caller, name: str | None) -> SubjectId:

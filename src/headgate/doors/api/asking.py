@@ -1,8 +1,9 @@
 """Which facts a question is about: the newest ones, at least as new as a revision, or those of the past."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Query
 
@@ -23,6 +24,9 @@ NEWEST = 2**63 - 1
 _FORM = "`as_of` is a revision, or a time with its zone as in RFC 3339"
 
 
+Record = TypeVar("Record")
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """What answers, for whom, and the time (seconds since the epoch) that it answers for."""
@@ -35,6 +39,14 @@ class Moment:
     def facts(self) -> Snapshot:
         """The facts that are asked about."""
         return self.answers.facts
+
+    def record(self, kind: Mapping[ResourceId, Record], name: str) -> tuple[ResourceId, Record]:
+        """Return the record of this id, as an agreement is one; hidden and missing are the same `MissingError`."""
+        id = ResourceId(name)
+        found = kind.get(id)
+        if found is None or not self.sees(id):
+            raise MissingError(hidden((name,)))
+        return id, found
 
     def sees(self, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""

@@ -6,18 +6,16 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
-from headgate.control.call import version
 from headgate.control.change_requests import ApproveChange, RejectChange, SubmitChange
-from headgate.control.command import MissingError
 from headgate.control.ids import new_id
 from headgate.control.proposals import proposed
-from headgate.control.wording import hidden
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page
 from headgate.doors.api.changes import Proposed, Prose, proposal
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import naming
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import Uses
 from headgate.facts.ids import ResourceId
@@ -88,9 +86,8 @@ def submit_change(body: NewChange, moment: Present, write: Writes) -> dict[str, 
 @router.get("/change-requests/{request}", response_model=OneChange, **needs(DISCOVER))
 def show_change(request: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
     """Show a change request."""
-    id, found = _found(moment, request)
-    document, stated = services.store.document(_KIND, id) or {}, version(moment.facts, id)
-    response.headers["etag"] = f'"{stated}"'
+    id, found = moment.record(moment.facts.change_requests, request)
+    document, stated = services.store.document(_KIND, id) or {}, tagged(response, moment.facts, id)
     return {
         **_row(moment, naming(services, moment), id, found),
         "change": document.get("change", {}),
@@ -103,7 +100,7 @@ def show_change(request: Called, services: Uses, moment: Asking, response: Respo
 @router.post("/change-requests/{request}/approve", **DONE, **needs("change_request.approve", "{type}.edit"))
 def approve_change(request: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Approve a change: it is made at the same revision, which needs what making it needs."""
-    id, _ = _found(moment, request)
+    id, _ = moment.record(moment.facts.change_requests, request)
     said = (services.store.document(_KIND, id) or {}).get("change")
     return write.send(ApproveChange(id, said), of=id, id=id)
 
@@ -111,16 +108,8 @@ def approve_change(request: Called, services: Uses, moment: Present, write: Writ
 @router.post("/change-requests/{request}/reject", **DONE, **needs("change_request.reject"))
 def reject_change(request: Called, moment: Present, write: Writes) -> dict[str, Any]:
     """Reject a change."""
-    id, _ = _found(moment, request)
+    id, _ = moment.record(moment.facts.change_requests, request)
     return write.send(RejectChange(id), of=id, id=id)
-
-
-def _found(moment: Moment, name: str) -> tuple[ResourceId, ChangeRequest]:
-    id = ResourceId(name)
-    found = moment.facts.change_requests.get(id)
-    if found is None or not moment.sees(id):
-        raise MissingError(hidden((name,)))
-    return id, found
 
 
 def _row(moment: Moment, name: Callable[..., str], id: ResourceId, found: ChangeRequest) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from headgate.control.call import version
 from headgate.control.groups import ChangeMembership, CreateGroup, DeleteGroup, RenameGroup
 from headgate.control.ids import new_id
 from headgate.decision.records import Question
@@ -17,6 +16,7 @@ from headgate.doors.api.me import Held, held
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import free, meant, shown
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Write, Writes
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
@@ -75,8 +75,7 @@ def create_group(body: GroupBody, services: Uses, write: Writes) -> dict[str, An
 def show_group(group: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a group."""
     id, facts = subjects.group(services, caller, group), services.control.snapshot
-    found = version(facts, ResourceId(id))
-    response.headers["etag"] = f'"{found}"'
+    found = tagged(response, facts, ResourceId(id))
     return {**_row(services, facts, id), "held": held(services, caller, id), "version": found}
 
 

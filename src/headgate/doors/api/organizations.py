@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import BaseModel
 
-from headgate.control.call import Call, version
+from headgate.control.call import Call
 from headgate.control.changing import RenameResource
 from headgate.control.command import RefusedError
 from headgate.control.founding import Founding, found
@@ -23,6 +23,7 @@ from headgate.doors.api.me import organization_name
 from headgate.doors.api.names import Text
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import needs, own
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.identity.entering import Enters
 from headgate.doors.problems import ProblemError
@@ -94,8 +95,7 @@ By = Annotated[Presented, Depends(presented)]
 def show_organization(services: Uses, response: Response) -> dict[str, Any]:
     """Tell about the organization that the request is for."""
     facts, id = services.control.snapshot, services.organization.id
-    shown = version(facts, id)
-    response.headers["etag"] = f'"{shown}"'
+    shown = tagged(response, facts, id)
     return {
         "id": id,
         "name": organization_name(services),

@@ -21,6 +21,7 @@ from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.resources import readable
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import naming
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Write, Writes
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Services, Uses
@@ -108,8 +109,7 @@ def show_pipeline(pipeline: Called, services: Uses, moment: Present, response: R
     found = readable(services, moment, pipeline)
     if found.type not in PIPELINES:
         raise MissingError(services.wording.hidden((pipeline,)))
-    stated = version(moment.facts, found.id)
-    response.headers["etag"] = f'"{stated}"'
+    stated = tagged(response, moment.facts, found.id)
     (row,) = _rows(services, moment, [found])
     document = services.store.document("pipeline", found.id)
     return {**row, "definition": document, "version": stated, "revision": moment.facts.revision}

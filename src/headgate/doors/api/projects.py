@@ -5,7 +5,6 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from headgate.control.call import version
 from headgate.control.changing import RenameResource
 from headgate.control.ids import new_id
 from headgate.control.organizations import GovernProject
@@ -16,6 +15,7 @@ from headgate.doors.api.names import ORGANIZATION, resource
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.typed import one
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Uses
 from headgate.facts.ids import ResourceId
@@ -72,8 +72,7 @@ def create_project(body: ProjectBody, services: Uses, caller: By, write: Writes)
 def show_project(project: Called, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a project."""
     found, facts = one(services, caller, project, _TYPE), services.control.snapshot
-    shown = version(facts, found.id)
-    response.headers["etag"] = f'"{shown}"'
+    shown = tagged(response, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 

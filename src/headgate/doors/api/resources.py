@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.call import version
 from headgate.control.command import knows
 from headgate.control.describing import DOCUMENTED, ChangeDocument, Describe
 from headgate.control.ids import new_id
@@ -21,6 +20,7 @@ from headgate.doors.api.documents import Document
 from headgate.doors.api.names import full_name
 from headgate.doors.api.paging import Pages, Paging, page
 from headgate.doors.api.routing import DISCOVER, needs
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import Services, Uses
@@ -122,8 +122,7 @@ def create_resource(body: NewResource, moment: Present, write: Writes) -> dict[s
 def show_resource(resource: Called, moment: Asking, response: Response) -> dict[str, Any]:
     """Show one resource, and what the caller may do with it."""
     found = moment.resource(resource)
-    shown = version(moment.facts, found.id)
-    response.headers["etag"] = f'"{shown}"'
+    shown = tagged(response, moment.facts, found.id)
     return {
         **line(moment, found),
         "relations": {name: [_edge(moment, each) for each in ends] for name, ends in found.relations.items()},

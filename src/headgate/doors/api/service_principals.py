@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.call import version
 from headgate.control.command import Command
 from headgate.control.ids import new_id
 from headgate.control.principals import (
@@ -23,6 +22,7 @@ from headgate.doors.api.names import resource
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import free, principal, shown
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -91,8 +91,7 @@ def create_service_principal(body: NewServicePrincipal, services: Uses, caller: 
 def show_service_principal(service_principal: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a program."""
     id, facts = principal(services, caller, service_principal, _SERVICE), services.control.snapshot
-    found = version(facts, ResourceId(id))
-    response.headers["etag"] = f'"{found}"'
+    found = tagged(response, facts, ResourceId(id))
     groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
     return {**_row(services, facts, id), "held": held(services, caller, id), "groups": groups, "version": found}
 

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
-from headgate.control.call import version
 from headgate.control.command import Command, MissingError
 from headgate.control.ids import new_id
 from headgate.control.proposals import proposed
@@ -19,6 +18,7 @@ from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import meant
 from headgate.doors.api.typed import one
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.ids import ResourceId, SubjectId
@@ -106,8 +106,7 @@ def create_node(type: Kind, body: NewTeam, services: Uses, caller: By, write: Wr
 def show_node(type: Kind, team: Called, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a team or domain."""
     found, facts = one(services, caller, team, type), services.control.snapshot
-    shown = version(facts, found.id)
-    response.headers["etag"] = f'"{shown}"'
+    shown = tagged(response, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.call import version
 from headgate.control.ids import new_id
 from headgate.control.principals import AddPrincipal, RemovePrincipal
 from headgate.doors.api.asking import Asking
@@ -16,6 +15,7 @@ from headgate.doors.api.names import resource
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import free, principal, shown
+from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.identity.entering import Enters
 from headgate.doors.services import By, Services, Uses
@@ -92,8 +92,7 @@ def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Wri
 def show_user(user: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a user."""
     id, facts = principal(services, caller, user, _USER), services.control.snapshot
-    found = version(facts, ResourceId(id))
-    response.headers["etag"] = f'"{found}"'
+    found = tagged(response, facts, ResourceId(id))
     groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
     return {**_row(services, facts, id), "held": held(services, caller, id), "groups": groups, "version": found}
 

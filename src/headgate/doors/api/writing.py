@@ -10,13 +10,14 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
-from headgate.control.call import Call, Expected, version
+from headgate.control.call import Call, Expected
 from headgate.control.command import Command, Plan
 from headgate.control.people import knows_of
 from headgate.control.ports import DocumentConflictError, DocumentPut, Origin
 from headgate.decision.consequences import Effect
 from headgate.doors.api.consequences import ShownEffect, ShownPipeline, effect, pipeline
 from headgate.doors.api.names import Text
+from headgate.doors.api.versions import tagged
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import REQUEST
 from headgate.doors.services import By, Services, Uses
@@ -101,8 +102,7 @@ class Write:
             return before
         answer = {"revision": facts.revision, **made}
         if of is not None and of in facts.resources:
-            answer["version"] = version(facts, of)
-            self.response.headers["etag"] = f'"{answer["version"]}"'
+            answer["version"] = tagged(self.response, facts, of)
         return {**answer, **(secret or {})}
 
     def _call(self, of: ResourceId | None, made: Mapping[str, Any]) -> Call:
