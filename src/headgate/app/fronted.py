@@ -9,15 +9,14 @@ from starlette.types import ASGIApp, Scope
 from headgate.app.deployment import Deployment
 from headgate.control.identity import Identity, Presented
 from headgate.control.ports import StoreError
-from headgate.doors.cookies import in_cookie
+from headgate.doors.cookies import bearer, in_cookie
 from headgate.doors.http.around import around, observers
 from headgate.doors.http.express import Express
 from headgate.doors.http.metrics import Figures, Metrics
 from headgate.doors.http.probes import MetricsAccess, Readiness
 from headgate.doors.http.rates import Identify, of_principals
+from headgate.doors.problems import NO_STORE
 from headgate.spark.sessions import PREFIX, Sessions
-
-_BEARER = "bearer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,7 @@ def _known(identity: Identity, secret: str) -> Presented | None:
 
 
 def _secret(request: Request) -> str | None:
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    return secret if scheme.lower() == _BEARER and secret else in_cookie(request)
+    return bearer(request) or in_cookie(request)
 
 
 def _unready(deployment: Deployment) -> str | None:
@@ -84,7 +82,7 @@ def _unready(deployment: Deployment) -> str | None:
         deployment.organizations.refresh()
         deployment.stores.check()
     except StoreError:
-        return "the store cannot be used; the server's log says why"
+        return NO_STORE
     return None
 
 

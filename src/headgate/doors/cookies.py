@@ -19,8 +19,8 @@ def presented(request: Request) -> str:
 
     Raises `ProblemError`: 401 if there is none, 403 for a cookie by which something would be done from elsewhere.
     """
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and secret:
+    secret = bearer(request)
+    if secret is not None:
         return secret
     kept = in_cookie(request)
     if kept is None:
@@ -30,6 +30,12 @@ def presented(request: Request) -> str:
     if request.method not in _SAFE:
         require_own_page(request, kept, request.headers.get(HEADER, ""))
     return kept
+
+
+def bearer(request: Request) -> str | None:
+    """Return the secret in the `Authorization` of a request, or None."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret if scheme.lower() == "bearer" and secret else None
 
 
 def in_cookie(request: Request) -> str | None:

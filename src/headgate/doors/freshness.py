@@ -7,9 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.control.organization import Organizations
 from headgate.control.ports import StoreError
-from headgate.doors.problems import problem
-
-RETRY_AFTER = "2"
+from headgate.doors.problems import unavailable
 
 
 class Freshness:
@@ -64,9 +62,7 @@ class Fresh:
         if scope["type"] == "http":
             try:
                 await self._freshness.wait()
-            except StoreError:
-                answer = problem(503, "unavailable", "the store cannot be used; the server's log says why")
-                answer.headers["retry-after"] = RETRY_AFTER
-                await answer(scope, receive, send)
+            except StoreError as error:
+                await unavailable(error)(scope, receive, send)
                 return
         await self._app(scope, receive, send)

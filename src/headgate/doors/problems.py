@@ -41,6 +41,10 @@ _DENIED = (401, 403, 404)
 """What the audit keeps: who asks is not known, may not, or may not know."""
 
 RETRY_AFTER = "2"
+"""Seconds after which to come again."""
+
+NO_STORE = "the store cannot be used; the server's log says why"
+"""What is said of a `StoreError`: its own words name a path of this machine, which is for the operator."""
 
 
 class ProblemError(Exception):
@@ -76,7 +80,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(StatementError)
     def on_statement(_: Request, error: StatementError) -> JSONResponse:
         if error.condition == "UNAVAILABLE":
-            return _later(problem(503, "unavailable", str(error)))
+            return later(problem(503, "unavailable", str(error)))
         refusal = error.sqlstate == REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
         status, code = (403, "refused") if refusal else (400, "statement-failed")
         return problem(status, code, str(error), sqlstate=error.sqlstate)
@@ -91,14 +95,24 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(StoreError)
     def on_store(_: Request, error: StoreError) -> JSONResponse:
-        # Its own words name a path of this machine, which is for the operator.
-        log.error("the store cannot be used", exc_info=error)
-        return _later(problem(503, "unavailable", "the store cannot be used; the server's log says why"))
+        return unavailable(error)
 
     @app.exception_handler(RequestValidationError)
     def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
         faults = [{"at": ".".join(map(str, each["loc"])), "fault": each["msg"]} for each in error.errors()]
         return problem(422, "invalid", "the request is not of the form that this route takes", faults=faults)
+
+
+def unavailable(error: StoreError) -> JSONResponse:
+    """Return what whoever asks is told of a store that cannot be used; the log has the rest."""
+    log.error("the store cannot be used", exc_info=error)
+    return later(problem(503, "unavailable", NO_STORE))
+
+
+def later(answer: JSONResponse) -> JSONResponse:
+    """Return the answer, which says when to come again."""
+    answer.headers["retry-after"] = RETRY_AFTER
+    return answer
 
 
 def refused(organization: Organization, error: RefusedError) -> JSONResponse:
@@ -121,11 +135,6 @@ def _organization(request: Request) -> Organization:
     found = request.scope.get(CALLER)
     organization: Organization = found[0] if found else request.app.state.deployed.home
     return organization
-
-
-def _later(answer: JSONResponse) -> JSONResponse:
-    answer.headers["retry-after"] = RETRY_AFTER
-    return answer
 
 
 def _audited(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:

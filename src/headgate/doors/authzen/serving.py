@@ -17,8 +17,7 @@ from headgate.control.ports import AuditRecord, Origin, StoreError
 from headgate.decision.records import Decision
 from headgate.doors.authzen.discovery import WELL_KNOWN, configuration
 from headgate.doors.authzen.endpoints import ENDPOINTS, JSON, TEXT, Endpoint, Response, respond
-from headgate.doors.freshness import RETRY_AFTER
-from headgate.doors.problems import ProblemError
+from headgate.doors.problems import NO_STORE, RETRY_AFTER, ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION, REQUEST, ROUTE
 from headgate.doors.services import Deployed
 from headgate.facts.caller import Caller
@@ -29,7 +28,7 @@ _LONG = (b'"explain"', b'"as_of"', b'"at_least"')
 """What makes an answer take long, or read the store: such a request does not hold up the others."""
 
 _NOBODY = Response(401, TEXT, b"send a token as `Authorization: Bearer <token>`")
-_UNAVAILABLE = Response(503, TEXT, b"the store cannot be used; the server's log says why")
+_UNAVAILABLE = Response(503, TEXT, NO_STORE.encode())
 
 _MORE = {401: ((b"www-authenticate", b"Bearer"),), 503: ((b"retry-after", RETRY_AFTER.encode()),)}
 """The headers that only one status has."""

@@ -13,12 +13,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.doors.http.exchange import header
 from headgate.doors.http.metrics import Metrics
-from headgate.doors.problems import problem
+from headgate.doors.problems import later, problem
 from headgate.doors.scope import ROUTE
 
 READY_FOR = 1.0
 """Seconds for which an answer about the store is good: nobody keeps the store busy by asking."""
-RETRY_AFTER = "2"
 PATHS = ("/healthz", "/readyz", "/metrics")
 
 
@@ -96,9 +95,7 @@ class Probes:
         why = await self._readiness.why_not()
         if why is None:
             return JSONResponse({"status": "ready"})
-        answer = problem(503, "not-ready", why)
-        answer.headers["retry-after"] = RETRY_AFTER
-        return answer
+        return later(problem(503, "not-ready", why))
 
 
 def _is_near(scope: Scope) -> bool:

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from headgate.control.gate import Verdict
 from headgate.control.ports import StoreError
 from headgate.doors.iceberg_rest.ports import Name, NameTakenError, NotEmptyError
-from headgate.doors.problems import RETRY_AFTER, ProblemError
+from headgate.doors.problems import NO_STORE, RETRY_AFTER, ProblemError
 from headgate.lake import errors as lake
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def _answer(error: Exception) -> JSONResponse:
         code, kind, message = error.status, "NotFoundException", str(error)
     elif isinstance(error, StoreError):
         log.error("the store cannot be used", exc_info=error)
-        code, kind, message = 503, "ServiceUnavailableException", "the store cannot be used; the server's log says why"
+        code, kind, message = 503, "ServiceUnavailableException", NO_STORE
     elif type(error) in _TABLE:
         code, kind = _TABLE[type(error)]
         message = str(error)

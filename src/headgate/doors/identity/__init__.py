@@ -15,7 +15,7 @@ from headgate.doors.identity.oauth import OAuthError, on_oauth
 from headgate.doors.identity.oidc import routes as oidc
 from headgate.doors.identity.oidc.client import ProviderClient
 from headgate.doors.identity.oidc.errors import ProviderError
-from headgate.doors.problems import RETRY_AFTER, problem
+from headgate.doors.problems import later, problem
 from headgate.doors.scope import REQUEST
 from headgate.doors.services import Deployed
 
@@ -47,9 +47,7 @@ def install(app: FastAPI, entrance: Entrance) -> None:
     def on_provider(_: Request, error: ProviderError) -> JSONResponse:
         # What it says is for the operator; whoever logs in can only come again.
         log.error("the OpenID Connect provider cannot be used: %s", error)
-        answer = problem(503, "unavailable", "the provider cannot be used; the server's log says why")
-        answer.headers["retry-after"] = RETRY_AFTER
-        return answer
+        return later(problem(503, "unavailable", "the provider cannot be used; the server's log says why"))
 
 
 def _keep(request: Request, now: float, code: str) -> None:
