@@ -20,10 +20,13 @@ object Decisions {
   private lazy val client =
     HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Within).build()
 
-  /** Returns if all needs are allowed to the handle's principal now; throws `AccessDenied` otherwise. */
-  def require(handle: String, needs: Seq[Need], statement: String): Unit = {
+  /**
+   * Returns if all needs are allowed to the handle's principal now; throws `AccessDenied` otherwise. They are kept
+   * for as long as the operation runs, if it has a name.
+   */
+  def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Unit = {
     val answer =
-      try ask(handle, body(needs, statement))
+      try ask(handle, body(needs, statement, operation))
       catch { case NonFatal(_) | _: InterruptedException => throw new AccessDenied(NoAnswer) }
     if (!answer.path("allowed").isBoolean) throw new AccessDenied(NoAnswer)
     if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("refused"))
@@ -38,8 +41,8 @@ object Decisions {
     json.readTree(response.body)
   }
 
-  private def body(needs: Seq[Need], statement: String): Array[Byte] = {
-    val question = json.createObjectNode().put("statement", statement)
+  private def body(needs: Seq[Need], statement: String, operation: Option[String]): Array[Byte] = {
+    val question = json.createObjectNode().put("statement", statement).put("operation", operation.orNull)
     val list = question.putArray("needs")
     needs.foreach {
       case ObjectNeed(action, name) =>

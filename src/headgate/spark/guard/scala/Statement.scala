@@ -30,7 +30,7 @@ object Statement {
     val asker = handle(session)
     val known = Option(allowed.get).filter(_.is(asker, scope)).fold(Set.empty[Need])(_.needs)
     allowed.set(Allowed(new WeakReference(scope), asker, known))
-    ask(asker, needs -- known, description)
+    ask(session, asker, needs -- known, description)
     allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
 
@@ -49,11 +49,11 @@ object Statement {
     val asker = handle(session)
     val known = Option(allowed.get).filter(_.handle == asker).fold(Set.empty[Need])(_.needs)
     allowed.remove()
-    ask(asker, needs -- known, description)
+    ask(session, asker, needs -- known, description)
   }
 
-  private def ask(asker: String, needs: Set[Need], description: String): Unit =
-    if (needs.nonEmpty) Decisions.require(asker, needs.toSeq, description)
+  private def ask(session: SparkSession, asker: String, needs: Set[Need], description: String): Unit =
+    if (needs.nonEmpty) Decisions.require(asker, needs.toSeq, description, Operation.current(session))
 
   private def handle(session: SparkSession): String =
     Option(session.sessionState.conf.getConfString(TokenKey, null))
