@@ -8,8 +8,9 @@ from headgate.model.syntax import VERBS
 from headgate.model.vocabulary import Vocabulary
 
 _HEAD = """\
-# One role for each action, called like it, assignable exactly on the types that the action is asked on, and `root`, which
-# assigns every role. With it a test grants one action and nothing else.
+# One role for each action, called like it, assignable on the types that the action is asked on and on all above, and `root`,
+# which assigns every role. Roles spread down, and who makes something gets nothing: with it a test grants one action and
+# nothing else, also on what is not there yet.
 # Generated from actions.yaml and the trees of the shipped models: pytest tests/model/test_atomic.py --update
 
 model: atomic
@@ -22,18 +23,21 @@ _ASSIGNMENT = "assignment"
 
 def atomic(vocabulary: Vocabulary, shipped: Sequence[Model]) -> str:
     """Return the text of the model file."""
-    roles = dict(_roles(vocabulary))
+    parents = {type: _parents(type, vocabulary, shipped) for type in vocabulary.types}
+    roles = {role: _and_above(on, parents) for role, on in _roles(vocabulary)}
     lines = (
         _HEAD,
         "types:",
-        *(f"  {type}: {{under: {_list(_parents(type, vocabulary, shipped))}}}" for type in vocabulary.types),
+        *(f"  {type}: {{under: {_list(above)}}}" for type, above in parents.items()),
         "",
         "roles:",
         f"  root: {{on: {_list(_ROOTS)}}}",
         *_stated(roles),
         "",
         "spread:",
-        f"  - {{roles: [root], from: {_list(_ROOTS)}}}",
+        "  - roles:",
+        *(f"      - {role}" for role in ("root", *roles)),
+        f"    from: {_list(vocabulary.types)}",
         "",
         "assign:",
         *_rule("root", VERBS, vocabulary.types, {"root": _ROOTS, **roles}),
@@ -48,7 +52,7 @@ def _of(verb: str) -> str:
 
 
 def _roles(vocabulary: Vocabulary) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each role and the types it is assignable on.
+    """Yield each role and the types that its action is asked on.
 
     Of what is done with assignments that is what a rule can let somebody do.
     """
@@ -63,6 +67,18 @@ def _parents(type: str, vocabulary: Vocabulary, shipped: Sequence[Model]) -> lis
     stated = [parent for model in shipped if type in model.types for parent in model.types[type].parents]
     made = [name.partition(".")[0] for name in vocabulary if name.endswith(f".create_{type}")]
     return sorted(set(stated or made))
+
+
+def _and_above(types: Iterable[str], parents: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the types with all that they can lie under, in the order of the vocabulary."""
+    found: set[str] = set()
+    waiting = list(types)
+    while waiting:
+        type = waiting.pop()
+        if type not in found:
+            found.add(type)
+            waiting += parents[type]
+    return tuple(type for type in parents if type in found)
 
 
 def _stated(roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:

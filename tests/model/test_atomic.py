@@ -71,14 +71,17 @@ class TestTheAtomicModel:
             assert [action for action in ACTIONS.of(type) if may(facts, action, type)] == [role]
 
     @pytest.mark.parametrize("type", ACTIONS.types)
-    def test_gives_nothing_below_or_above(self, type: str) -> None:
+    def test_gives_what_is_assigned_above_and_nothing_that_is_assigned_below(self, type: str) -> None:
         *above, _ = line(type)
 
         for place in above:
-            held = [assigned(role, place) for role in ACTIONS.of(place)]
-            assert [action for action in ACTIONS.of(type) if may(world(type, *held), action, type)] == []
-            facts = world(type, *(assigned(role, type) for role in ACTIONS.of(type)))
-            assert [action for action in ACTIONS.of(place) if may(facts, action, place)] == []
+            held = world(type, *(assigned(role, place) for role in ACTIONS.of(type)))
+            assert all(may(held, action, type) for action in ACTIONS.of(type))
+            assert not any(may(held, action, place) for action in ACTIONS.of(place))
+            others = world(type, *(assigned(role, place) for role in ACTIONS.of(place)))
+            assert not any(may(others, action, type) for action in ACTIONS.of(type))
+            below = world(type, *(assigned(role, type) for role in ACTIONS.of(type)))
+            assert not any(may(below, action, place) for action in ACTIONS.of(place))
 
     @pytest.mark.parametrize("type", ACTIONS.types)
     def test_lets_root_assign_every_role_and_do_nothing_else(self, type: str) -> None:
