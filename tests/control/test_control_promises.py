@@ -105,7 +105,7 @@ def test_promise_6_a_name_that_was_just_taken_is_taken() -> None:
     found = control.snapshot.find(("lake", "raw", "new"))
     assert found is not None
     assert found.id == "theirs"
-    assert store.pointers == {}
+    assert store.at == {}
 
 
 def test_promise_6_what_another_process_wrote_meanwhile_is_kept() -> None:

@@ -137,7 +137,7 @@ class TestDeleting:
         facts = world.do(DeleteResource(ResourceId("one")), by=ANN)
         assert not {"one", "table", "more"} & set(facts.resources)
         assert not world.roles(BEN, "table")
-        assert world.store.pointers == {}
+        assert world.store.at == {}
 
     def test_its_document_is_erased(self) -> None:
         world = nekt()

@@ -13,6 +13,7 @@ from headgate.control.ports import (
     Entry,
     Pointer,
     PointerConflictError,
+    PointerMove,
     RevisionConflictError,
 )
 from headgate.facts.changes import Change, ResourceDeleted
@@ -25,7 +26,7 @@ class FakeStore:
     def __init__(self) -> None:
         self.log: list[Entry] = []
         self.bodies: dict[tuple[str, str], Mapping[str, Any]] = {}
-        self.pointers: dict[ResourceId, Pointer] = {}
+        self.at: dict[ResourceId, Pointer] = {}
         self.kept: list[Checkpoint] = []
         self.before_append: Callable[[], None] | None = None
 
@@ -54,7 +55,7 @@ class FakeStore:
             racing()
         if expected != self.head():
             raise RevisionConflictError
-        if any(pointer.table in self.pointers for pointer in draft.pointers):
+        if any(pointer.table in self.at for pointer in draft.pointers):
             raise PointerConflictError
         if any(put.new and (put.kind, put.id) in self.bodies for put in draft.documents):
             raise DocumentConflictError
@@ -64,8 +65,8 @@ class FakeStore:
             self.put_document(put)
         for change in draft.changes:
             if isinstance(change, ResourceDeleted):
-                self.pointers.pop(change.resource, None)
-        self.pointers |= {pointer.table: pointer for pointer in draft.pointers}
+                self.at.pop(change.resource, None)
+        self.at |= {pointer.table: pointer for pointer in draft.pointers}
         return self.head()
 
     def write(self, *changes: Change) -> None:
@@ -73,12 +74,17 @@ class FakeStore:
         self.append(self.head(), Draft(0.0, None, "elsewhere", changes))
 
     def pointer(self, table: ResourceId) -> Pointer | None:
-        return self.pointers.get(table)
+        return self.at.get(table)
 
-    def swap_pointer(self, expected: Pointer, new_location: str) -> None:
-        if self.pointers.get(expected.table) != expected:
+    def pointers(self) -> Iterator[Pointer]:
+        yield from self.at.values()
+
+    def swap_pointers(self, moves: Sequence[PointerMove], documents: Sequence[DocumentPut] = ()) -> None:
+        if any(self.at.get(move.expected.table) != move.expected for move in moves):
             raise PointerConflictError
-        self.pointers[expected.table] = Pointer(expected.table, new_location)
+        self.at |= {move.expected.table: Pointer(move.expected.table, move.new_location) for move in moves}
+        for put in documents:
+            self.put_document(put)
 
     def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
         return self.bodies.get((kind, id))

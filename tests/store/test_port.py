@@ -16,6 +16,7 @@ from headgate.control.ports import (
     Origin,
     Pointer,
     PointerConflictError,
+    PointerMove,
     RevisionConflictError,
     Store,
     Stores,
@@ -103,12 +104,27 @@ class TestPointers:
         first = store.pointer(T1)
         assert first is not None
 
-        store.swap_pointer(first, "file:///w/next")
+        kept = DocumentPut("table", "t1", {"answered": []})
+        store.swap_pointers([PointerMove(first, "file:///w/next")], [kept])
 
         assert store.pointer(T1) == Pointer(T1, "file:///w/next")
+        assert store.document("table", "t1") == {"answered": []}
         assert store.head() == 1
         with pytest.raises(PointerConflictError):
-            store.swap_pointer(first, "file:///w/late")
+            store.swap_pointers([PointerMove(first, "file:///w/late")])
+
+    def test_move_together_or_not_at_all(self, store: Store) -> None:
+        for number in (1, 2):
+            store.append(number - 1, created(number))
+        first, second = sorted(store.pointers(), key=lambda each: each.table)
+        stale = Pointer(second.table, "file:///w/old")
+
+        with pytest.raises(PointerConflictError):
+            store.swap_pointers([PointerMove(first, "file:///w/a"), PointerMove(stale, "file:///w/b")])
+        assert sorted(store.pointers(), key=lambda each: each.table) == [first, second]
+
+        store.swap_pointers([PointerMove(second, "file:///w/b"), PointerMove(first, "file:///w/a")])
+        assert {each.metadata_location for each in store.pointers()} == {"file:///w/a", "file:///w/b"}
 
 
 class TestDocuments:

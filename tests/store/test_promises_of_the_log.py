@@ -23,6 +23,7 @@ from headgate.control.ports import (
     Entry,
     Pointer,
     PointerConflictError,
+    PointerMove,
     RevisionConflictError,
     StoreError,
 )
@@ -54,7 +55,7 @@ def _appended(store: SqlStore, draft: Draft, expected: int) -> None:
 
 def _moved(store: SqlStore) -> None:
     with contextlib.suppress(PointerConflictError):
-        store.swap_pointer(store.pointer(TABLE) or Pointer(TABLE, "nowhere"), "file:///w/next")
+        store.swap_pointers([PointerMove(store.pointer(TABLE) or Pointer(TABLE, "nowhere"), "file:///w/next")])
 
 
 STEPS: dict[str, Step] = {

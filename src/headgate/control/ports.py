@@ -70,6 +70,14 @@ class Pointer:
 
 
 @dataclass(frozen=True, slots=True)
+class PointerMove:
+    """A commit: where the table's metadata is expected to lie, and where it lies from then on."""
+
+    expected: Pointer
+    new_location: str
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentPut:
     """A row that facts point to and no decision depends on; replaces an older one. None erases it.
 
@@ -145,8 +153,15 @@ class Store(Protocol):
         """Return the table's pointer, or None."""
         ...
 
-    def swap_pointer(self, expected: Pointer, new_location: str) -> None:
-        """Move the pointer of a data commit (no log entry). Raises `PointerConflictError` if it has moved."""
+    def pointers(self) -> Iterator[Pointer]:
+        """Yield every pointer, in no order that means anything."""
+        ...
+
+    def swap_pointers(self, moves: Sequence[PointerMove], documents: Sequence[DocumentPut] = ()) -> None:
+        """Move the pointers of a data commit, all or none, with what is kept of it (no log entry).
+
+        Raises `PointerConflictError` if one of them has moved.
+        """
         ...
 
     def document(self, kind: str, id: str) -> Mapping[str, Any] | None:

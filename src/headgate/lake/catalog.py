@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUpdate, TableRequirement, TableUpdate
 
-from headgate.control.ports import Pointer, PointerConflictError, Store
+from headgate.control.ports import Pointer, PointerConflictError, PointerMove, Store
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.errors import ConflictError, InvalidError, MissingError, RuleError
 from headgate.lake.manifests import TableFiles
@@ -107,7 +107,7 @@ class TableCatalog:
         """Make the prepared metadata the table's. Raises `ConflictError` if another commit was faster."""
         written = self._written(prepared.metadata, prepared.base.pointer.metadata_location)
         try:
-            self._store.swap_pointer(prepared.base.pointer, written.pointer.metadata_location)
+            self._store.swap_pointers([PointerMove(prepared.base.pointer, written.pointer.metadata_location)])
         except PointerConflictError as error:
             self.discard(written)
             raise ConflictError(str(error)) from error

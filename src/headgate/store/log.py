@@ -15,6 +15,7 @@ from headgate.control.ports import (
     Entry,
     Pointer,
     PointerConflictError,
+    PointerMove,
     RevisionConflictError,
     StoreError,
 )
@@ -118,17 +119,23 @@ class SqlStore:
         found = self._database.rows(_POINTER, root=self.root, table=table)
         return Pointer(table, found[0].metadata_location) if found else None
 
-    def swap_pointer(self, expected: Pointer, new_location: str) -> None:
-        """Move the pointer of a data commit (no log entry). Raises `PointerConflictError` if it has moved."""
-        statement = (
-            update(pointers)
-            .where(pointers.c.log_id == self.root, pointers.c.table_id == expected.table)
-            .where(pointers.c.metadata_location == expected.metadata_location)
-            .values(metadata_location=new_location, previous_location=expected.metadata_location)
-        )
+    def pointers(self) -> Iterator[Pointer]:
+        """Yield every pointer, in no order that means anything."""
+        query = select(pointers.c.table_id, pointers.c.metadata_location).where(pointers.c.log_id == self.root)
+        for row in self._database.rows(query):
+            yield Pointer(ResourceId(row.table_id), row.metadata_location)
+
+    def swap_pointers(self, moves: Sequence[PointerMove], documents: Sequence[DocumentPut] = ()) -> None:
+        """Move the pointers of a data commit, all or none, with what is kept of it (no log entry).
+
+        Raises `PointerConflictError` if one of them has moved.
+        """
         with self._database.writing() as connection:
-            if connection.execute(statement).rowcount != 1:
-                raise PointerConflictError(f"the metadata of table `{expected.table}` has changed meanwhile")
+            # In one order, so that two commits never wait for each other.
+            for move in sorted(moves, key=lambda each: each.expected.table):
+                self._move_pointer(connection, move)
+            for put in documents:
+                self._put(connection, put)
 
     def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
         """Return one document, or None."""
@@ -202,6 +209,17 @@ class SqlStore:
         gone = [change.resource for change in draft.changes if isinstance(change, ResourceDeleted)]
         for table in gone:
             connection.execute(delete(pointers).where(pointers.c.log_id == self.root, pointers.c.table_id == table))
+
+    def _move_pointer(self, connection: Connection, move: PointerMove) -> None:
+        table, location = move.expected.table, move.expected.metadata_location
+        statement = (
+            update(pointers)
+            .where(pointers.c.log_id == self.root, pointers.c.table_id == table)
+            .where(pointers.c.metadata_location == location)
+            .values(metadata_location=move.new_location, previous_location=location)
+        )
+        if connection.execute(statement).rowcount != 1:
+            raise PointerConflictError(f"the metadata of table `{table}` has changed meanwhile")
 
     def _add_pointer(self, connection: Connection, pointer: Pointer) -> None:
         values = {"table_id": pointer.table, "metadata_location": pointer.metadata_location}
