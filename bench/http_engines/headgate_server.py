@@ -26,8 +26,7 @@ from headgate.control.tokens import IssueToken, written
 from headgate.doors.http.connection import connections
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.pipelines.runner import Runner
-from headgate.spark.driver_calls import DriverCalls
-from headgate.spark.sessions import Sessions
+from headgate.spark.sparks import Sparks
 from headgate.spark.statements import Rows, StatementError
 
 
@@ -77,8 +76,7 @@ async def _serve(server: uvicorn.Server) -> None:
 
 def _config(deployment: Deployment) -> uvicorn.Config:
     runner = Runner(deployment.home, deployment.identity, deployment.places, _no_spark)
-    calls = DriverCalls(bytes, Sessions())
-    app = http_application(deployment, calls, runner, _NoSpark(), dict)
+    app = http_application(deployment, Sparks(deployment.may_read), runner, _NoSpark(), dict)
     front = fronted(app, deployment)
     return uvicorn.Config(
         front.app,

@@ -24,7 +24,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def front(world: World, **limits: float) -> Front:
     """Return the doors as they are served, with these limits."""
     settings = replace(world.deployment.settings, limits=replace(Limits(), **limits))
-    return fronted(world.app, replace(world.deployment, settings=settings), world.sessions)
+    return fronted(world.app, replace(world.deployment, settings=settings), world.sparks.caller)
 
 
 class TestARate:

@@ -20,8 +20,7 @@ from headgate.control.tokens import IssueToken, read, written
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.pipelines.runner import Runner
-from headgate.spark.driver_calls import DriverCalls
-from headgate.spark.sessions import Sessions
+from headgate.spark.sparks import Sparks
 from headgate.spark.statements import Rows, StatementError
 from tests.threads import served
 
@@ -95,9 +94,9 @@ class World(Place):
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
-        self.sessions = Sessions()
-        calls = DriverCalls(lambda: KEY, self.sessions)
-        self.app = http_application(deployment, calls, self.runner(), NoSpark(), lambda: {"api": "ok"})
+        self.sparks = Sparks(deployment.may_read, lambda _: KEY)
+        self.sessions = self.sparks.of(deployment.home).sessions
+        self.app = http_application(deployment, self.sparks, self.runner(), NoSpark(), lambda: {"api": "ok"})
         owner = deployment.settings.owner_token.read_text(encoding="utf-8").strip()
         super().__init__(httpx.Client(trust_env=False, timeout=60), deployment.home, "", {"owner": owner})
 

@@ -22,13 +22,13 @@ from headgate.doors.services import CarriesOutRuns, Deployed, at_home
 from headgate.doors.tenants import Tenants
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.warehouse import Warehouse
-from headgate.spark.driver_calls import DriverCalls
+from headgate.spark.sparks import Sparks
 from headgate.spark.statements import RunsStatements
 
 
 def http_application(
     deployment: Deployment,
-    calls: DriverCalls,
+    sparks: Sparks,
     runner: CarriesOutRuns,
     statements: RunsStatements,
     health: Callable[[], Mapping[str, Any]],
@@ -57,13 +57,13 @@ def http_application(
     app.include_router(api_router())
     openapi.document(app)
     identity.install(app, deployment.entrance)
-    app.include_router(
-        guard_router(deployment.control, deployment.gate, deployment.wording, calls, deployment.places.may_read)
-    )
+    app.include_router(guard_router(sparks))
     gate = LakeGate(deployment.control, deployment.gate)
     catalog = TableCatalog(deployment.store, Warehouse(deployment.settings.warehouse))
     app.include_router(
-        iceberg_router(gate, catalog, identifier(deployment.identity, deployment.home, calls)),
+        iceberg_router(
+            gate, catalog, identifier(deployment.identity, deployment.home, sparks.of(deployment.home).calls)
+        ),
         prefix="/iceberg",
         dependencies=[Depends(at_home)],
     )

@@ -1,5 +1,6 @@
 """The doors as the network has them: who asks is told to logs and limits, and what the core counts to whoever watches."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import anyio.to_thread
@@ -16,7 +17,10 @@ from headgate.doors.http.metrics import Figures, Metrics
 from headgate.doors.http.probes import MetricsAccess, Readiness
 from headgate.doors.http.rates import Identify, of_principals
 from headgate.doors.problems import NO_STORE
-from headgate.spark.sessions import PREFIX, Sessions
+from headgate.facts.caller import Caller
+from headgate.spark.sessions import PREFIX
+
+Session = Callable[[str], Caller | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +32,15 @@ class Front:
     readiness: Readiness
 
 
-def fronted(app: FastAPI, deployment: Deployment, sessions: Sessions | None = None) -> Front:
-    """Put in front of the doors what is the same for all of them. `sessions` are those of Spark, where there is one."""
+def fronted(app: FastAPI, deployment: Deployment, session: Session = lambda _: None) -> Front:
+    """Put in front of the doors what is the same for all of them. `session` says whose a session of Spark is."""
     settings = deployment.settings
     readiness = Readiness(lambda: _unready(deployment))
     metrics, principals = Metrics(lambda: _figures(deployment)), of_principals(settings.limits)
     express = Express(app.state.at_once, principals, observers(metrics), settings.limits)
     front = around(
         app,
-        identify=_identify(deployment.identity, Sessions() if sessions is None else sessions),
+        identify=_identify(deployment.identity, session),
         readiness=readiness,
         metrics=metrics,
         limits=settings.limits,
@@ -47,14 +51,14 @@ def fronted(app: FastAPI, deployment: Deployment, sessions: Sessions | None = No
     return Front(front, express, readiness)
 
 
-def _identify(identity: Identity, sessions: Sessions) -> Identify:
+def _identify(identity: Identity, session: Session) -> Identify:
     async def identify(scope: Scope) -> str | None:
         secret = _secret(Request(scope))
         if secret is None:
             return None
         if secret.startswith(PREFIX):
             # The driver speaks for a session: what its statements ask counts as its caller's.
-            caller = sessions.caller(secret)
+            caller = session(secret)
             return caller.principal if caller else None
         presented = identity.remembered(secret)
         if presented is None:

@@ -33,8 +33,7 @@ from headgate.control.values import Entry, entry
 from headgate.doors.services import Deployed
 from headgate.facts.ids import ResourceId, RunId
 from headgate.model.model import Model
-from headgate.spark.driver_calls import DriverCalls
-from headgate.spark.sessions import Sessions
+from headgate.spark.sparks import Sparks
 from headgate.spark.statements import NOT_READY, Rows, StatementError
 from headgate.store import open_stores
 
@@ -183,8 +182,7 @@ def doors() -> Iterator[Doors]:
     """Open the doors on loopback until the block ends."""
     with TemporaryDirectory(prefix="headgate-") as folder:
         deployment = over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
-        calls = DriverCalls(lambda: b"", Sessions())
-        app = http_application(deployment, calls, NoSpark(), NoSpark(), dict[str, Any])
+        app = http_application(deployment, Sparks(deployment.may_read), NoSpark(), NoSpark(), dict[str, Any])
         with (
             closing(deployment),
             served(app) as address,

@@ -15,8 +15,7 @@ from headgate.app.settings import HOST, Settings
 from headgate.facts.caller import Caller
 from headgate.pipelines.runner import Runner
 from headgate.spark.driver import Driver, DriverSettings, rest_lake
-from headgate.spark.driver_calls import DriverCalls
-from headgate.spark.sessions import Sessions
+from headgate.spark.sparks import Sparks
 from headgate.spark.statements import NOT_READY, Rows, StatementError
 from headgate.spark.toolchain import prepare
 
@@ -48,7 +47,7 @@ class Server:
         except BaseException:
             self._listening.close()
             raise
-        self._sessions = Sessions()
+        self._sparks = Sparks(self.deployment.may_read, lambda _: self._driver.key if self._driver else b"")
         self._driver: Driver | None = None
         self._gateway: Gateway | None = None
         self._statements = _Statements(self._spark_port)
@@ -108,9 +107,8 @@ class Server:
             self.deployment.close()
 
     def _front(self) -> Front:
-        calls = DriverCalls(lambda: self._driver.key if self._driver else b"", self._sessions)
-        app = http_application(self.deployment, calls, self.runner, self._statements, self.health)
-        return fronted(app, self.deployment, self._sessions)
+        app = http_application(self.deployment, self._sparks, self.runner, self._statements, self.health)
+        return fronted(app, self.deployment, self._sparks.caller)
 
     async def _announce(self) -> None:
         await self._listening.answering.wait()
@@ -150,7 +148,7 @@ class Server:
             GatewaySettings(HOST, self.settings.gateway_port),
             self._authenticate,
             deployment.places.may_read,
-            self._sessions,
+            self._sparks.of(deployment.home).sessions,
             driver,
         )
         try:

@@ -22,6 +22,11 @@ class DriverCalls:
 
     def caller(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Caller | None:
         """Return the caller of the session that a signed request speaks for, or None."""
+        found = self.session(method, target, headers, body)
+        return found[1] if found else None
+
+    def session(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[str, Caller] | None:
+        """Return the handle of the session that a signed request speaks for, and its caller; or None."""
         handle = headers.get("authorization", "").removeprefix("Bearer ")
         at, signature = headers.get(TIME_HEADER, ""), headers.get(SIGNATURE_HEADER, "")
         key = self._key()
@@ -29,4 +34,5 @@ class DriverCalls:
             return None
         if not verify(key, method, target, int(at), handle, body, signature=signature, now=time.time()):
             return None
-        return self._sessions.caller(handle)
+        caller = self._sessions.caller(handle)
+        return (handle, caller) if caller else None

@@ -68,11 +68,16 @@ class Sessions:
             self._sessions.move_to_end(handle)
             return session.caller
 
-    def is_open(self, handle: str) -> bool:
-        """Tell whether the handle stands for somebody, without counting that as a use."""
+    def peek(self, handle: str) -> Caller | None:
+        """Return whom the handle stands for, without counting that as a use."""
         with self._lock:
             self._expire()
-            return handle in self._sessions
+            session = self._sessions.get(handle)
+            return session.caller if session else None
+
+    def is_open(self, handle: str) -> bool:
+        """Tell whether the handle stands for somebody, without counting that as a use."""
+        return self.peek(handle) is not None
 
     def close(self, handle: str) -> None:
         """Make the handle stand for nobody. Closing an unknown handle changes nothing."""

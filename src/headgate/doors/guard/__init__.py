@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from headgate.doors.problems import ProblemError
-from headgate.spark.driver_calls import DriverCalls
-from headgate.spark.needs import Judge, Need
-from headgate.spark.works import TooMuchWorkError, Works
+from headgate.spark.needs import Need
+from headgate.spark.sparks import Sparks, Spoken
+from headgate.spark.works import TooMuchWorkError
 
 
 class Needs(BaseModel):
@@ -21,34 +21,34 @@ class Needs(BaseModel):
     operation: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
-def guard_router(judge: Judge, calls: DriverCalls, works: Works) -> APIRouter:
-    """Return the route that the guard asks."""
+def guard_router(sparks: Sparks) -> APIRouter:
+    """Return the route that the guard asks, of whichever organization's Spark."""
     router = APIRouter(prefix="/guard/v1", include_in_schema=False)
 
     @router.post("/decide")
     async def decide(request: Request) -> dict[str, Any]:
         body = await request.body()
-        spoken = calls.session("POST", request.url.path, request.headers, body)
+        spoken = sparks.spoken("POST", request.url.path, request.headers, body)
         if spoken is None:
             raise ProblemError(401, "unauthenticated", "this session is not known here, or has ended")
-        handle, caller = spoken
         try:
             asked = Needs.model_validate_json(body)
         except ValidationError:
             raise ProblemError(422, "invalid", "the guard's question is not of the form that is understood") from None
-        refusal = judge.refusal(caller, asked.needs) or _unrecorded(works, handle, asked)
-        answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(caller)}
+        judge = spoken.spark.judge
+        refusal = judge.refusal(spoken.caller, asked.needs) or _unrecorded(spoken, asked)
+        answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
         return answer if refusal is None else {**answer, "message": refusal}
 
     return router
 
 
-def _unrecorded(works: Works, handle: str, asked: Needs) -> str | None:
+def _unrecorded(spoken: Spoken, asked: Needs) -> str | None:
     """Keep in mind what an operation was allowed; return why that cannot be."""
     if asked.operation is None:
         return None
     try:
-        works.record(handle, asked.operation, asked.needs)
+        spoken.spark.works.record(spoken.handle, asked.operation, asked.needs)
     except TooMuchWorkError as error:
         return str(error)
     return None

@@ -1,0 +1,74 @@
+"""What a statement needs, as the guard says it, and the one answer to all of that."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from headgate.control.organization import Organization
+from headgate.control.wording import reason
+from headgate.decision.asked import not_standing
+from headgate.facts.caller import Caller
+
+Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=8)]
+MayRead = Callable[[Caller, str], bool]
+
+_NO_PATH: Final = "files are read through a connection that a running pipeline declares, and in no other way"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PathNeed(_Strict):
+    """A file that is read through a connection."""
+
+    action: Literal["path.read"]
+    path: str
+
+
+class NameNeed(_Strict):
+    """An action on a full name; `discover` asks only whether the caller may know it."""
+
+    action: str
+    object: Names
+
+
+Need = PathNeed | NameNeed
+
+
+class Judge:
+    """Asks about everything that a statement needs, of the organization whose lake it runs on."""
+
+    def __init__(self, organization: Organization, may_read: MayRead) -> None:
+        self._organization = organization
+        self._may_read = may_read
+
+    @property
+    def revision(self) -> int:
+        """The revision that is answered by now."""
+        return self._organization.control.snapshot.revision
+
+    def name(self, caller: Caller) -> str:
+        """Return what people call who asks."""
+        return self._organization.wording.caller(caller)
+
+    def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+        """Return why the caller may not have all of this now, or None. Who is nobody any more may have nothing."""
+        control = self._organization.control
+        gone = not_standing(control.snapshot, caller, control.now)
+        why = reason(control.snapshot, gone) if gone else self._first(caller, needs)
+        return f"{self.name(caller)}: {why}" if why else None
+
+    def _first(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+        return next((text for need in needs if (text := self._refused(caller, need))), None)
+
+    def _refused(self, caller: Caller, need: Need) -> str | None:
+        if isinstance(need, PathNeed):
+            return None if self._may_read(caller, need.path) else _NO_PATH
+        gate = self._organization.gate
+        if need.action == "discover":
+            verdict = gate.discover(caller, need.object)
+        else:
+            verdict = gate.check(caller, need.action, need.object)
+        return None if verdict.allowed else verdict.message

@@ -1,0 +1,79 @@
+"""Spark as each organization has it: its sessions, the work under way in them, and whom its driver speaks for."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headgate.control.organization import Organization
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.spark.driver_calls import DriverCalls
+from headgate.spark.needs import Judge, MayRead
+from headgate.spark.sessions import Sessions
+from headgate.spark.works import Works
+
+
+class OrganizationSpark:
+    """What this process knows of one organization's Spark. A handle of one means nothing to another's driver."""
+
+    def __init__(self, organization: Organization, may_read: MayRead, key: Callable[[], bytes]) -> None:
+        """`key` returns that of the driver as it runs now, or nothing."""
+        self.organization = organization
+        self.may_read = may_read
+        self.sessions = Sessions()
+        self.calls = DriverCalls(key, self.sessions)
+        self.judge = Judge(organization, may_read)
+        self.works = Works(self.sessions, self.judge.refusal)
+
+    def forget(self) -> None:
+        """End all sessions and forget their work: whatever they were in is gone."""
+        self.sessions.close_where(lambda _: True)
+        self.works.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A request of a driver: of whose Spark, in which session, for whom."""
+
+    spark: OrganizationSpark
+    handle: str
+    caller: Caller
+
+
+class Sparks:
+    """The Sparks of the organizations that have used one here. Safe to use from several threads."""
+
+    def __init__(
+        self, may_read: Callable[[Organization], MayRead], key: Callable[[ResourceId], bytes] = lambda _: b""
+    ) -> None:
+        self._may_read = may_read
+        self._key = key
+        self._lock = threading.Lock()
+        self._sparks: dict[ResourceId, OrganizationSpark] = {}
+
+    @property
+    def all(self) -> tuple[OrganizationSpark, ...]:
+        """Every one that was used."""
+        return tuple(self._sparks.values())
+
+    def of(self, organization: Organization) -> OrganizationSpark:
+        """Return that of an organization."""
+        with self._lock:
+            if organization.id not in self._sparks:
+                may_read = self._may_read(organization)
+                self._sparks[organization.id] = OrganizationSpark(
+                    organization, may_read, lambda: self._key(organization.id)
+                )
+            return self._sparks[organization.id]
+
+    def caller(self, handle: str) -> Caller | None:
+        """Return whom a handle stands for, and count that as a use; None if it stands for nobody."""
+        return next((caller for spark in self.all if (caller := spark.sessions.caller(handle))), None)
+
+    def spoken(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Spoken | None:
+        """Return what a driver's signed request is of, or None."""
+        for spark in self.all:
+            found = spark.calls.session(method, target, headers, body)
+            if found is not None:
+                return Spoken(spark, *found)
+        return None
