@@ -169,18 +169,19 @@ class Organizations:
         store = self._stores.log(root)
         control = Control(store, self._models, self._clock, self._engine)
         facts = control.snapshot
-        if facts.organization is not None and facts.model_hash != self._models[facts.model].hash:
+        known = self._models.get(facts.model)
+        if facts.organization is not None and (known is None or known.hash != facts.model_hash):
             control = Control(store, self._as_it_was(facts), self._clock, self._engine)
         directory = Directory(control, store)
         wording = Wording(directory)
         return Organization(root, store, control, directory, wording, Gate(control, wording))
 
     def _as_it_was(self, facts: Snapshot) -> Models:
-        """Return the models with the home model in the version that the log began with."""
+        """Return the models with the home model that the log began with: of another version, or not shipped."""
         model = self._former(facts.model_hash)
         if model is None:
             raise StoreError(
-                f"`{facts.organization}` began under another version of the model `{facts.model}`, whose source is not "
-                "kept; use the Headgate that made it"
+                f"`{facts.organization}` began under another version of the model `{facts.model}`, or one that is not "
+                "shipped, and its source is not kept; use the Headgate that made it"
             )
         return {**self._models, model.name: model}
