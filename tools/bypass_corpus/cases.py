@@ -8,6 +8,10 @@ from pathlib import Path
 FORBIDDEN = "forbidden_always"
 SPOOFING = "identity spoofing"
 _KINDS = ("sql", "dataframe")
+_VERBS = ("read", "write", "describe", "alter", "drop", "create", FORBIDDEN)
+
+Need = tuple[str, str]
+"""A verb, and the full name of what it is done to."""
 
 
 class CorpusError(Exception):
@@ -21,7 +25,7 @@ class Case:
     id: str
     kind: str
     statement: str
-    needs: tuple[tuple[str, str], ...]
+    needs: tuple[Need, ...]
 
     @property
     def is_forbidden(self) -> bool:
@@ -60,4 +64,6 @@ def _case(line: str, place: str) -> Case:
         raise CorpusError(f"{place} is not a case: {error}") from error
     if case.kind not in _KINDS:
         raise CorpusError(f"{place} has the kind `{case.kind}`; it must be `sql` or `dataframe`")
+    if unknown := next((verb for verb, _ in case.needs if verb not in _VERBS), None):
+        raise CorpusError(f"{place} needs to `{unknown}`; it must be one of {', '.join(_VERBS)}")
     return case

@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import httpx
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
@@ -14,6 +13,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DoubleType, IcebergType, IntegerType, NestedField, StringType
 
 from headgate.app.deployment import Deployment
+from headgate.control.resources import DeleteResource
 from headgate.lake.containment import path_of
 from tools.bypass_corpus.state import State, capture
 
@@ -62,22 +62,20 @@ TABLES = {
 }
 
 
+VIEWS = {"lake.trusted.v": "CREATE VIEW lake.trusted.v AS SELECT carrier FROM lake.raw.flights"}
+"""Only Spark makes these."""
+
+
 class Fixture:
     """Makes the fixture, and keeps what it looked like."""
 
-    def __init__(self, deployment: Deployment, url: str, token: str) -> None:
+    def __init__(self, deployment: Deployment, url: str, token: str, run: Callable[[str], bool]) -> None:
+        """`run` has Spark run a statement as the admin whose token this is, and says whether it did."""
         self._deployment = deployment
-        self._http = httpx.Client(
-            base_url=f"{url}/api/v1", headers={"authorization": f"Bearer {token}"}, timeout=60.0, trust_env=False
-        )
+        self._run = run
         self._catalog: Catalog = load_catalog("lake", type="rest", uri=f"{url}/iceberg", token=token)
-        self._pointers: dict[str, str] = {}
-
-    def call(self, method: str, path: str, body: dict[str, object]) -> dict[str, str]:
-        """Call the API as the admin. Raises `httpx.HTTPStatusError`."""
-        answer = self._http.request(method, path, json=body)
-        answer.raise_for_status()
-        return answer.json()
+        self._made: State | None = None
+        self.missing: tuple[str, ...] = ()
 
     def state(self) -> State:
         """Return the stack as it is now."""
@@ -85,21 +83,27 @@ class Fixture:
 
     def restore(self) -> State:
         """Make whatever is missing or not as it was made; returns the state then."""
-        now = self.state()
-        for name in now.pointers:
-            if name not in TABLES or now.pointers[name] != self._pointers.get(name):
-                self._catalog.purge_table(_identifier(name))
-        for name in sorted(now.databases.difference(DATABASES)):
-            self._catalog.drop_namespace(_identifier(name))
-        for name in sorted(set(DATABASES) - now.databases):
-            self.call("POST", "/databases", {"name": name.removeprefix("lake.")})
+        self._remove(self.state())
+        for name in DATABASES:
+            if name not in self.state().databases:
+                self._catalog.create_namespace(_identifier(name))
         there = self.state().pointers
         for name in TABLES.keys() - there.keys():
             self._make(name, TABLES[name])
+        self.missing = tuple(name for name, made in VIEWS.items() if name not in there and not self._run(made))
         self._clear()
-        made = self.state()
-        self._pointers = dict(made.pointers)
-        return made
+        self._made = self.state()
+        return self._made
+
+    def _remove(self, now: State) -> None:
+        """Remove what is not as it was made: every table or view of another name or pointer, every database of another."""
+        made = self._made.pointers if self._made else {}
+        changed = [name for name, pointer in now.pointers.items() if made.get(name) != pointer]
+        facts = self._deployment.control.snapshot
+        for name in (*changed, *sorted(now.databases.difference(DATABASES))):
+            found = facts.find(name.split("."))
+            if found is not None:
+                self._deployment.control.execute(DeleteResource(found.id), None)
 
     def _clear(self) -> None:
         """Remove what lies in no table's folder: what a drop has yet to remove, and what a statement left when it failed."""
@@ -107,10 +111,6 @@ class Fixture:
         for folder in self._deployment.settings.warehouse.glob("*/*"):
             if str(folder) not in live:
                 shutil.rmtree(folder, ignore_errors=True)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
 
     def _make(self, name: str, made: Made) -> None:
         fields = [part.split() for part in made.columns.split(", ")]

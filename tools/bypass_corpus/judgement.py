@@ -4,7 +4,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools.bypass_corpus.cases import Case
+from tools.bypass_corpus.cases import Case, Need
 
 
 class Ending(enum.Enum):
@@ -18,22 +18,38 @@ class Ending(enum.Enum):
     REFUSED = "refused"
     """By Headgate."""
     TIMED_OUT = "timed out"
+    COVERED = "not tried: the other needs give this one too"
 
 
-class Who(enum.Enum):
+class Holds(enum.Enum):
+    """What somebody holds who tries a case."""
+
+    NOTHING = "nothing"
+    NEEDS = "exactly the needs"
+    REST = "all but one of the needs"
+    EVERYTHING = "everything"
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
     """As whom a case is tried."""
 
-    NOBODY = "nobody"
-    """Holds nothing."""
-    EVERYTHING = "everything"
-    """Holds every action on the lake."""
+    holds: Holds
+    needs: tuple[Need, ...] = ()
+    """What is granted; of no meaning where everything is."""
+    lacks: Need | None = None
+    """The need that was taken away."""
+
+    def __str__(self) -> str:
+        """Say in words what is held."""
+        return f"all but {' '.join(self.lacks)}" if self.lacks else self.holds.value
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """What came of one case, tried once as somebody."""
 
-    who: Who
+    asker: Asker
     ending: Ending
     message: str = ""
     effects: tuple[str, ...] = ()
@@ -51,6 +67,8 @@ class Verdict(enum.Enum):
 
 
 _ORDER = list(Verdict)
+_TOLERATED = 0.05
+"""The share of the cases that may be refused too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +86,19 @@ class Judged:
         return any(attempt.ending is Ending.REJECTED for attempt in self.attempts)
 
 
-def askers(case: Case) -> tuple[Who, ...]:
-    """Return as whom a case is to be tried."""
+def askers(case: Case) -> tuple[Asker, ...]:
+    """Return as whom a case is to be tried: those who must be stopped before whoever must not be."""
     if case.is_spoofing or not case.needs:
-        return (Who.NOBODY,)
+        return (Asker(Holds.NOTHING),)
     if case.is_forbidden:
-        return (Who.EVERYTHING,)
-    return (Who.NOBODY, Who.EVERYTHING)
+        return (Asker(Holds.EVERYTHING),)
+    rests = ((need, tuple(each for each in case.needs if each != need)) for need in dict.fromkeys(case.needs))
+    return (*(Asker(Holds.REST, rest, need) for need, rest in rests), Asker(Holds.NEEDS, case.needs))
 
 
 def judge(case: Case, attempts: Sequence[Attempt]) -> Judged:
     """Return the worst verdict of the attempts. A case that was not tried as it must be was let through."""
-    if tuple(attempt.who for attempt in attempts) != askers(case):
+    if tuple(attempt.asker for attempt in attempts) != askers(case):
         return Judged(case, Verdict.LET_THROUGH, tuple(attempts), None)
     verdicts = [_one(case, attempt) for attempt in attempts]
     worst = min(verdicts, key=_ORDER.index)
@@ -87,17 +106,24 @@ def judge(case: Case, attempts: Sequence[Attempt]) -> Judged:
     return Judged(case, worst, tuple(attempts), decisive)
 
 
+def falls_short(judged: Sequence[Judged]) -> bool:
+    """Say whether anything was let through, or more was refused than can be tolerated."""
+    verdicts = [each.verdict for each in judged]
+    return Verdict.LET_THROUGH in verdicts or verdicts.count(Verdict.OVER_REFUSED) > _TOLERATED * len(verdicts)
+
+
 def _one(case: Case, attempt: Attempt) -> Verdict:
     if case.is_spoofing:
         return Verdict.LET_THROUGH if _is_another(attempt) else Verdict.EXACT
-    if case.is_forbidden or (case.needs and attempt.who is Who.NOBODY):
+    if case.is_forbidden or attempt.asker.lacks:
         return Verdict.EXACT if _is_stopped(attempt) else Verdict.LET_THROUGH
     refused = attempt.ending in (Ending.REFUSED, Ending.TIMED_OUT)
     return Verdict.OVER_REFUSED if refused else Verdict.EXACT
 
 
 def _is_stopped(attempt: Attempt) -> bool:
-    return attempt.ending in (Ending.REFUSED, Ending.REJECTED) and not attempt.effects
+    stopped = attempt.ending in (Ending.REFUSED, Ending.REJECTED, Ending.COVERED)
+    return stopped and not attempt.effects
 
 
 def _is_another(attempt: Attempt) -> bool:

@@ -11,7 +11,7 @@ from headgate.control.ports import StoreError
 from headgate.spark.driver import DriverError
 from headgate.spark.errors import ToolchainError
 from tools.bypass_corpus.cases import CorpusError, load
-from tools.bypass_corpus.judgement import Verdict
+from tools.bypass_corpus.judgement import falls_short
 from tools.bypass_corpus.report import closing, progress
 from tools.bypass_corpus.run import run
 from tools.bypass_corpus.stack import StackError, fresh_stack
@@ -20,7 +20,7 @@ _CANNOT_RUN = 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Return 0 if nothing was let through, 1 if something was, 2 if the cases could not be tried."""
+    """Return 0 if the guard holds, 1 if something was let through or too much refused, 2 if it could not be tried."""
     parser = argparse.ArgumentParser(prog="tools/bypass", description="Try to get around the guard.")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a corpus: one case per line")
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="try this case; can be repeated")
@@ -44,4 +44,4 @@ def _run(files: Sequence[Path], only: Sequence[str], *, verbose: bool) -> int:
         stack.require_sound()
     lines = closing(judged)
     print("\n".join((*lines[:-1], f"{time.monotonic() - began:.0f} s in all", lines[-1])))
-    return 1 if any(each.verdict is Verdict.LET_THROUGH for each in judged) else 0
+    return 1 if falls_short(judged) else 0

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tools.bypass_corpus.judgement import Attempt, Judged, Verdict
 
-_WORDS = 9
+_LONGEST = 200
+"""Characters of a message that are shown."""
 
 
 def progress(total: int, *, verbose: bool) -> Callable[[int, Judged], None]:
@@ -40,27 +41,10 @@ def closing(judged: Sequence[Judged]) -> list[str]:
 
 
 def _table(verdict: Verdict, judged: Iterable[Judged]) -> list[str]:
-    groups: dict[tuple[str, str], list[str]] = {}
-    for each in judged:
-        groups.setdefault((each.case.kind, _reason(each)), []).append(each.case.id)
-    if not groups:
-        return []
-    lines = ["", f"{verdict.value}:"]
-    for (kind, reason), ids in sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1]), group[0][1])):
-        lines.append(f"  {kind:<9} {len(ids):>3}  {reason}: {', '.join(ids)}")
-    return lines
-
-
-def _reason(judged: Judged) -> str:
-    if judged.decisive is None:
-        return "not tried"
-    attempt = judged.decisive
-    if judged.verdict is Verdict.LET_THROUGH:
-        return _attempt(attempt)
-    words = attempt.message.partition(": ")[2].split() or attempt.message.split()
-    return " ".join(words[:_WORDS])
+    lines = [f"  {each.case.id:<12} {_attempt(each.decisive) if each.decisive else 'not tried'}" for each in judged]
+    return ["", f"{verdict.value}:", *lines] if lines else []
 
 
 def _attempt(attempt: Attempt) -> str:
-    said = (attempt.as_another, *attempt.effects, attempt.message[:200])
-    return "; ".join((f"as {attempt.who.value}: {attempt.ending.value}", *(part for part in said if part)))
+    said = (attempt.as_another, *attempt.effects, attempt.message[:_LONGEST])
+    return "; ".join((f"with {attempt.asker}: {attempt.ending.value}", *(part for part in said if part)))

@@ -11,6 +11,6 @@ def run(stack: Attempts, cases: Sequence[Case], watch: Callable[[int, Judged], N
     """Return every case judged; `watch` hears each one with its number, from 1."""
     judged: list[Judged] = []
     for number, case in enumerate(cases, start=1):
-        judged.append(judge(case, [stack.attempt(case, who) for who in askers(case)]))
+        judged.append(judge(case, [stack.attempt(case, asker) for asker in askers(case)]))
         watch(number, judged[-1])
     return judged

@@ -1,11 +1,13 @@
 """The embedded stack that the cases are tried on: the server, the fixture, and who tries them."""
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Protocol
 
 from headgate.app.background import running
@@ -15,15 +17,16 @@ from tools.bypass_corpus.alice import Alice
 from tools.bypass_corpus.cases import Case
 from tools.bypass_corpus.clients import Client
 from tools.bypass_corpus.fixture import TABLES, Fixture
-from tools.bypass_corpus.judgement import Attempt, Ending, Who
+from tools.bypass_corpus.founding import found_atomic, join
+from tools.bypass_corpus.judgement import Asker, Attempt, Ending, Holds
+from tools.bypass_corpus.rights import covers, everything, hold, meant
 from tools.bypass_corpus.state import effects
 
-_VARIABLE = "the session variable m"
-_EXTRAS = {
-    "the view trusted.v": "CREATE VIEW lake.trusted.v AS SELECT carrier FROM lake.raw.flights",
-    _VARIABLE: "DECLARE VARIABLE m DOUBLE",
-}
-"""The parts of the fixture that only Spark can make."""
+_VARIABLE = "DECLARE VARIABLE m DOUBLE"
+_MENTIONED = re.compile(r"\bm\b")
+_PATIENCE = 90.0
+"""Seconds in which a driver that has ended is back."""
+_ASKER, _ADMIN, _ALICE = "asker", "admin", "alice"
 
 
 class StackError(Exception):
@@ -33,55 +36,76 @@ class StackError(Exception):
 class Attempts(Protocol):
     """Whatever can try a case."""
 
-    def attempt(self, case: Case, who: Who) -> Attempt:
+    def attempt(self, case: Case, asker: Asker) -> Attempt:
         """Try the case as somebody and say what came of it."""
         ...
 
 
 class Stack:
-    """A server of its own with the fixture on it."""
+    """A server of its own with the fixture on it, and somebody who holds what each attempt is to be made with."""
 
-    def __init__(self, server: Server, client: Client, fixture: Fixture) -> None:
+    def __init__(self, server: Server, client: Client) -> None:
+        """Make the fixture. Raises `StackError` if nothing could be said about the cases here."""
         self._server = server
+        self._control = server.deployment.control
         self._client = client
-        self._fixture = fixture
-        fixture.restore()
-        self._tokens: Mapping[Who, str] = {
-            Who.NOBODY: _add(fixture, "nobody", "member"),
-            Who.EVERYTHING: _add(fixture, "everything", "owner"),
-        }
-        self._alice_token = _add(fixture, "alice", "owner")
-        self.missing: tuple[str, ...] = ()
-        self.missing = self._make_extras()
-        self._state = fixture.state()
+        self._tokens = {name: join(self._control, name) for name in (_ASKER, _ADMIN, _ALICE)}
+        for name in (_ADMIN, _ALICE):
+            hold(self._control, name, everything(self._control))
+        self._fixture = Fixture(server.deployment, server.url, self._tokens[_ADMIN], self._make)
+        self._state = self._fixture.restore()
         self.require_sound()
 
-    def attempt(self, case: Case, who: Who) -> Attempt:
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The parts of the fixture that could not be made."""
+        return self._fixture.missing
+
+    def attempt(self, case: Case, asker: Asker) -> Attempt:
         """Try the case in a new session; afterwards the fixture is as before."""
-        if case.is_spoofing:
-            with Alice(self._server, self._alice_token) as alice:
-                ending, message = self._try(case, who, alice.seen())
-                return Attempt(who, ending, message, self._settle(), alice.harm())
-        ending, message = self._try(case, who, {})
-        return Attempt(who, ending, message, self._settle())
+        facts = self._control.snapshot
+        if asker.lacks and covers(facts, asker.needs, asker.lacks):
+            return Attempt(asker, Ending.COVERED)
+        held = everything(self._control) if asker.holds is Holds.EVERYTHING else meant(facts, asker.needs)
+        hold(self._control, _ASKER, held)
+        # Only the revision: whatever else moved since the last case came of that, and shows up as this one's.
+        self._state = replace(self._state, revision=self._control.snapshot.revision)
+        return self._attempted(case, asker)
 
     def require_sound(self) -> None:
         """Raise `StackError` unless a refusal here is one of the case and not of everything that anybody asks."""
-        self._require("nobody can ask for what needs nothing", Who.NOBODY, "SELECT 1")
+        nobody = Case("", "sql", "SELECT 1", ())
+        self._require(self.attempt(nobody, Asker(Holds.NOTHING)), nobody)
         for table in TABLES:
-            self._require("somebody reads every table", Who.EVERYTHING, f"TABLE {table}")
+            read = Case("", "sql", f"TABLE {table}", (("read", table),))
+            self._require(self.attempt(read, Asker(Holds.NEEDS, read.needs)), read)
 
-    def _try(self, case: Case, who: Who, seen: Mapping[str, str]) -> tuple[Ending, str]:
+    def _require(self, attempt: Attempt, case: Case) -> None:
+        if attempt.ending is not Ending.SERVED:
+            ended = f"`{case.statement}` was {attempt.ending.value} with {attempt.asker}: {attempt.message}"
+            raise StackError(f"the stack is not sound: {ended}")
+
+    def _attempted(self, case: Case, asker: Asker) -> Attempt:
+        if not case.is_spoofing:
+            return Attempt(asker, *self._try(_ASKER, case), self._settle())
+        with Alice(self._server, self._tokens[_ALICE]) as alice:
+            ending, message = self._try(_ASKER, case, alice.seen())
+            return Attempt(asker, ending, message, self._settle(), alice.harm())
+
+    def _try(self, name: str, case: Case, seen: Mapping[str, str] = MappingProxyType({})) -> tuple[Ending, str]:
         self._await_driver()
-        mentions = case.kind == "sql" and " m " in case.statement and "DECLARE" not in case.statement
+        declares = _MENTIONED.search(case.statement) and "DECLARE" not in case.statement.upper()
         return self._client.attempt(
             port=self._server.gateway_port,
-            token=self._tokens[who],
+            token=self._tokens[name],
             kind=case.kind,
             statement=case.statement,
-            before=[_EXTRAS[_VARIABLE]] if mentions and _VARIABLE not in self.missing else [],
+            before=[_VARIABLE] if declares else [],
             seen=dict(seen),
         )
+
+    def _make(self, statement: str) -> bool:
+        return self._try(_ADMIN, Case("", "sql", statement, ()))[0] is Ending.SERVED
 
     def _settle(self) -> tuple[str, ...]:
         """Return what the case changed, with the fixture restored."""
@@ -90,22 +114,9 @@ class Stack:
             self._state = self._fixture.restore()
         return changed
 
-    def _make_extras(self) -> tuple[str, ...]:
-        return tuple(
-            what for what, statement in _EXTRAS.items() if self._ask(Who.EVERYTHING, statement)[0] is not Ending.SERVED
-        )
-
-    def _require(self, what: str, who: Who, statement: str) -> None:
-        ending, message = self._ask(who, statement)
-        if ending is not Ending.SERVED:
-            raise StackError(f"the stack is not sound: {what}, but `{statement}` was {ending.value}: {message}")
-
-    def _ask(self, who: Who, statement: str) -> tuple[Ending, str]:
-        return self._try(Case("", "sql", statement, ()), who, {})
-
     def _await_driver(self) -> None:
         """Give the supervisor time to bring back a driver that a case has ended."""
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + _PATIENCE
         while self._server.health()["spark"] != "ready":
             if time.monotonic() > deadline:
                 raise StackError("the driver does not come back")
@@ -120,13 +131,9 @@ def fresh_stack() -> Iterator[Stack]:
         client_folder = folder / "client"
         client_folder.mkdir()
         settings = replace(default_settings({}), folder=folder / "data", api_port=0, gateway_port=0)
-        with running(settings, lambda _: None) as server:
-            fixture = Fixture(server.deployment, server.url, settings.owner_token.read_text(encoding="utf-8").strip())
-            with Client(client_folder, folder / "client.log") as client:
-                yield Stack(server, client, fixture)
-            fixture.close()
-
-
-def _add(fixture: Fixture, name: str, role: str) -> str:
-    fixture.call("POST", "/users", {"name": name, "role": role})
-    return fixture.call("POST", "/tokens", {"principal": name, "label": "bypass", "days": 1})["token"]
+        found_atomic(settings)
+        with (
+            running(settings, lambda _: None) as server,
+            Client(client_folder, folder / "client.log") as client,
+        ):
+            yield Stack(server, client)

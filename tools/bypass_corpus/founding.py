@@ -1,0 +1,72 @@
+"""The deployment that the cases are tried on: one organization under the atomic model, and people who hold nothing yet."""
+
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from headgate.app.deployment import HOME, model_of, shipped_model
+from headgate.app.settings import Settings
+from headgate.control.command import Plan, View
+from headgate.control.control import Control
+from headgate.control.founding import Founding, begin_deployment, found
+from headgate.control.organization import Organizations
+from headgate.control.organizations import ORGANIZATION
+from headgate.control.ports import DocumentPut
+from headgate.control.tokens import IssueToken, written
+from headgate.facts.changes import PrincipalAdded, ResourceCreated
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.store import open_stores
+
+ATOMIC = Path(__file__).resolve().parents[2] / "tests" / "models" / "atomic.yaml"
+LAKE = "lake"
+
+
+def found_atomic(settings: Settings) -> None:
+    """Begin a deployment whose one organization has the atomic model, and a lake with nothing in it.
+
+    It is written to the folder before a server opens that: nothing that serves can be told to use another model.
+    """
+    source = ATOMIC.read_text(encoding="utf-8")
+    model = model_of(source, ATOMIC.name)
+    settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    stores = open_stores(settings.folder, settings.seal_key)
+    organizations = Organizations(stores, {HOME: shipped_model(HOME), model.name: model}, time.time)
+    begin_deployment(organizations, HOME)
+    kept = DocumentPut("model", model.hash, {"name": model.name, "source": source})
+    organizations.deployment.store.put_document(kept)
+    founding = Founding(ORGANIZATION, "bypass", PrincipalId("owner"), "owner", model.name)
+    found(organizations, founding).control.execute(_Lake(), None)
+    stores.close()
+
+
+def join(control: Control, name: str) -> str:
+    """Add somebody who holds nothing, and return a token of theirs."""
+    principal, token, secret = PrincipalId(name), TokenId(f"t-{name}"), secrets.token_urlsafe(32)
+    control.execute(_Join(principal), None)
+    control.execute(IssueToken(token, secret, principal, "bypass"), None)
+    return written(token, secret)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lake:
+    """A project with the lake."""
+
+    name: str = "bypass.lake"
+
+    def plan(self, view: View) -> Plan:
+        project = ResourceId("project")
+        made = ResourceCreated(project, "project", view.root, "project")
+        return Plan((made, ResourceCreated(ResourceId(LAKE), "lake", project, LAKE)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """Somebody is there, and holds nothing."""
+
+    principal: PrincipalId
+    name: str = "bypass.join"
+
+    def plan(self, _view: View) -> Plan:
+        document = DocumentPut("principal", self.principal, {"name": self.principal})
+        return Plan((PrincipalAdded(self.principal, "user"),), (document,))
