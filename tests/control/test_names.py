@@ -2,9 +2,10 @@
 
 import pytest
 
-from headgate.control.names import located
+from headgate.control.names import below, named, supposed
 from headgate.decision.answers import Reference
-from tests.fakes.world import FILES, FLIGHTS, LAKE, MODELS, PLACE, RAW, allows, assigned, snapshot
+from headgate.facts.ids import ResourceId
+from tests.fakes.world import FILES, FLIGHTS, LAKE, MODELS, PLACE, PLANES, RAW, SALARIES, allows, assigned, snapshot
 from tests.fakes.world import MEMBER as VIEWER
 
 
@@ -18,39 +19,76 @@ from tests.fakes.world import MEMBER as VIEWER
     ],
 )
 def test_a_name_that_exists_is_its_resource(names: tuple[str, ...], id: str) -> None:
-    answers = Reference(MODELS, snapshot())
+    found = named(snapshot(), names)
 
-    assert located(answers, names) == (answers, id)
-
-
-@pytest.mark.parametrize(
-    ("names", "kind"),
-    [
-        (("lake", "missing"), "database"),
-        (("lake", "missing", "t"), "table"),
-        (("lake", "raw", "missing"), "table"),
-        (("lake", "raw", "files"), "table"),
-    ],
-)
-def test_a_missing_name_is_asked_about_as_what_would_lie_there(names: tuple[str, ...], kind: str) -> None:
-    place = located(Reference(MODELS, snapshot()), names)
-
-    assert place is not None
-    assert place[0].facts.resources[place[1]].type == kind
-
-
-def test_a_volume_is_no_table_of_its_name() -> None:
-    answers = Reference(MODELS, snapshot(assigned(VIEWER, "viewer", FILES)))
-    place = located(answers, ("lake", "raw", "files"))
-
-    assert place is not None
-    assert place[1] != FILES
-    assert not allows(place[0].facts, VIEWER, "table.select", place[1])
+    assert found is not None
+    assert found.id == id
 
 
 @pytest.mark.parametrize(
     "names",
-    [(), ("missing",), ("missing", "raw"), ("load", "raw"), ("place", "raw", "t"), ("lake", "raw", "t", "files")],
+    [
+        *((), ("missing",), ("missing", "raw"), ("load", "raw"), ("place", "raw", "t")),
+        *(
+            ("lake", "missing"),
+            ("lake", "raw", "missing"),
+            ("lake", "raw", "files"),
+            ("lake", "raw", "flights", "files"),
+        ),
+    ],
 )
-def test_below_what_is_no_lake_there_is_nothing_to_ask(names: tuple[str, ...]) -> None:
-    assert located(Reference(MODELS, snapshot()), names) is None
+def test_any_other_name_is_missing(names: tuple[str, ...]) -> None:
+    assert named(snapshot(), names) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "above"),
+    [
+        (("lake", "missing"), "database", LAKE),
+        (("lake", "system"), "database", LAKE),
+        (("lake", "missing", "t"), "table", LAKE),
+        (("lake", "raw", "missing"), "table", RAW),
+        (("lake", "raw", "files"), "table", RAW),
+        (("lake", "raw", "flights"), "table", RAW),
+        (("lake", "raw"), "database", LAKE),
+    ],
+)
+def test_what_would_lie_there_is_asked_about_whether_something_does_or_not(
+    names: tuple[str, ...], kind: str, above: str
+) -> None:
+    would = supposed(Reference(MODELS, snapshot()), names)
+
+    assert would is not None
+    assert (would.resource.type, would.above) == (kind, above)
+    assert would.resource.id not in snapshot().resources
+
+
+def test_a_volume_is_no_table_of_its_name() -> None:
+    would = supposed(Reference(MODELS, snapshot(assigned(VIEWER, "viewer", FILES))), ("lake", "raw", "files"))
+
+    assert would is not None
+    assert not allows(would.answers.facts, VIEWER, "table.select", would.resource.id)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (),
+        ("missing",),
+        ("place",),
+        ("missing", "raw"),
+        ("load", "raw"),
+        ("place", "raw", "t"),
+        ("lake", "raw", "t", "u"),
+    ],
+)
+def test_below_what_is_no_lake_nothing_can_lie(names: tuple[str, ...]) -> None:
+    assert supposed(Reference(MODELS, snapshot()), names) is None
+
+
+@pytest.mark.parametrize(
+    ("above", "type", "found"),
+    [(RAW, "table", {FLIGHTS, PLANES}), (LAKE, "table", {FLIGHTS, PLANES, SALARIES}), (RAW, "volume", {FILES})],
+)
+def test_what_lies_below_a_place_is_found_at_any_depth(above: ResourceId, type: str, found: set[ResourceId]) -> None:
+    assert set(below(snapshot(), above, type)) == found

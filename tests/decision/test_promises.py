@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from immutables import Map
 
-from headgate.control.names import located
+from headgate.control.names import supposed
 from headgate.decision.answers import Reference
 from headgate.decision.declared import declared
 from headgate.decision.explain import explain
@@ -244,9 +244,10 @@ def test_promise_5_a_hidden_name_and_a_missing_one_are_answered_alike(
 
     seen: list[object] = []
     for asked in (names, (*names[:-1], "missing")):
-        place = located(Reference(MODELS, facts), asked)
-        assert place is not None
-        answer = explain(MODELS, place[0].facts, Question(caller, action, place[1], role="viewer", subject=MEMBER), NOW)
+        would = supposed(Reference(MODELS, facts), asked)
+        assert would is not None
+        question = Question(caller, action, would.resource.id, role="viewer", subject=MEMBER)
+        answer = explain(MODELS, would.answers.facts, question, NOW)
         missing = answer.decision.missing
         seen.append((answer.decision.allowed, missing and (missing.code, missing.roles), answer.fixes))
         assert not answer.discoverable

@@ -99,11 +99,16 @@ class Deployment:
             self.lock.close()
 
 
-def open_deployment(settings: Settings) -> Deployment:
-    """Open the store, an embedded one for this process alone. Raises `StoreError` with what to do about it."""
+def open_deployment(settings: Settings, address: str = "") -> Deployment:
+    """Open the store, an embedded one for this process alone. Raises `StoreError` with what to do about it.
+
+    `address` is where it is served: links begin with it where people do not find it under another one.
+    """
     lock = None if settings.store_url else FolderLock.take(settings.folder)
     try:
-        return over(settings, open_stores(settings.store_url or settings.folder, settings.seal_key), lock)
+        return over(
+            settings, open_stores(settings.store_url or settings.folder, settings.seal_key), lock, address=address
+        )
     except BaseException:
         if lock is not None:
             lock.close()
@@ -115,18 +120,22 @@ def over(
     stores: Stores,
     lock: FolderLock | None = None,
     clock: Callable[[], float] = time.time,
+    address: str = "",
 ) -> Deployment:
     """Return the deployment over a store that is open, with its first organization if there is none."""
     try:
-        return _over(settings, stores, lock, clock)
+        return _over(settings, stores, lock, clock, address)
     except BaseException:
         stores.close()
         raise
 
 
-def _over(settings: Settings, stores: Stores, lock: FolderLock | None, clock: Callable[[], float]) -> Deployment:
+def _over(
+    settings: Settings, stores: Stores, lock: FolderLock | None, clock: Callable[[], float], address: str
+) -> Deployment:
     models = {name: shipped_model(name) for name in SHIPPED}
-    organizations = Organizations(stores, models, clock, former=_Former(stores))
+    found_at = settings.logins.address or address
+    organizations = Organizations(stores, models, clock, former=_Former(stores), address=found_at)
     begin_deployment(organizations, HOME)
     _keep_sources(organizations.deployment, models)
     entrance = open_entrance(organizations, settings.logins)

@@ -43,7 +43,7 @@ class Server:
         self.api_port = self._listening.port
         self.gateway_port = 0
         try:
-            self.deployment: Deployment = open_deployment(settings)
+            self.deployment: Deployment = open_deployment(settings, self.url)
         except BaseException:
             self._listening.close()
             raise

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from headgate.control.control import Control
-from headgate.control.names import located
-from headgate.control.wording import Wording
+from headgate.control.names import TYPES, Supposed, below, named, supposed
+from headgate.control.wording import Wording, asking
+from headgate.decision.alike import alike
+from headgate.decision.answers import Answers
+from headgate.decision.asked import model_for
 from headgate.decision.explain import explain
 from headgate.decision.records import Explanation, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,46 +28,50 @@ class Verdict:
 
 
 class Gate:
-    """Asks the one engine about full names, lake first."""
+    """Asks the one engine about full names, lake first.
 
-    def __init__(self, control: Control, wording: Wording) -> None:
+    A refusal ends with where to ask for access: anybody may, under any name.
+    """
+
+    def __init__(self, control: Control, wording: Wording, requests: str = "/api/v1/requests") -> None:
+        """`requests` is where people ask for access."""
         self._control = control
         self._wording = wording
+        self._requests = requests
 
     def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
         """Answer one action on one name."""
         answers, now = self._control.answers, self._control.now
-        place, facts = located(answers, names), answers.facts
-        if place is None:
-            return self.missing(names)
-        asked, id = place
-        question = Question(caller, action, id)
-        resource = id if id in facts.resources else None
-        allowed = asked.check(question, now).allowed
-        self._control.counts.decided(allowed=allowed)
-        if allowed:
-            return Verdict(allowed=True, discoverable=True, revision=facts.revision, resource=resource)
-        explained = explain(asked.models, asked.facts, question, now, asked)
-        return self._refused(asked.facts, names, question, explained, resource)
+        found = named(answers.facts, names)
+        if found is not None:
+            question = Question(caller, action, found.id)
+            if answers.check(question, now).allowed:
+                self._control.counts.decided(allowed=True)
+                return _allowed(answers, found.id)
+            if answers.discoverable(caller, found.id, now):
+                self._control.counts.decided(allowed=False)
+                explained = explain(answers.models, answers.facts, question, now, answers)
+                return self._refused(answers, names, question, explained, found.id)
+        verdict = self._unknown(answers, caller, action, names)
+        self._control.counts.decided(allowed=verdict.allowed)
+        return verdict
 
     def discover(self, caller: Caller, names: Sequence[str]) -> Verdict:
         """Answer whether the caller may know a name; a missing one is known to who would see it there."""
         answers = self._control.answers
-        place, facts = located(answers, names), answers.facts
-        if place is None or not place[0].discoverable(caller, place[1], self._control.now):
-            return self.missing(names)
-        resource = place[1] if place[1] in facts.resources else None
-        return Verdict(allowed=True, discoverable=True, revision=facts.revision, resource=resource)
+        found = named(answers.facts, names)
+        if found is not None and answers.discoverable(caller, found.id, self._control.now):
+            return _allowed(answers, found.id)
+        return self._unknown(answers, caller, None, names)
 
     def refusal(self, names: Sequence[str], question: Question, explained: Explanation) -> Verdict:
         """Return the verdict of a command that was refused on the facts it would have landed on."""
-        return self._refused(self._control.snapshot, names, question, explained, None)
+        return self._refused(self._control.answers, names, question, explained, None)
 
-    def missing(self, names: Sequence[str]) -> Verdict:
+    def missing(self, names: Sequence[str], action: str | None = None) -> Verdict:
         """Return the verdict about a name that is hidden or missing."""
-        return Verdict(
-            allowed=False, discoverable=False, revision=self._control.snapshot.revision, message=self.hidden(names)
-        )
+        text = self._asking(self.hidden(names), action or f"{TYPES[min(len(names), len(TYPES)) - 1]}.describe", names)
+        return Verdict(allowed=False, discoverable=False, revision=self._control.snapshot.revision, message=text)
 
     def hidden(self, names: Sequence[str]) -> str:
         """Return the text for a name that is hidden or missing."""
@@ -78,18 +85,53 @@ class Gate:
         children = self._control.snapshot.children[above.id].items()
         return sorted(name for name, id in children if self._control.sees(caller, id))
 
+    def _unknown(self, answers: Answers, caller: Caller, action: str | None, names: Sequence[str]) -> Verdict:
+        """Answer about a name that is hidden or missing: in one way, so that the time it takes tells nothing either.
+
+        It is allowed (and Spark then says that there is no such thing) to who could do it there, if nothing that is
+        there is hidden from them. So a hidden name is not allowed: it is there itself.
+        """
+        now, would = self._control.now, supposed(answers, names)
+        if would is not None:
+            asked, id = would.answers, would.resource.id
+            if action is None:
+                allowed = asked.discoverable(caller, id, now)
+            else:
+                allowed = asked.check(Question(caller, action, id), now).allowed
+            if allowed and self._sees_all(answers, caller, would):
+                return Verdict(allowed=True, discoverable=True, revision=answers.facts.revision)
+        return self.missing(names, action)
+
+    def _sees_all(self, answers: Answers, caller: Caller, would: Supposed) -> bool:
+        """Say whether the caller may discover everything of the type there, and what would lie there too."""
+        now, resource = self._control.now, would.resource
+        if not would.answers.discoverable(caller, resource.id, now):
+            return False
+        model = model_for(answers.models, answers.facts, resource.type, would.above)
+        if model is not None and alike(model, resource.type):
+            return True
+        return all(answers.discoverable(caller, id, now) for id in below(answers.facts, would.above, resource.type))
+
     def _refused(
         self,
-        facts: Snapshot,
+        answers: Answers,
         names: Sequence[str],
         question: Question,
         explained: Explanation,
         resource: ResourceId | None,
     ) -> Verdict:
+        text = self._wording.refusal(answers.facts, question.action, names, explained)
         return Verdict(
             allowed=False,
             discoverable=explained.discoverable,
-            revision=facts.revision,
-            message=self._wording.refusal(facts, question.action, names, explained),
+            revision=answers.facts.revision,
+            message=self._asking(text, question.action, names),
             resource=resource,
         )
+
+    def _asking(self, text: str, action: str, names: Sequence[str]) -> str:
+        return asking(text, f"{self._requests}?{urlencode({'action': action, 'resource': '.'.join(names)})}")
+
+
+def _allowed(answers: Answers, id: ResourceId) -> Verdict:
+    return Verdict(allowed=True, discoverable=True, revision=answers.facts.revision, resource=id)

@@ -67,13 +67,18 @@ class Organizations:
         clock: Callable[[], float],
         engine: Start = Engine,
         former: Callable[[str], Model | None] = lambda _: None,
+        address: str = "",
     ) -> None:
-        """`former` returns the model whose source has a hash, if it is kept, for logs that began under another version."""
+        """`former` returns the model whose source has a hash, if it is kept, for logs that began under another version.
+
+        `address` is where people find the deployment; links in refusals begin with it.
+        """
         self._stores = stores
         self._models = models
         self._former = former
         self._clock = clock
         self._engine = engine
+        self._address = address
         self._lock = threading.Lock()
         self._opened: dict[ResourceId, Organization] = {}
         self.head_reads = 0
@@ -174,7 +179,8 @@ class Organizations:
             control = Control(store, self._as_it_was(facts), self._clock, self._engine)
         directory = Directory(control, store)
         wording = Wording(directory)
-        return Organization(root, store, control, directory, wording, Gate(control, wording))
+        gate = Gate(control, wording, f"{self._address}/o/{root}/api/v1/requests")
+        return Organization(root, store, control, directory, wording, gate)
 
     def _as_it_was(self, facts: Snapshot) -> Models:
         """Return the models with the home model that the log began with: of another version, or not shipped."""

@@ -61,6 +61,20 @@ def hidden(names: Sequence[str]) -> str:
     )
 
 
+_ASKING = ". To ask for access: "
+
+
+def asking(text: str, link: str) -> str:
+    """Return a refusal that ends with where to ask for access."""
+    return f"{text}{_ASKING}{link}"
+
+
+def asked(text: str) -> tuple[str, str | None]:
+    """Return a refusal without where to ask for access, and where that is, if it says so."""
+    refusal, found, rest = text.rpartition(_ASKING)
+    return (refusal, rest.split()[0]) if found and rest.strip() else (text, None)
+
+
 NO_FIX = "nothing that anybody could assign would change that"
 
 

@@ -1,0 +1,27 @@
+"""Whether a model tells resources of a type at one place apart, other than by what is assigned on them."""
+
+from headgate.model.model import Alternative, Model, Term
+
+_TREE = ("lake", "database", "table")
+"""What can lie between two such resources and what is above both."""
+
+
+def alike(model: Model, type: str) -> bool:
+    """Say whether who may discover a resource without assignments of its own may discover every other one beside it."""
+    actions = (f"{type}.{model.discover}",) if model.discover else model.actions_on(type)
+    alternatives = [each for action in actions for each in model.needs.get(action, ())]
+    terms = [term for rule in model.spread for term in rule.when] + [
+        term for each in alternatives for term in each.when
+    ]
+    return all(_says_the_same(model, term) for term in terms) and not any(map(_asks_more_of_some, alternatives))
+
+
+def _says_the_same(model: Model, term: Term) -> bool:
+    if term.root == "setting":
+        return model.settings[term.name].on not in _TREE
+    return term.root == "with"
+
+
+def _asks_more_of_some(alternative: Alternative) -> bool:
+    """Say whether it asks for a role only where a relation leads somewhere."""
+    return any(each.optional and each.root != "with" for each in alternative.roles)
