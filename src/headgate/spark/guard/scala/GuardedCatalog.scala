@@ -5,6 +5,7 @@ import java.util.{Map => JavaMap}
 import org.apache.iceberg.spark.{Spark3Util, SparkCatalog}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.{Identifier, Table}
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 
 /**
  * The lake as Spark sees it. Some calls reach a catalog before there is a plan that the rules could see
@@ -25,6 +26,9 @@ class GuardedCatalog extends SparkCatalog {
     requireKnown(identifier)
     super.loadTable(identifier, timestamp)
   }
+
+  override def loadProcedure(identifier: Identifier): UnboundProcedure =
+    new GuardedProcedure(super.loadProcedure(identifier), this)
 
   /** The lake removes the files itself; Iceberg's way would query the metadata of a table that is gone by then. */
   override def purgeTable(identifier: Identifier): Boolean =

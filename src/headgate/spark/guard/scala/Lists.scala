@@ -33,6 +33,9 @@ object Lists {
 
   val fileOptions: Set[String] = read("file-options")
 
+  /** See `Procedures`. */
+  val procedures: Set[String] = read("procedures")
+
   /** One entry per line; what follows a `#` says why. */
   private def read(name: String): Set[String] = {
     val source = Source.fromInputStream(getClass.getResourceAsStream(s"/headgate/$name.txt"), "UTF-8")

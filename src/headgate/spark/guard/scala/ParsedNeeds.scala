@@ -22,6 +22,7 @@ final class ParsedNeeds(session: SparkSession) {
     case DropView(UnresolvedIdentifier(parts, _), _) => temporary(parts)
     case create: V2CreateTablePlan => created(create)
     case UnresolvedNamespace(parts, _) => Seq(Need.describeNamespace(names.namespace(parts)))
+    case call: Call => Procedures.needs(call, names)
     case CurrentNamespace => Seq(Need.describeNamespace(names.namespace(Nil)))
     case _ => Nil
   }

@@ -1,0 +1,42 @@
+package io.headgate.guard
+
+import java.util.{Iterator => JavaIterator}
+
+import org.apache.iceberg.spark.Spark3Util
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.types.StructType
+
+/** A procedure of Iceberg's that asks again, for the very table it will work on, before it does anything. */
+final class GuardedProcedure(inner: UnboundProcedure, catalog: GuardedCatalog) extends UnboundProcedure {
+  override def name: String = inner.name
+
+  override def description: String = inner.description
+
+  override def bind(input: StructType): BoundProcedure = new GuardedCall(inner.bind(input), catalog)
+}
+
+private final class GuardedCall(inner: BoundProcedure, catalog: GuardedCatalog) extends BoundProcedure {
+  override def name: String = inner.name
+
+  override def description: String = inner.description
+
+  override def parameters: Array[ProcedureParameter] = inner.parameters
+
+  override def isDeterministic: Boolean = inner.isDeterministic
+
+  override def call(arguments: InternalRow): JavaIterator[Scan] = {
+    val session = SparkSession.active
+    val written = arguments.getString(parameters.indexWhere(_.name == "table"))
+    val named = Spark3Util.catalogAndIdentifier("the table of a procedure", session, written, catalog)
+    val table = AnalyzedNeeds.name(named.catalog, named.identifier)
+    Statement.require(session, Procedures.needs(name, table).toSet, name)
+    catalog.loadTable(named.identifier) match {
+      case loaded: SparkTable => ProcedureRun.of(table, loaded.table.location)(inner.call(arguments))
+      case _ => Refuse.because("a procedure works on an Iceberg table of the lake only")
+    }
+  }
+}
