@@ -1,5 +1,6 @@
 """What all tests share: the order in which they run, and what happens where Spark cannot."""
 
+import gc
 import os
 from collections.abc import Callable
 from functools import cache
@@ -44,6 +45,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test on Spark where Spark cannot be started; under `CI`, fail it."""
     if item.get_closest_marker("spark") is None:
         return
+    # PySpark's client ends a session that the collector finds, and may then wait for itself for ever.
+    gc.disable()
     prepared = _toolchain()
     if isinstance(prepared, Toolchain):
         return
