@@ -12,7 +12,8 @@ from headgate.spark.gateway.errors import InvalidRequestError
 from headgate.spark.gateway.identity import SessionKey, stamp
 from headgate.spark.gateway.messages import check
 from headgate.spark.gateway.plans import unpack
-from headgate.spark.gateway.references import check_references
+from headgate.spark.gateway.references import named_relations, unseen
+from headgate.spark.gateway.rewrites import rewrite
 from headgate.spark.gateway.rpcs import Rpc
 from headgate.spark.gateway.rules import Reader
 
@@ -22,10 +23,15 @@ _STACK: Final = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A request that was checked and carries the caller's identity."""
+    """A request that was checked and carries the caller's identity.
+
+    The queries `unseen` must be allowed before it goes on, and the relations `named` must be the session's.
+    """
 
     request: Any
     key: SessionKey
+    unseen: list[Any]
+    named: frozenset[str]
 
 
 def admit(rpc: Rpc, data: bytes, reader: Reader) -> Admitted:
@@ -35,9 +41,9 @@ def admit(rpc: Rpc, data: bytes, reader: Reader) -> Admitted:
     except DecodeError:
         raise InvalidRequestError(f"this is not a request of `{rpc.name}`") from None
     unpack(request)
+    rewrite(request)
     check(request, reader)
-    check_references(request)
-    return Admitted(request, stamp(request, reader.caller))
+    return Admitted(request, stamp(request, reader.caller), unseen(request), named_relations(request))
 
 
 def inspector() -> ThreadPoolExecutor:

@@ -17,34 +17,48 @@ _ALLOWED: Final = {
     "Aggregate.GroupingSets": "grouping_set",
     "Aggregate.Pivot": "col values",
     "AnalyzePlanRequest": (
-        "session_id client_observed_server_side_session_id user_context client_type schema tree_string "
-        "is_local is_streaming spark_version ddl_parse same_semantics semantic_hash json_to_ddl"
+        "session_id client_observed_server_side_session_id user_context client_type schema explain tree_string "
+        "is_local is_streaming input_files spark_version ddl_parse same_semantics semantic_hash persist unpersist "
+        "get_storage_level json_to_ddl"
     ),
     "AnalyzePlanRequest.DDLParse": "ddl_string",
+    "AnalyzePlanRequest.Explain": "plan explain_mode",
+    "AnalyzePlanRequest.GetStorageLevel": "relation",
+    "AnalyzePlanRequest.InputFiles": "plan",
     "AnalyzePlanRequest.IsLocal": "plan",
     "AnalyzePlanRequest.IsStreaming": "plan",
     "AnalyzePlanRequest.JsonToDDL": "json_string",
+    "AnalyzePlanRequest.Persist": "relation storage_level",
     "AnalyzePlanRequest.SameSemantics": "target_plan other_plan",
     "AnalyzePlanRequest.Schema": "plan",
     "AnalyzePlanRequest.SemanticHash": "plan",
     "AnalyzePlanRequest.SparkVersion": "",
     "AnalyzePlanRequest.TreeString": "plan level",
+    "AnalyzePlanRequest.Unpersist": "relation blocking",
     "ArtifactStatusesRequest": "session_id client_observed_server_side_session_id user_context client_type names",
     "AsOfJoin": (
         "left right left_as_of right_as_of join_expr using_columns join_type tolerance allow_exact_matches direction"
     ),
     "Bools": "values",
+    "CacheTable": "table_name storage_level",
+    "CachedRemoteRelation": "relation_id",
     "CallFunction": "function_name arguments",
     "Catalog": (
-        "current_database list_databases list_tables list_columns get_table database_exists table_exists "
-        "drop_temp_view current_catalog"
+        "current_database list_databases list_tables list_functions list_columns get_database get_table get_function "
+        "database_exists table_exists function_exists create_table drop_temp_view recover_partitions is_cached "
+        "cache_table uncache_table refresh_table current_catalog list_catalogs"
     ),
+    "CheckpointCommand": "relation local eager storage_level",
     "ChunkedCachedLocalRelation": "dataHashes schemaHash",
     "CloneSessionRequest": (
         "session_id client_observed_server_side_session_id user_context client_type new_session_id"
     ),
     "CollectMetrics": "input name metrics",
-    "Command": "write_operation create_dataframe_view write_operation_v2 sql_command merge_into_table_command",
+    "Command": (
+        "write_operation create_dataframe_view write_operation_v2 sql_command merge_into_table_command "
+        "checkpoint_command remove_cached_remote_relation_command write_stream_operation_start "
+        "streaming_query_command streaming_query_manager_command pipeline_command"
+    ),
     "ConfigRequest": "session_id client_observed_server_side_session_id user_context operation client_type",
     "ConfigRequest.Get": "keys",
     "ConfigRequest.GetOption": "keys",
@@ -54,6 +68,7 @@ _ALLOWED: Final = {
     "ConfigRequest.Set": "pairs silent",
     "ConfigRequest.Unset": "keys",
     "CreateDataFrameViewCommand": "input name replace",
+    "CreateTable": "table_name source description schema",
     "CurrentCatalog": "",
     "CurrentDatabase": "",
     "DataType": (
@@ -137,6 +152,9 @@ _ALLOWED: Final = {
     "FetchErrorDetailsRequest": "session_id client_observed_server_side_session_id user_context error_id client_type",
     "Filter": "input condition",
     "Floats": "values",
+    "FunctionExists": "function_name db_name",
+    "GetDatabase": "db_name",
+    "GetFunction": "function_name db_name",
     "GetTable": "table_name db_name",
     "Hint": "input name parameters",
     "HtmlString": "input num_rows truncate",
@@ -145,13 +163,16 @@ _ALLOWED: Final = {
         "operation_tag operation_id"
     ),
     "Ints": "values",
+    "IsCached": "table_name",
     "Join": "left right join_condition join_type using_columns join_data_type",
     "Join.JoinDataType": "is_left_struct is_right_struct",
     "KeyValue": "key value",
     "LateralJoin": "left right join_condition join_type",
     "Limit": "input limit",
+    "ListCatalogs": "pattern",
     "ListColumns": "table_name db_name",
     "ListDatabases": "pattern",
+    "ListFunctions": "db_name pattern",
     "ListTables": "db_name pattern",
     "LocalRelation": "data schema",
     "Longs": "values",
@@ -168,23 +189,28 @@ _ALLOWED: Final = {
     "NamedArgumentExpression": "key value",
     "Offset": "input offset",
     "Origin": "python_origin",
+    "PipelineCommand": "create_dataflow_graph drop_dataflow_graph",
+    "PipelineCommand.CreateDataflowGraph": "default_catalog default_database sql_conf",
+    "PipelineCommand.DropDataflowGraph": "dataflow_graph_id",
     "Plan": "root command",
     "Project": "input expressions",
     "PythonOrigin": "fragment call_site",
     "Range": "start end step num_partitions",
-    "Read": "named_table data_source",
+    "Read": "named_table data_source is_streaming",
     "Read.DataSource": "format schema options paths",
     "Read.NamedTable": "unparsed_identifier options",
     "ReattachExecuteRequest": (
         "session_id client_observed_server_side_session_id user_context operation_id client_type last_response_id"
     ),
     "ReattachOptions": "reattachable",
+    "RecoverPartitions": "table_name",
+    "RefreshTable": "table_name",
     "Relation": (
         "common read project filter join set_op sort limit aggregate sql local_relation sample offset "
         "deduplicate range subquery_alias repartition to_df with_columns_renamed show_string drop tail "
         "with_columns hint unpivot to_schema repartition_by_expression collect_metrics with_watermark "
         "html_string as_of_join with_relations transpose unresolved_table_valued_function lateral_join "
-        "chunked_cached_local_relation fill_na drop_na replace summary crosstab describe cov corr "
+        "chunked_cached_local_relation cached_remote_relation fill_na drop_na replace summary crosstab describe cov corr "
         "approx_quantile freq_items sample_by catalog"
     ),
     "RelationCommon": "source_info plan_id origin",
@@ -195,6 +221,7 @@ _ALLOWED: Final = {
     "ReleaseExecuteRequest.ReleaseAll": "",
     "ReleaseExecuteRequest.ReleaseUntil": "response_id",
     "ReleaseSessionRequest": "session_id user_context client_type allow_reconnect",
+    "RemoveCachedRemoteRelationCommand": "relation",
     "Repartition": "input num_partitions shuffle",
     "RepartitionByExpression": "input partition_exprs num_partitions",
     "ResultChunkingOptions": "allow_arrow_batch_chunking preferred_arrow_chunk_size",
@@ -213,6 +240,15 @@ _ALLOWED: Final = {
     "StatSampleBy": "input col fractions seed",
     "StatSampleBy.Fraction": "stratum fraction",
     "StatSummary": "input statistics",
+    "StorageLevel": "use_disk use_memory use_off_heap deserialized replication",
+    "StreamingQueryCommand": (
+        "query_id status last_progress recent_progress stop process_all_available explain exception await_termination"
+    ),
+    "StreamingQueryCommand.AwaitTerminationCommand": "timeout_ms",
+    "StreamingQueryCommand.ExplainCommand": "extended",
+    "StreamingQueryInstanceId": "id run_id",
+    "StreamingQueryManagerCommand": "active get_query await_any_termination reset_terminated",
+    "StreamingQueryManagerCommand.AwaitAnyTerminationCommand": "timeout_ms",
     "Strings": "values",
     "SubqueryAlias": "input alias qualifier",
     "SubqueryExpression": "plan_id subquery_type table_arg_options in_subquery_values",
@@ -222,6 +258,7 @@ _ALLOWED: Final = {
     "ToDF": "input column_names",
     "ToSchema": "input schema",
     "Transpose": "input index_columns",
+    "UncacheTable": "table_name",
     "Unpivot": "input ids values variable_column_name value_column_name",
     "Unpivot.Values": "values",
     "UnresolvedTableValuedFunction": "function_name arguments",
@@ -239,6 +276,10 @@ _ALLOWED: Final = {
     "WriteOperationV2": (
         "input table_name provider partitioning_columns options table_properties mode overwrite_condition "
         "clustering_columns"
+    ),
+    "WriteStreamOperationStart": (
+        "input format options partitioning_column_names processing_time_interval available_now once output_mode "
+        "query_name table_name clustering_column_names"
     ),
 }
 

@@ -1,15 +1,16 @@
 """The driver as the gateway sees it: one channel per start of the driver, and its errors made fit for users."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Protocol
 
 import grpc
 import grpc.aio
 
+from headgate.spark.gateway.authority import Endpoint
 from headgate.spark.gateway.errors import STATUS_KEY, UnavailableError
 from headgate.spark.gateway.identity import SessionKey
-from headgate.spark.gateway.protos import base
-from headgate.spark.gateway.rpcs import CONFIG, RELEASE_SESSION, Rpc
+from headgate.spark.gateway.protos import base, commands
+from headgate.spark.gateway.rpcs import ANALYZE_PLAN, CONFIG, RELEASE_SESSION, Rpc
 from headgate.spark.statements import NOT_READY
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024
@@ -20,8 +21,17 @@ CHANNEL_OPTIONS: Final = (
 )
 
 
+_UNARY_SECONDS: Final = 600.0
+"""A call with one answer reads, analyses or tells something; what takes longer has no client any more."""
+
+
 class Driver(Protocol):
     """The driver process: where it listens, the secrets of its present start, and whether it serves."""
+
+    @property
+    def name(self) -> str:
+        """Return what it is called among the drivers."""
+        ...
 
     @property
     def address(self) -> str:
@@ -50,19 +60,17 @@ class Driver(Protocol):
 
 
 class Backend:
-    """A connection to one start of the driver."""
+    """A connection to one start of a driver."""
 
-    def __init__(self, driver: Driver) -> None:
-        self.generation = driver.generation
-        self.key = driver.key
-        self._address = driver.address
-        self._token = driver.token
-        self._metadata = (("authorization", f"Bearer {driver.token}"),)
-        self._channel = grpc.aio.insecure_channel(driver.address, options=CHANNEL_OPTIONS)
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.name = endpoint.name
+        self._metadata = (("authorization", f"Bearer {endpoint.token}"),)
+        self._channel = grpc.aio.insecure_channel(endpoint.address, options=CHANNEL_OPTIONS)
 
     async def unary(self, rpc: Rpc, request: bytes) -> bytes:
         """Return the driver's answer as it came. Raises `grpc.aio.AioRpcError`."""
-        return await self._channel.unary_unary(rpc.path)(request, metadata=self._metadata)
+        return await self._channel.unary_unary(rpc.path)(request, metadata=self._metadata, timeout=_UNARY_SECONDS)
 
     def stream(self, rpc: Rpc, request: bytes) -> Any:
         """Return the call whose messages are the driver's answers."""
@@ -79,11 +87,42 @@ class Backend:
         request.operation.set.pairs.extend(base.KeyValue(key=name, value=value) for name, value in pairs.items())
         await self.unary(CONFIG, request.SerializeToString())
 
+    async def analyse(self, key: SessionKey, query: Any) -> None:
+        """Let Spark analyse a query, so that the guard decides on it. Raises `grpc.aio.AioRpcError`."""
+        request = base.AnalyzePlanRequest(session_id=key.session_id, client_type="headgate")
+        request.user_context.user_id = key.user
+        request.schema.plan.root.CopyFrom(query)
+        await self.unary(ANALYZE_PLAN, request.SerializeToString())
+
     async def forget(self, key: SessionKey) -> None:
         """End a Spark session if there is one; the same id may be used again."""
         request = base.ReleaseSessionRequest(session_id=key.session_id, client_type="headgate", allow_reconnect=True)
         request.user_context.user_id = key.user
         await self.unary(RELEASE_SESSION, request.SerializeToString())
+
+    async def interrupt(self, key: SessionKey, operation: str) -> None:
+        """End an operation in the driver, if it is still under way."""
+        request = base.InterruptRequest(session_id=key.session_id, client_type="headgate", operation_id=operation)
+        request.interrupt_type = base.InterruptRequest.INTERRUPT_TYPE_OPERATION_ID
+        request.user_context.user_id = key.user
+        await self.unary(INTERRUPT, request.SerializeToString())
+
+    async def stop_streams(self, key: SessionKey, id: str) -> None:
+        """Stop a streaming query of a session, or with an empty id all of them."""
+        asked = commands.StreamingQueryManagerCommand(active=True)
+        async for answer in self._command(key, commands.Command(streaming_query_manager_command=asked)):
+            for query in answer.streaming_query_manager_command_result.active.active_queries:
+                if id in ("", query.id.id):
+                    stop = commands.StreamingQueryCommand(query_id=query.id, stop=True)
+                    async for _ in self._command(key, commands.Command(streaming_query_command=stop)):
+                        pass
+
+    async def _command(self, key: SessionKey, command: commands.Command) -> AsyncIterator[Any]:
+        request = base.ExecutePlanRequest(session_id=key.session_id, client_type="headgate")
+        request.user_context.user_id = key.user
+        request.plan.command.CopyFrom(command)
+        async for answer in self.stream(EXECUTE_PLAN, request.SerializeToString()):
+            yield base.ExecutePlanResponse.FromString(answer)
 
     async def close(self) -> None:
         """Close the channel; what is running on it ends."""
@@ -104,4 +143,4 @@ class Backend:
         return error.code(), "Spark failed" if self._leaks(details) else details, rich
 
     def _leaks(self, text: str) -> bool:
-        return any(secret and secret in text for secret in (self._token, self._address))
+        return any(secret and secret in text for secret in (self.endpoint.token, self.endpoint.address))

@@ -7,6 +7,7 @@ from typing import Final
 
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.backend import Backend
+from headgate.spark.gateway.checkpoints import Checkpoints
 from headgate.spark.gateway.errors import ExhaustedError, RefusedError
 from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.sessions import Sessions, TooManySessionsError
@@ -21,6 +22,7 @@ class _Binding:
     handle: str = ""
     generation: int = -1
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
 
 class Bindings:
@@ -62,6 +64,11 @@ class Bindings:
             binding.handle = ""
             return await send()
 
+    def checkpoints(self, key: SessionKey) -> Checkpoints:
+        """Return the relations that the session may name by id; one that is not begun may name none."""
+        binding = self._bindings.get(key)
+        return binding.checkpoints if binding else Checkpoints()
+
     def touch(self, key: SessionKey) -> None:
         """Count a use of the session, so that it does not expire under a long statement."""
         binding = self._bindings.get(key)
@@ -84,6 +91,7 @@ class Bindings:
             self._sessions.close(handle)
             raise
         binding.handle, binding.generation = handle, backend.generation
+        binding.checkpoints = Checkpoints()
 
     def _prune(self) -> None:
         """Drop the bindings of dead handles once they outnumber the living."""

@@ -1,80 +1,21 @@
-"""The options that users may give to reads and writes, in lower case. None of them names a place or another table."""
+"""The options that users may give to reads and writes: the guard's own lists, read from where the guard has them."""
 
+from pathlib import Path
 from typing import Final
 
-TABLE_READ: Final[frozenset[str]] = frozenset()
-"""None yet: snapshot and branch selectors, time travel and `path` all come this way."""
+_LISTS: Final = Path(__file__).parents[1] / "guard" / "resources" / "headgate"
 
-FILE_READ: Final = frozenset(
-    {
-        "allowbackslashescapinganycharacter",
-        "allowcomments",
-        "allownonnumericnumbers",
-        "allownumericleadingzeros",
-        "allowsinglequotes",
-        "allowunquotedcontrolchars",
-        "allowunquotedfieldnames",
-        "charset",
-        "chartoescapequoteescaping",
-        "columnnameofcorruptrecord",
-        "comment",
-        "dateformat",
-        "datetimerebasemode",
-        "delimiter",
-        "dropfieldifallnull",
-        "emptyvalue",
-        "encoding",
-        "enforceschema",
-        "escape",
-        "header",
-        "ignoreleadingwhitespace",
-        "ignoretrailingwhitespace",
-        "inferschema",
-        "int96rebasemode",
-        "linesep",
-        "locale",
-        "maxcharspercolumn",
-        "maxcolumns",
-        "mergeschema",
-        "mode",
-        "multiline",
-        "nanvalue",
-        "negativeinf",
-        "nullvalue",
-        "positiveinf",
-        "prefersdecimal",
-        "preferdate",
-        "primitivesasstring",
-        "quote",
-        "samplingratio",
-        "sep",
-        "timestampformat",
-        "timestampntzformat",
-        "timezone",
-        "unescapedquotehandling",
-    }
-)
-"""How CSV, JSON and Parquet files are parsed."""
 
-TABLE_WRITE: Final = frozenset(
-    {
-        "compression-codec",
-        "compression-level",
-        "distribution-mode",
-        "fanout-enabled",
-        "target-file-size-bytes",
-    }
-)
-"""How Iceberg lays out the files it writes. Not `branch`, `overwrite-mode`, `merge-schema` or snapshot properties."""
+def _listed(name: str) -> frozenset[str]:
+    """Return the entries of a list: one in each line, what follows `#` says why."""
+    lines = (_LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(entry for line in lines if (entry := line.partition("#")[0].strip()))
 
-TABLE_PROPERTIES: Final = frozenset(
-    {
-        "comment",
-        "write.distribution-mode",
-        "write.parquet.compression-codec",
-        "write.parquet.compression-level",
-        "write.parquet.row-group-size-bytes",
-        "write.target-file-size-bytes",
-    }
-)
-"""How Iceberg writes from now on. Nothing that names a location, a snapshot or a class."""
+
+TABLE_READ: Final = _listed("read-options")
+FILE_READ: Final = _listed("file-options") - {"path"}
+"""The paths of a read are looked at one by one, so none comes as an option."""
+TABLE_WRITE: Final = _listed("write-options")
+TABLE_PROPERTIES: Final = _listed("table-properties")
+RATE_READ: Final = frozenset({"numpartitions", "rampuptime", "rowspersecond"})
+"""The source of a stream that reads nothing and counts."""

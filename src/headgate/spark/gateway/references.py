@@ -1,39 +1,57 @@
-"""Plans that refer to other plans: each reference is one that Spark looks at, so that each is decided on."""
+"""What the guard is asked before a request goes on, because it would not see it in the request itself."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf.message import Message
 
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.messages import children, short_name
+from headgate.spark.gateway.protos import relations
+
+_MOST: Final = 20
+"""Each costs an analysis; the stock client sends none."""
 
 
-def check_references(request: Message) -> None:
-    """Raise `RefusedError` for a reference by which nothing in the request finds its plan.
+def unseen(request: Message) -> list[Any]:
+    """Return queries that Spark must analyse first: whoever may not run them may not send the request.
 
-    Spark answers some of them with an error before anybody is asked, and passes over others in silence.
+    Spark passes over a reference that nothing uses, answers a malformed one with an error of its own, and makes a
+    graph of pipelines without any plan. What is named in them is needed all the same. Raises `RefusedError`.
     """
-    ids: set[int] = set()
+    references: list[Any] = []
     used: set[int] = set()
+    found: list[Any] = []
     for message in _all(request):
         name = short_name(message)
-        if name == "WithRelations":
-            ids.update(_ids(message))
+        if name == "WithRelations" and not _are_by_name(message):
+            references.extend(message.references)
         elif name == "SubqueryExpression":
             used.add(message.plan_id)
-    if ids - used:
-        raise RefusedError("a plan is referred to, and nothing in the request uses it; leave it out")
+        elif name == "PipelineCommand.CreateDataflowGraph":
+            found.append(_graph(message))
+    found.extend(each for each in references if not (each.common.HasField("plan_id") and each.common.plan_id in used))
+    if len(found) > _MOST:
+        raise RefusedError(f"the request refers to more than {_MOST} plans that nothing uses; leave them out")
+    return found
 
 
-def _ids(message: Any) -> Iterator[int]:
-    """Yield the ids of the plans that a plan refers to; those of SQL have names instead."""
-    by_name = message.root.HasField("sql")
-    for reference in message.references:
-        if not (reference.HasField("subquery_alias") if by_name else reference.common.HasField("plan_id")):
-            raise RefusedError("a plan that another one refers to must have an id, or in SQL a name")
-        if not by_name:
-            yield reference.common.plan_id
+def named_relations(request: Message) -> frozenset[str]:
+    """Return the ids of the relations that the request names by id."""
+    named = (message for message in _all(request) if isinstance(message, relations.CachedRemoteRelation))
+    return frozenset(message.relation_id for message in named)
+
+
+def _are_by_name(message: Any) -> bool:
+    """Tell whether the references are those of SQL: each is made a view, used or not."""
+    return message.root.HasField("sql") and all(each.HasField("subquery_alias") for each in message.references)
+
+
+def _graph(message: Any) -> Any:
+    """Return what needs the same as making tables where the graph's tables would go."""
+    parts = (part for part in (message.default_catalog, message.default_database, "t") if part)
+    name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
+    return relations.Relation(sql=relations.SQL(query=f"EXPLAIN CREATE TABLE {name} (x INT)"))
 
 
 def _all(request: Message) -> Iterator[Any]:

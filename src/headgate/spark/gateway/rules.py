@@ -9,6 +9,8 @@ from headgate.facts.caller import Caller
 from headgate.spark.gateway import config_keys, options
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.schemas import check_schema
+from headgate.spark.gateway.stream_rules import check_stream_sink, check_stream_source
+from headgate.spark.gateway.values import check_name, check_options
 
 MayRead = Callable[[Caller, str], bool]
 """Whether a run may read a path, by what its pipeline declares and its run-as may use."""
@@ -25,8 +27,6 @@ class Reader:
 Rule = Callable[[Any, Reader], None]
 """Raises `RefusedError`. The message is `Any`: each rule is found by the name of the one type it reads."""
 
-_NOT_IN_A_NAME: Final = frozenset("/\\:#")
-"""What a path has and a table of ours has not; Iceberg takes an identifier with a slash for a path."""
 _NOT_IN_A_PATH: Final = re.compile(r"[*?\[\]{}]|(?:^|/)\.\.(?:/|$)")
 _CACHE_NAME: Final = re.compile(r"cache/[0-9a-f]{64}")
 _ARROW: Final = b"\xff\xff\xff\xff"
@@ -34,19 +34,16 @@ _ARROW: Final = b"\xff\xff\xff\xff"
 _READ_FORMATS: Final = frozenset({"csv", "json", "parquet"})
 _COLLECTIONS: Final = frozenset({"array", "map", "map_from_arrays", "map_from_entries", "named_struct", "struct"})
 _WRITE_FORMATS: Final = frozenset({"", "iceberg"})
+_NOWHERE: Final = "noop"
+"""The sink that computes and keeps nothing."""
 
 
 def _name(*fields: str) -> Rule:
     def rule(message: Any, _reader: Reader) -> None:
         for field in fields:
-            _check_name(getattr(message, field))
+            check_name(getattr(message, field))
 
     return rule
-
-
-def _check_name(name: str) -> None:
-    if _NOT_IN_A_NAME & set(name):
-        raise RefusedError(f"`{name}` is not the name of a table; paths are reached through a declared connection only")
 
 
 def _schema(field: str) -> Rule:
@@ -56,18 +53,19 @@ def _schema(field: str) -> Rule:
     return rule
 
 
-def _check_options(given: Mapping[str, str], allowed: frozenset[str], what: str) -> None:
-    for key in given:
-        if key.lower() not in allowed:
-            raise RefusedError(f"the {what} `{key}` is not allowed")
-
-
 def _named_table(message: Any, _reader: Reader) -> None:
-    _check_name(message.unparsed_identifier)
-    _check_options(message.options, options.TABLE_READ, "option of a table read")
+    check_name(message.unparsed_identifier)
+    check_options(message.options, options.TABLE_READ, "option of a table read")
 
 
-def _data_source(message: Any, reader: Reader) -> None:
+def _read(message: Any, reader: Reader) -> None:
+    if message.is_streaming and message.HasField("data_source"):
+        check_stream_source(message.data_source)
+    elif message.HasField("data_source"):
+        _check_files(message.data_source, reader)
+
+
+def _check_files(message: Any, reader: Reader) -> None:
     if reader.caller.run is None:
         raise RefusedError("`Read.DataSource` is not allowed: only a run reads files, and what its pipeline declares")
     if message.format not in _READ_FORMATS:
@@ -75,7 +73,7 @@ def _data_source(message: Any, reader: Reader) -> None:
     if not message.paths:
         raise RefusedError("a read of files must name its paths")
     check_schema(message.schema)
-    _check_options(message.options, options.FILE_READ, "option of a file read")
+    check_options(message.options, options.FILE_READ, "option of a file read")
     for path in message.paths:
         if _NOT_IN_A_PATH.search(path) or not reader.may_read(reader.caller, path):
             raise RefusedError(f"the path `{path}` is not declared by the pipeline")
@@ -108,19 +106,27 @@ def _check_argument(argument: Any) -> None:
         _check_argument(each)
 
 
+def _create_table(message: Any, _reader: Reader) -> None:
+    check_name(message.table_name)
+    _check_write_format(message.source)
+
+
 def _write(message: Any, _reader: Reader) -> None:
+    if message.source == _NOWHERE and not message.HasField("table"):
+        check_options(message.options, frozenset(), "option of this sink")
+        return
     if not message.HasField("table"):
         raise RefusedError("a write must name a table; use `saveAsTable` or `writeTo`")
-    _check_name(message.table.table_name)
+    check_name(message.table.table_name)
     _check_write_format(message.source)
-    _check_options(message.options, options.TABLE_WRITE, "option of a table write")
+    check_options(message.options, options.TABLE_WRITE, "option of a table write")
 
 
 def _write_v2(message: Any, _reader: Reader) -> None:
-    _check_name(message.table_name)
+    check_name(message.table_name)
     _check_write_format(message.provider)
-    _check_options(message.options, options.TABLE_WRITE, "option of a table write")
-    _check_options(message.table_properties, options.TABLE_PROPERTIES, "table property")
+    check_options(message.options, options.TABLE_WRITE, "option of a table write")
+    check_options(message.table_properties, options.TABLE_PROPERTIES, "table property")
 
 
 def _check_write_format(name: str) -> None:
@@ -180,6 +186,8 @@ def _pair_keys(message: Any) -> Iterable[str]:
 RULES: Final[Mapping[str, Rule]] = {
     "AddArtifactsRequest.BeginChunkedArtifact": _chunked_artifact,
     "AddArtifactsRequest.SingleChunkArtifact": _artifact,
+    "AnalyzePlanRequest.Explain": _query("plan"),
+    "AnalyzePlanRequest.InputFiles": _query("plan"),
     "AnalyzePlanRequest.IsLocal": _query("plan"),
     "AnalyzePlanRequest.IsStreaming": _query("plan"),
     "AnalyzePlanRequest.JsonToDDL": _schema("json_string"),
@@ -188,26 +196,36 @@ RULES: Final[Mapping[str, Rule]] = {
     "AnalyzePlanRequest.SemanticHash": _query("plan"),
     "AnalyzePlanRequest.TreeString": _query("plan"),
     "ArtifactStatusesRequest": _artifact_names,
+    "CacheTable": _name("table_name"),
     "ConfigRequest.Get": _readable(_keys),
     "ConfigRequest.GetOption": _readable(_keys),
     "ConfigRequest.GetWithDefault": _readable(_pair_keys),
     "ConfigRequest.IsModifiable": _readable(_keys),
     "ConfigRequest.Set": _settable(_pair_keys),
     "ConfigRequest.Unset": _settable(_keys),
+    "CreateTable": _create_table,
     "DataType.Unparsed": _schema("data_type_string"),
     "DatabaseExists": _name("db_name"),
     "Expression.Cast": _schema("type_str"),
+    "GetDatabase": _name("db_name"),
     "GetTable": _name("table_name", "db_name"),
+    "IsCached": _name("table_name"),
     "ListColumns": _name("table_name", "db_name"),
+    "ListFunctions": _name("db_name"),
     "ListTables": _name("db_name"),
     "LocalRelation": _schema("schema"),
     "MergeIntoTableCommand": _name("target_table_name"),
-    "Read.DataSource": _data_source,
+    "PipelineCommand.CreateDataflowGraph": _settable(lambda message: message.sql_conf),
+    "Read": _read,
     "Read.NamedTable": _named_table,
+    "RecoverPartitions": _name("table_name"),
+    "RefreshTable": _name("table_name"),
     "SQL": _sql_arguments,
     "SqlCommand": _sql_arguments,
     "TableExists": _name("table_name", "db_name"),
+    "UncacheTable": _name("table_name"),
     "WriteOperation": _write,
     "WriteOperationV2": _write_v2,
+    "WriteStreamOperationStart": lambda message, _reader: check_stream_sink(message),
 }
 """Message type -> the rule for its values. No entry: any value of an allowed field will do."""

@@ -101,6 +101,7 @@ class Gateway:
         async with _Answering(context) as answering:
             call = answering.call = await self._begin(rpc, context)
             admitted = await self._admit(call, data)
+            self._bindings.checkpoints(admitted.key).admit(admitted.request, admitted.named)
             if rpc is RELEASE_SESSION:
                 return await self._bindings.release(admitted.key, lambda: _send(call, admitted))
             if rpc is CLONE_SESSION:
@@ -113,9 +114,11 @@ class Gateway:
         async with _Answering(context) as answering:
             call = answering.call = await self._begin(rpc, context)
             admitted = await self._admit(call, data)
+            checkpoints = self._bindings.checkpoints(admitted.key)
+            note = checkpoints.note if checkpoints.admit(admitted.request, admitted.named) else None
             answers = call.backend.stream(rpc, admitted.request.SerializeToString())
             try:
-                await self._relay(call, admitted.key, answers)
+                await self._relay(call, admitted.key, answers, note)
             finally:
                 answers.cancel()
 
@@ -165,6 +168,8 @@ class Gateway:
         admitted = await self._inspect(call, data)
         if call.rpc.opens:
             await self._bindings.ensure(admitted.key, call.caller, call.backend)
+        for query in admitted.unseen:
+            await call.backend.analyse(admitted.key, query)
         return admitted
 
     async def _inspect(self, call: _Call, data: bytes) -> Admitted:
@@ -177,13 +182,17 @@ class Gateway:
         key = SessionKey(admitted.key.user, request.new_session_id)
         return await self._bindings.clone(key, call.caller, call.backend, lambda: _send(call, admitted))
 
-    async def _relay(self, call: _Call, key: SessionKey, answers: AsyncIterator[bytes]) -> None:
+    async def _relay(
+        self, call: _Call, key: SessionKey, answers: AsyncIterator[bytes], note: Callable[[bytes], None] | None
+    ) -> None:
         checked = time.monotonic()
         async for message in answers:
             if time.monotonic() - checked > _RECHECK_SECONDS:
                 await self._identify(call.token)
                 self._bindings.touch(key)
                 checked = time.monotonic()
+            if note is not None:
+                note(message)
             await call.context.write(message)
 
     async def _upload(self, call: _Call, requests: AsyncIterator[bytes], upload: Any) -> bytes:

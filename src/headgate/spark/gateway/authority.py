@@ -1,0 +1,97 @@
+"""Whom the gateway asks: who is calling, which driver serves them, and what may go on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headgate.facts.caller import Caller
+from headgate.spark.works import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a call presents: a token, and the organization that it is for where it names one (else that of the token)."""
+
+    token: str = field(repr=False)
+    organization: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One start of one driver: where it listens, and the token that it asks of every call."""
+
+    name: str
+    generation: int
+    address: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Who is calling, and the driver that serves them; None while it serves nobody."""
+
+    caller: Caller
+    driver: Endpoint | None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A new session's handle, and the value that makes the guard believe that the session is the handle's."""
+
+    handle: str
+    signature: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An operation under way, and what was last presented in its session."""
+
+    handle: str
+    operation: str
+    credential: Credential
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the gateway tells every few seconds.
+
+    `used` are the handles that were used since the last report, `ended` the streams that were stopped as they were
+    refused; `figures` are counts by name and label, since the gateway began.
+    """
+
+    running: tuple[Running, ...] = ()
+    used: tuple[str, ...] = ()
+    ended: tuple[tuple[str, str], ...] = ()
+    figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What may not go on, and which of the handles that were used stand for nobody any more."""
+
+    refused: tuple[Refused, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+class Authority(Protocol):
+    """Decides for the gateway. Every method raises `UnavailableError` if no answer can be had."""
+
+    async def authenticate(self, credential: Credential) -> Admission | None:
+        """Return who is calling, asked anew at every call; None for nobody."""
+        ...
+
+    async def open(self, credential: Credential, session_id: str, driver: Endpoint) -> Opened:
+        """Begin a session on that start of the driver. Raises `UnauthenticatedError`, `ExhaustedError`."""
+        ...
+
+    async def close(self, handle: str) -> None:
+        """Make a handle stand for nobody."""
+        ...
+
+    async def may_read(self, credential: Credential, path: str) -> bool:
+        """Tell whether who presents it may read a file."""
+        ...
+
+    async def report(self, report: Report) -> Verdicts:
+        """Tell what is under way, and hear what may not go on."""
+        ...

@@ -1,0 +1,56 @@
+"""Relations by id: a checkpoint gives one out, and only the session that got it may name it."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.protos import base
+
+_MOST: Final = 1000
+"""Relations that one session may hold; Spark keeps the rows of each."""
+
+
+class Checkpoints:
+    """What one session holds."""
+
+    def __init__(self) -> None:
+        self._relations: set[str] = set()
+        self._operations: set[str] = set()
+        """The operations whose answers give relations out."""
+
+    def __len__(self) -> int:
+        """Return how many relations the session holds."""
+        return len(self._relations)
+
+    def admit(self, request: Any, named: Iterable[str]) -> bool:
+        """Return whether the answers to a request that names these relations must be read by `note`.
+
+        Raises `RefusedError` for a relation that was not given to this session.
+        """
+        if isinstance(request, base.ReattachExecuteRequest):
+            return request.operation_id in self._operations
+        if isinstance(request, base.ReleaseExecuteRequest) and request.HasField("release_all"):
+            self._operations.discard(request.operation_id)
+        for relation in named:
+            if relation not in self._relations:
+                raise RefusedError(f"the relation `{relation}` was not given to this session")
+        if not isinstance(request, base.ExecutePlanRequest):
+            return False
+        kind = request.plan.command.WhichOneof("command_type")
+        if kind == "remove_cached_remote_relation_command":
+            self._relations.discard(request.plan.command.remove_cached_remote_relation_command.relation.relation_id)
+        return kind == "checkpoint_command" and self._begin(request.operation_id)
+
+    def note(self, answer: bytes) -> None:
+        """Remember the relation that an answer gives out, if it does."""
+        response = base.ExecutePlanResponse.FromString(answer)
+        if response.HasField("checkpoint_command_result"):
+            self._relations.add(response.checkpoint_command_result.relation.relation_id)
+            self._operations.discard(response.operation_id)
+
+    def _begin(self, operation: str) -> bool:
+        if len(self._relations) + len(self._operations) >= _MOST:
+            raise RefusedError("this session holds too many checkpoints; drop some of them")
+        if operation:
+            self._operations.add(operation)
+        return True
