@@ -65,6 +65,7 @@ class Alice:
 
     def _uses(self) -> list[float]:
         """When each session of hers was used last: the gateway and every decision count there."""
-        hers = self._server.deployment.directory.principal("alice")
-        sessions = self._server._sessions._sessions.values()  # noqa: SLF001 (nobody but this check may see them all)
-        return [each.used for each in list(sessions) if each.caller.principal == hers]
+        deployment = self._server.deployment
+        sessions = self._server._sparks.of(deployment.home).sessions._sessions  # noqa: SLF001 (only this check may see all)
+        hers = deployment.directory.principal("alice")
+        return [each.used for each in list(sessions.values()) if each.caller.principal == hers]
