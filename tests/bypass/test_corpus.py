@@ -29,7 +29,8 @@ def let_through(stack: Stack, name: str) -> list[str]:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(900)
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
 def test_nothing_of_the_delivered_corpus_is_let_through(stack: Stack) -> None:
     assert let_through(stack, "public.jsonl") == []
 

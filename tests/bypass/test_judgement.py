@@ -3,11 +3,22 @@
 import pytest
 
 from tools.bypass_corpus.cases import Case
-from tools.bypass_corpus.judgement import Attempt, Ending, Judged, Verdict, Who, askers, judge
+from tools.bypass_corpus.judgement import (
+    Asker,
+    Attempt,
+    Ending,
+    Holds,
+    Judged,
+    Verdict,
+    askers,
+    falls_short,
+    judge,
+)
 from tools.bypass_corpus.report import closing
 from tools.bypass_corpus.run import run
 
-NEEDY = Case("needy", "sql", "TABLE lake.secret.salaries", (("read", "lake.secret.salaries"),))
+READ, WRITE = ("read", "lake.secret.salaries"), ("write", "lake.trusted.delays")
+NEEDY = Case("needy", "sql", "INSERT INTO lake.trusted.delays TABLE lake.secret.salaries", (READ, WRITE))
 FREE = Case("free", "sql", "SELECT 1", ())
 FORBIDDEN = Case("forbidden", "dataframe", "spark.read.text('/etc/passwd')", (("forbidden_always", "path read"),))
 SPOOFING = Case(
@@ -15,7 +26,11 @@ SPOOFING = Case(
 )
 EVERY = (NEEDY, FREE, FORBIDDEN, SPOOFING)
 
-STOPPED = {Ending.REFUSED, Ending.REJECTED}
+WITHOUT_READ, WITHOUT_WRITE = Asker(Holds.REST, (WRITE,), READ), Asker(Holds.REST, (READ,), WRITE)
+WITH_BOTH = Asker(Holds.NEEDS, (READ, WRITE))
+NOBODY, EVERYTHING = Asker(Holds.NOTHING), Asker(Holds.EVERYTHING)
+
+STOPPED = {Ending.REFUSED, Ending.REJECTED, Ending.COVERED}
 NOT_SERVED = {Ending.REFUSED, Ending.TIMED_OUT}
 
 
@@ -27,82 +42,107 @@ class AlwaysEnding:
         self.effects = effects
         self.as_another = as_another
 
-    def attempt(self, case: Case, who: Who) -> Attempt:
+    def attempt(self, case: Case, asker: Asker) -> Attempt:
         """Try nothing."""
-        return Attempt(who, self.ending, f"message of {case.id}", self.effects, self.as_another)
+        return Attempt(asker, self.ending, f"message of {case.id}", self.effects, self.as_another)
 
 
 def judged_on(stack: AlwaysEnding) -> dict[str, Verdict]:
     return {each.case.id: each.verdict for each in run(stack, EVERY, lambda _number, _judged: None)}
 
 
+def twenty(through: int, over: int) -> list[Judged]:
+    """Return twenty cases, so many of which fall short."""
+    short = [Verdict.LET_THROUGH] * through + [Verdict.OVER_REFUSED] * over
+    return [Judged(FREE, verdict, (), None) for verdict in (*short, *[Verdict.EXACT] * (20 - len(short)))]
+
+
 class TestWhoTries:
-    def test_with_needs_somebody_without_and_somebody_with_everything(self) -> None:
-        assert askers(NEEDY) == (Who.NOBODY, Who.EVERYTHING)
+    def test_with_needs_somebody_without_each_one_and_somebody_with_exactly_them(self) -> None:
+        assert askers(NEEDY) == (WITHOUT_READ, WITHOUT_WRITE, WITH_BOTH)
 
     def test_without_needs_somebody_who_holds_nothing(self) -> None:
-        assert askers(FREE) == (Who.NOBODY,)
+        assert askers(FREE) == (NOBODY,)
 
     def test_the_forbidden_somebody_who_holds_everything(self) -> None:
-        assert askers(FORBIDDEN) == (Who.EVERYTHING,)
+        assert askers(FORBIDDEN) == (EVERYTHING,)
 
     def test_another_identity_somebody_who_holds_nothing(self) -> None:
-        assert askers(SPOOFING) == (Who.NOBODY,)
+        assert askers(SPOOFING) == (NOBODY,)
+
+    def test_a_need_that_stands_there_twice_is_taken_away_once_and_whole(self) -> None:
+        twice = Case("twice", "sql", "", (READ, READ))
+
+        assert askers(twice) == (Asker(Holds.REST, (), READ), Asker(Holds.NEEDS, (READ, READ)))
 
 
 class TestTheVerdict:
     @pytest.mark.parametrize("ending", Ending)
     def test_of_the_forbidden(self, ending: Ending) -> None:
-        verdict = judge(FORBIDDEN, [Attempt(Who.EVERYTHING, ending)]).verdict
+        verdict = judge(FORBIDDEN, [Attempt(EVERYTHING, ending)]).verdict
 
         assert verdict is (Verdict.EXACT if ending in STOPPED else Verdict.LET_THROUGH)
 
     @pytest.mark.parametrize("ending", Ending)
-    def test_of_what_needs_something_and_is_asked_by_nobody(self, ending: Ending) -> None:
-        attempts = [Attempt(Who.NOBODY, ending), Attempt(Who.EVERYTHING, Ending.SERVED)]
+    def test_of_what_is_asked_without_one_of_its_needs(self, ending: Ending) -> None:
+        attempts = [
+            Attempt(WITHOUT_READ, Ending.REFUSED),
+            Attempt(WITHOUT_WRITE, ending),
+            Attempt(WITH_BOTH, Ending.SERVED),
+        ]
 
         assert judge(NEEDY, attempts).verdict is (Verdict.EXACT if ending in STOPPED else Verdict.LET_THROUGH)
 
     @pytest.mark.parametrize("ending", Ending)
-    def test_of_what_needs_something_and_is_asked_with_everything(self, ending: Ending) -> None:
-        attempts = [Attempt(Who.NOBODY, Ending.REFUSED), Attempt(Who.EVERYTHING, ending)]
+    def test_of_what_is_asked_with_exactly_its_needs(self, ending: Ending) -> None:
+        attempts = [
+            Attempt(WITHOUT_READ, Ending.REFUSED),
+            Attempt(WITHOUT_WRITE, Ending.REFUSED),
+            Attempt(WITH_BOTH, ending),
+        ]
 
         assert judge(NEEDY, attempts).verdict is (Verdict.OVER_REFUSED if ending in NOT_SERVED else Verdict.EXACT)
 
     @pytest.mark.parametrize("ending", Ending)
     def test_of_what_needs_nothing(self, ending: Ending) -> None:
-        verdict = judge(FREE, [Attempt(Who.NOBODY, ending)]).verdict
+        verdict = judge(FREE, [Attempt(NOBODY, ending)]).verdict
 
         assert verdict is (Verdict.OVER_REFUSED if ending in NOT_SERVED else Verdict.EXACT)
 
     @pytest.mark.parametrize("ending", Ending)
     def test_of_another_identity_that_got_the_tokens_own_rights(self, ending: Ending) -> None:
-        verdict = judge(SPOOFING, [Attempt(Who.NOBODY, ending)]).verdict
+        verdict = judge(SPOOFING, [Attempt(NOBODY, ending)]).verdict
 
         assert verdict is (Verdict.LET_THROUGH if ending is Ending.TIMED_OUT else Verdict.EXACT)
 
     @pytest.mark.parametrize("ending", Ending)
     def test_of_another_identity_that_worked(self, ending: Ending) -> None:
-        attempt = Attempt(Who.NOBODY, ending, as_another="a request was decided as alice")
+        attempt = Attempt(NOBODY, ending, as_another="a request was decided as alice")
 
         assert judge(SPOOFING, [attempt]).verdict is Verdict.LET_THROUGH
 
     @pytest.mark.parametrize("case", [NEEDY, FORBIDDEN, SPOOFING], ids=lambda case: case.id)
     def test_of_a_refusal_that_came_too_late(self, case: Case) -> None:
-        attempts = [Attempt(who, Ending.REFUSED, effects=("tables lake.secret.salaries",)) for who in askers(case)]
+        attempts = [Attempt(asker, Ending.REFUSED, effects=("tables lake.secret.salaries",)) for asker in askers(case)]
 
         assert judge(case, attempts).verdict is Verdict.LET_THROUGH
 
     def test_is_the_worst_of_a_cases_attempts(self) -> None:
-        attempts = [Attempt(Who.NOBODY, Ending.SERVED), Attempt(Who.EVERYTHING, Ending.REFUSED)]
+        attempts = [
+            Attempt(WITHOUT_READ, Ending.REFUSED),
+            Attempt(WITHOUT_WRITE, Ending.SERVED),
+            Attempt(WITH_BOTH, Ending.REFUSED),
+        ]
 
         judged = judge(NEEDY, attempts)
 
         assert judged.verdict is Verdict.LET_THROUGH
-        assert judged.decisive is attempts[0]
+        assert judged.decisive is attempts[1]
 
     def test_of_a_case_that_was_not_tried_as_it_must_be_is_let_through(self) -> None:
-        assert judge(NEEDY, [Attempt(Who.NOBODY, Ending.REFUSED)]).verdict is Verdict.LET_THROUGH
+        attempts = [Attempt(WITHOUT_READ, Ending.REFUSED), Attempt(WITH_BOTH, Ending.SERVED)]
+
+        assert judge(NEEDY, attempts).verdict is Verdict.LET_THROUGH
 
 
 class TestTheRun:
@@ -127,22 +167,34 @@ class TestTheRun:
 
         assert verdicts["needy"] is verdicts["forbidden"] is Verdict.LET_THROUGH
 
+    @pytest.mark.parametrize(("through", "over"), [(0, 2), (1, 0)])
+    def test_falls_short_where_one_is_let_through_or_too_many_are_over_refused(self, through: int, over: int) -> None:
+        assert falls_short(twenty(through, over))
+
+    def test_does_not_fall_short_where_one_in_twenty_is_over_refused(self) -> None:
+        assert not falls_short(twenty(0, 1))
+
 
 class TestTheClosingLine:
     def test_counts_each_case_once(self) -> None:
         judged = [
             Judged(FREE, Verdict.EXACT, (), None),
-            Judged(NEEDY, Verdict.OVER_REFUSED, (), Attempt(Who.EVERYTHING, Ending.REFUSED, "everything: no")),
-            Judged(FORBIDDEN, Verdict.LET_THROUGH, (), Attempt(Who.EVERYTHING, Ending.SERVED)),
+            Judged(NEEDY, Verdict.OVER_REFUSED, (), Attempt(WITH_BOTH, Ending.REFUSED, "no")),
+            Judged(FORBIDDEN, Verdict.LET_THROUGH, (), Attempt(EVERYTHING, Ending.SERVED)),
         ]
 
         lines = closing(judged)
 
         assert lines[-1] == "1 exact, 1 over-refused, 1 let through"
-        assert any("needy" in line and "no" in line for line in lines)
+        assert any("needy" in line and "with exactly the needs: refused; no" in line for line in lines)
+
+    def test_says_which_need_was_not_missed(self) -> None:
+        judged = Judged(NEEDY, Verdict.LET_THROUGH, (), Attempt(WITHOUT_READ, Ending.SERVED))
+
+        assert any("with all but read lake.secret.salaries: served" in line for line in closing([judged]))
 
     def test_comes_after_what_was_rejected(self) -> None:
-        judged = judge(FORBIDDEN, [Attempt(Who.EVERYTHING, Ending.REJECTED, "syntax error")])
+        judged = judge(FORBIDDEN, [Attempt(EVERYTHING, Ending.REJECTED, "syntax error")])
 
         lines = closing([judged])
 

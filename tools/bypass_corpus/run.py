@@ -1,10 +1,18 @@
 """Trying every case as everybody it must be tried as."""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from tools.bypass_corpus.cases import Case
-from tools.bypass_corpus.judgement import Judged, askers, judge
-from tools.bypass_corpus.stack import Attempts
+from tools.bypass_corpus.judgement import Asker, Attempt, Judged, askers, judge
+
+
+class Attempts(Protocol):
+    """Whatever can try a case."""
+
+    def attempt(self, case: Case, asker: Asker) -> Attempt:
+        """Try the case as somebody and say what came of it."""
+        ...
 
 
 def run(stack: Attempts, cases: Sequence[Case], watch: Callable[[int, Judged], None]) -> list[Judged]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Protocol
 
 from headgate.app.background import running
 from headgate.app.server import Server
@@ -31,14 +30,6 @@ _ASKER, _ADMIN, _ALICE = "asker", "admin", "alice"
 
 class StackError(Exception):
     """The cases cannot be tried here, so that no verdict would mean anything."""
-
-
-class Attempts(Protocol):
-    """Whatever can try a case."""
-
-    def attempt(self, case: Case, asker: Asker) -> Attempt:
-        """Try the case as somebody and say what came of it."""
-        ...
 
 
 class Stack:
