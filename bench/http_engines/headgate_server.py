@@ -27,7 +27,7 @@ from headgate.doors.http.connection import connections
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.pipelines.runner import Runner
 from headgate.spark.sparks import Sparks
-from headgate.spark.statements import Rows, StatementError
+from headgate.spark.statements import Reading, StatementError, Wanted
 
 
 def main(folder: str, store: str, sizes: str) -> None:
@@ -90,8 +90,11 @@ def _config(deployment: Deployment) -> uvicorn.Config:
 
 
 class _NoSpark:
-    def run(self, token: str, statement: str, limit: int) -> Rows:  # noqa: ARG002
+    def begin(self, token: str, wanted: Wanted) -> Reading:  # noqa: ARG002
         return _no_spark(token)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def _no_spark(_: str) -> Any:

@@ -21,7 +21,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.pipelines.runner import Runner
 from headgate.spark.sparks import Sparks
-from headgate.spark.statements import Rows, StatementError
+from headgate.spark.statements import Reading, StatementError, Wanted
 from tests.threads import served
 
 KEY = b"k" * 32
@@ -30,9 +30,12 @@ KEY = b"k" * 32
 class NoSpark:
     """Answers every statement as the real one does before Spark is up."""
 
-    def run(self, token: str, statement: str, limit: int) -> Rows:
+    def begin(self, token: str, wanted: Wanted) -> Reading:
         """Refuse."""
         raise StatementError("Spark is starting; try again in a few seconds", None, "UNAVAILABLE")
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class Place:

@@ -22,6 +22,7 @@ from headgate.doors.services import CarriesOutRuns, Deployed, at_home
 from headgate.doors.tenants import Tenants
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.warehouse import Warehouse
+from headgate.spark.kept import KeptStatements
 from headgate.spark.sparks import Sparks
 from headgate.spark.statements import RunsStatements
 
@@ -42,7 +43,7 @@ def http_application(
         audit=deployment.audit,
         home=deployment.home,
         runner=runner,
-        statements=statements,
+        statements=KeptStatements(statements, deployment.settings.sql),
         health=health,
     )
     problems.install(app)

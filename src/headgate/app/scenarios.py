@@ -33,8 +33,9 @@ from headgate.control.values import Entry, entry
 from headgate.doors.services import Deployed
 from headgate.facts.ids import ResourceId, RunId
 from headgate.model.model import Model
+from headgate.spark.kept import KeptStatements
 from headgate.spark.sparks import Sparks
-from headgate.spark.statements import NOT_READY, Rows, StatementError
+from headgate.spark.statements import NOT_READY, Reading, SqlLimits, StatementError, Wanted
 from headgate.store import open_stores
 
 _MEMORY = ":memory:"
@@ -47,9 +48,12 @@ _REFUSALS = (401, 403, 404, 409, 422)
 class NoSpark:
     """A deployment that only decides: nothing runs in it."""
 
-    def run(self, token: str, statement: str, limit: int) -> Rows:  # noqa: ARG002 (the port's arguments)
+    def begin(self, token: str, wanted: Wanted) -> Reading:  # noqa: ARG002 (the port's arguments)
         """Refuse."""
         raise StatementError(NOT_READY, None, "UNAVAILABLE")
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def carry_out(self, run: RunId) -> None:  # noqa: ARG002 (the port's arguments)
         """Refuse."""
@@ -105,7 +109,7 @@ class Doors:
             audit=audit,
             home=organizations.open(home),
             runner=NoSpark(),
-            statements=NoSpark(),
+            statements=KeptStatements(NoSpark(), SqlLimits()),
             health=dict,
         )
         return audit

@@ -16,7 +16,7 @@ from headgate.facts.caller import Caller
 from headgate.pipelines.runner import Runner
 from headgate.spark.driver import Driver, DriverSettings, rest_lake
 from headgate.spark.sparks import Sparks
-from headgate.spark.statements import NOT_READY, Rows, StatementError
+from headgate.spark.statements import NOT_READY, Reading, StatementError, Wanted
 from headgate.spark.toolchain import prepare
 
 if TYPE_CHECKING:
@@ -192,13 +192,13 @@ class _Statements:
         self._port = port
         self._loaded: Statements | None = None
 
-    def run(self, token: str, statement: str, limit: int) -> Rows:
-        """Run one statement; raises `StatementError`."""
+    def begin(self, token: str, wanted: Wanted) -> Reading:
+        """Return a statement that is about to run. Raises `StatementError` while there is no Spark."""
         from headgate.spark.client import Statements
 
         self._port()
         self._loaded = self._loaded or Statements(self._port)
-        return self._loaded.run(token, statement, limit)
+        return self._loaded.begin(token, wanted)
 
     def close(self) -> None:
         """End its sessions."""

@@ -11,6 +11,7 @@ from headgate.app.written import SettingsError, values
 from headgate.control.audit import Level
 from headgate.control.logins.settings import LoginSettings, Provider
 from headgate.doors.http.limits import Limits
+from headgate.spark.statements import SqlLimits
 from headgate.spark.toolchain import default_cache, default_jars_folder
 
 __all__ = ["API_PORT", "HOST", "LAST_PORT", "SPARK_PORT", "Settings", "SettingsError", "default_settings"]
@@ -32,6 +33,8 @@ class Settings:
     gateway_port: int = SPARK_PORT
     spark: bool = True
     """Whether to start Spark. Without it this process serves the control plane alone, as a further replica does."""
+    spark_organizations: tuple[str, ...] = ()
+    """The organizations beside the home one that get a driver of their own, by name or id; `*` means all."""
     owner: str = "owner"
     store_url: str | None = field(default=None, repr=False)
     """A `postgresql://` URL; without one the store is a file in the data folder."""
@@ -52,6 +55,7 @@ class Settings:
     metrics: Literal["loopback", "token", "open"] = "loopback"
     metrics_token: str = field(default="", repr=False)
     logins: LoginSettings = field(default_factory=LoginSettings, repr=False)
+    sql: SqlLimits = field(default_factory=SqlLimits)
 
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
@@ -101,6 +105,7 @@ def default_settings(
     written |= {name: value for name, value in given.items() if value is not None}
     own = {name: value for name, value in written.items() if "." not in name}
     own |= {"limits": replace(Limits(), **_below("limits", written)), "logins": _logins(written)}
+    own |= {"sql": replace(SqlLimits(), **_below("sql", written))}
     defaults = {"folder": Path(".headgate"), "cache": default_cache({}), "jars_folder": default_jars_folder({})}
     settings = Settings(**{**defaults, **own})
     return replace(settings, folder=settings.folder.absolute())

@@ -7,6 +7,7 @@ from headgate.app.settings import Settings
 from headgate.app.variables import FILE, GROUPS, Variable
 from headgate.control.logins.settings import LoginSettings, Provider
 from headgate.doors.http.limits import Limits
+from headgate.spark.statements import SqlLimits
 
 _HEAD = """\
 # Settings
@@ -37,7 +38,7 @@ _ELSEWHERE = """\
 | `SSL_CERT_FILE` | whom the bundled Java trusts while it fetches the jar | whom Python trusts |
 | `PYTHON` | the Python that `make setup` makes `.venv` with | the newest of 3.11 and above that is found |
 """
-_HOLDERS = {"": Settings, "limits": Limits, "logins": LoginSettings, "provider": Provider}
+_HOLDERS = {"": Settings, "limits": Limits, "logins": LoginSettings, "provider": Provider, "sql": SqlLimits}
 
 
 def page() -> str:

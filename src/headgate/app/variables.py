@@ -115,8 +115,15 @@ _LISTENING = (
         "HEADGATE_SPARK_PORT",
         "port",
         "gateway_port",
-        "the port of Spark Connect, on 127.0.0.1; 0 takes a free one",
+        "the port of Spark Connect, at the address and with the certificate of the HTTP API; 0 takes a free one",
         option="--spark-port",
+    ),
+    Variable(
+        "HEADGATE_SPARK_ORGANIZATIONS",
+        "words",
+        "spark_organizations",
+        "the organizations beside the first one that get a Spark driver of their own, with commas; `*` means all",
+        "the first one alone has Spark",
     ),
     Variable(
         "HEADGATE_TLS_CERT",
@@ -291,10 +298,30 @@ _COMMAND_LINE = (
     ),
 )
 
+_SQL = (
+    Variable("HEADGATE_SQL_ROWS", "count", "sql.rows", "how many rows the result of one statement has at most"),
+    Variable("HEADGATE_SQL_BYTES", "count", "sql.bytes", "how large the result of one statement is at most, as Arrow"),
+    Variable("HEADGATE_SQL_SECONDS", "seconds", "sql.seconds", "after which a statement is ended"),
+    Variable(
+        "HEADGATE_SQL_KEPT_BYTES",
+        "count",
+        "sql.kept_bytes",
+        "how large a result is at most whose rows are sent as JSON",
+    ),
+    Variable(
+        "HEADGATE_SQL_KEPT_SECONDS",
+        "seconds",
+        "sql.kept_seconds",
+        "how long a statement that nobody asks for goes on, and its rows are kept",
+    ),
+    Variable("HEADGATE_SQL_AT_ONCE", "count", "sql.at_once", "how many statements of one token are under way or kept"),
+)
+
 GROUPS = {
     "The store": _STORE,
     "Listening": _LISTENING,
     "Limits": _LIMITS,
+    "SQL over HTTP": _SQL,
     "Logs and metrics": _WATCHING,
     "Logins": _LOGINS,
     "Setting up": _SETTING_UP,

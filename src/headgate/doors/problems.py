@@ -1,8 +1,10 @@
 """RFC 9457 problems: the one table from errors to answers of the HTTP API."""
 
 import logging
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -21,10 +23,10 @@ from headgate.control.command import (
 )
 from headgate.control.organization import Organization
 from headgate.control.ports import AuditRecord, Origin, StoreError
-from headgate.control.wording import called
+from headgate.control.wording import asked, called
 from headgate.decision.records import Question
 from headgate.doors.scope import CALLER, REQUEST
-from headgate.spark.statements import REFUSED, StatementError
+from headgate.spark.statements import REFUSED, SEVERAL, TOO_MANY, StatementError
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +60,31 @@ class ProblemError(Exception):
 
 
 def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
-    """Return a problem document."""
-    body = {"type": f"urn:headgate:problem:{code}", "title": code.replace("-", " "), "status": status, "detail": detail}
-    return JSONResponse({**body, **more}, status, media_type="application/problem+json")
+    """Return a problem document as an answer."""
+    return _answer(_document(status, code, detail, **more))
+
+
+def statement_problem(error: StatementError) -> dict[str, Any]:
+    """Return the problem document of a statement that did not succeed; of a refusal, with what is missing and where to ask."""
+    known = _STATEMENT_STATUS.get(error.condition or "")
+    refusal = error.sqlstate == REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
+    if not refusal:
+        status, code = known or (400, "statement-failed")
+        return _document(status, code, str(error), sqlstate=error.sqlstate)
+    reason, link = asked(str(error))
+    more: dict[str, Any] = {"sqlstate": REFUSED, "reason": reason}
+    if link is not None:
+        more |= {"missing": [dict(parse_qsl(urlsplit(link).query))], "ask": link}
+    return _document(403, "refused", str(error), **more)
+
+
+_STATEMENT_STATUS = {
+    "UNAVAILABLE": (503, "unavailable"),
+    TOO_MANY: (429, "too-many"),
+    SEVERAL: (422, "several-statements"),
+    "CANCELLED": (409, "cancelled"),
+}
+_LATER = (429, 503)
 
 
 def install(app: FastAPI) -> None:
@@ -79,11 +103,9 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(StatementError)
     def on_statement(_: Request, error: StatementError) -> JSONResponse:
-        if error.condition == "UNAVAILABLE":
-            return later(problem(503, "unavailable", str(error)))
-        refusal = error.sqlstate == REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
-        status, code = (403, "refused") if refusal else (400, "statement-failed")
-        return problem(status, code, str(error), sqlstate=error.sqlstate)
+        document = statement_problem(error)
+        answer = _answer(document)
+        return later(answer) if document["status"] in _LATER else answer
 
     @app.exception_handler(HTTPException)
     def on_http(request: Request, error: HTTPException) -> JSONResponse:
@@ -101,6 +123,15 @@ def install(app: FastAPI) -> None:
     def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
         faults = [{"at": ".".join(map(str, each["loc"])), "fault": each["msg"]} for each in error.errors()]
         return problem(422, "invalid", "the request is not of the form that this route takes", faults=faults)
+
+
+def _document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
+    title = code.replace("-", " ")
+    return {"type": f"urn:headgate:problem:{code}", "title": title, "status": status, "detail": detail, **more}
+
+
+def _answer(document: Mapping[str, Any]) -> JSONResponse:
+    return JSONResponse(document, document["status"], media_type="application/problem+json")
 
 
 def unavailable(error: StoreError) -> JSONResponse:

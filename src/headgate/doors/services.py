@@ -21,7 +21,7 @@ from headgate.doors.problems import ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION
 from headgate.facts.caller import Caller
 from headgate.facts.ids import RunId
-from headgate.spark.statements import RunsStatements
+from headgate.spark.kept import KeptStatements
 
 _NOBODY = "this is not known here, or has ended; send a token or session as `Authorization: Bearer <secret>`"
 
@@ -43,7 +43,7 @@ class Deployed:
     audit: Audit
     home: Organization
     runner: CarriesOutRuns
-    statements: RunsStatements
+    statements: KeptStatements
     health: Callable[[], Mapping[str, Any]]
 
     def access(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
@@ -128,7 +128,7 @@ class Services:
         return self.deployed.runner
 
     @property
-    def statements(self) -> RunsStatements:
+    def statements(self) -> KeptStatements:
         """What runs SQL."""
         return self.deployed.statements
 

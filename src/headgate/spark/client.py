@@ -2,20 +2,17 @@
 
 import atexit
 import logging
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import cast
 
-import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
+from pyspark.sql.connect.shell.progress import ProgressHandler
 
-from headgate.spark.statements import NOT_READY, Rows, StatementError, own_words
+from headgate.spark.client_sessions import ClientSessions
+from headgate.spark.reading import SparkReading, told
+from headgate.spark.statements import Reading, Wanted
 
-_SESSIONS = 32
 _RETRIES = 6
 _LONGEST_WAIT = 2000
 """Milliseconds between two tries."""
@@ -44,69 +41,20 @@ def connect(port: int, token: str) -> SparkSession:
 
 
 class Statements:
-    """Runs statements as the holder of a token; one Spark session per token, the least used ones closed."""
+    """Runs statements as the holder of a token, each beside the others in the one session of that token."""
 
     def __init__(self, port: Callable[[], int]) -> None:
-        self._port = port
-        self._lock = threading.Lock()
-        self._sessions: OrderedDict[str, tuple[SparkSession, threading.Lock]] = OrderedDict()
+        def connected(token: str) -> SparkSession:
+            session = connect(port(), token)
+            session.registerProgressHandler(cast(ProgressHandler, told))  # any function will do
+            return session
 
-    def run(self, token: str, statement: str, limit: int) -> Rows:
-        """Run one statement; raises `StatementError`."""
-        with self._session(token) as spark:
-            try:
-                frame = spark.sql(statement)
-                table = frame.limit(limit + 1).toArrow()
-                types = tuple(field.dataType.simpleString() for field in frame.schema.fields)
-            except PySparkException as error:
-                if error.getSqlState() is None or str(error.getCondition()).startswith("INVALID_HANDLE"):
-                    # Not an answer about the statement: the session itself is gone, with the driver it was in.
-                    self._forget(token)
-                raise _statement_error(error) from None
-        return Rows(tuple(table.column_names), types, _rows(table.slice(0, limit)), table.num_rows > limit)
+        self._sessions = ClientSessions(connected)
+
+    def begin(self, token: str, wanted: Wanted) -> Reading:
+        """Return a statement that is about to run; returns at once."""
+        return SparkReading(self._sessions, token, wanted)
 
     def close(self) -> None:
         """End every session."""
-        with self._lock:
-            for session, _ in self._sessions.values():
-                session.stop()
-            self._sessions.clear()
-
-    @contextmanager
-    def _session(self, token: str) -> Iterator[SparkSession]:
-        with self._lock:
-            entry = self._sessions.pop(token, None) or (connect(self._port(), token), threading.Lock())
-            self._sessions[token] = entry
-            self._evict()
-        with entry[1]:
-            yield entry[0]
-
-    def _evict(self) -> None:
-        """Stop the least used sessions above the limit that nobody uses now; the newest is about to be used."""
-        for token, (session, busy) in list(self._sessions.items())[:-1]:
-            if len(self._sessions) <= _SESSIONS:
-                return
-            if busy.acquire(blocking=False):
-                del self._sessions[token]
-                session.stop()
-
-    def _forget(self, token: str) -> None:
-        with self._lock:
-            entry = self._sessions.pop(token, None)
-        if entry:
-            # Stopped and not left to the collector, which would call the server from wherever it happens to run.
-            entry[0].stop()
-
-
-def _rows(table: pa.Table) -> tuple[tuple[Any, ...], ...]:
-    """Return the rows by position: two columns of a result may have the same name."""
-    try:
-        return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    except (OverflowError, ValueError) as error:
-        raise StatementError(f"a value of the result cannot be shown ({error}); cast it", None, None) from None
-
-
-def _statement_error(error: PySparkException) -> StatementError:
-    if error.getCondition() == "RETRIES_EXCEEDED" or NOT_READY in str(error):
-        return StatementError(NOT_READY, None, "UNAVAILABLE")
-    return StatementError(own_words(error), error.getSqlState(), error.getCondition())
+        self._sessions.close()

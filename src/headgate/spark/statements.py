@@ -1,11 +1,23 @@
-"""What a statement gives back, without loading PySpark."""
+"""Statements over HTTP: what is asked, what comes of it, and who runs it, without loading PySpark."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
+
+import pyarrow as pa
 
 REFUSED = "42501"
 """The SQLSTATE of a refusal, by whoever refuses."""
+CANCELLED = "57014"
+"""The SQLSTATE of a statement that was ended before it was done."""
 NOT_READY = "Spark is starting; try again in a few seconds"
+
+SEVERAL, TOO_MANY = "SEVERAL_STATEMENTS", "TOO_MANY_STATEMENTS"
+"""Conditions of Headgate's own: the text has more than one statement, the caller more than there may be under way."""
+
+Scalar = str | int | float | bool | None
+Parameters = Mapping[str, Scalar] | Sequence[Scalar]
+"""Values for `:name`, or for each `?` in order."""
 
 
 class StatementError(Exception):
@@ -18,20 +30,91 @@ class StatementError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """What a statement returned: at most the rows asked for, and whether there were more."""
+class SqlLimits:
+    """What one statement over HTTP may take, and how many there may be. Times in seconds.
 
-    columns: tuple[str, ...]
-    types: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    more: bool
+    `kept_bytes` is for rows that are kept to be fetched, `kept_seconds` how long they are after they were read last.
+    """
+
+    rows: int = 10_000_000
+    bytes: int = 4 * 1024**3
+    seconds: float = 3600.0
+    kept_bytes: int = 64 * 1024**2
+    kept_seconds: float = 300.0
+    at_once: int = 16
+    """How many statements of one token are under way or kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One statement as somebody sends it, and how much of its result is wanted at most."""
+
+    text: str
+    parameters: Parameters | None
+    rows: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far Spark says that a statement is. `bytes` are those read so far."""
+
+    stages: int = 0
+    stages_done: int = 0
+    tasks: int = 0
+    tasks_done: int = 0
+    tasks_running: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a result, with its type in Spark's words."""
+
+    name: str
+    type: str
+
+
+class Reading(Protocol):
+    """One statement on Spark, read batch by batch."""
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        ...
+
+    @property
+    def more(self) -> bool:
+        """Whether there were more rows than were wanted; known when all of them are read."""
+        ...
+
+    def open(self) -> tuple[tuple[Column, ...], pa.Schema]:
+        """Run it until its first rows are there, and return what they will be. Raises `StatementError`."""
+        ...
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as Spark makes them. Raises `StatementError`."""
+        ...
+
+    def cancel(self, why: str) -> None:
+        """End it: whoever reads hears why. What has ended stays as it is. From any thread."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it; what is still under way ends."""
+        ...
 
 
 class RunsStatements(Protocol):
     """Runs SQL as the holder of a token."""
 
-    def run(self, token: str, statement: str, limit: int) -> Rows:
-        """Run one statement and return at most `limit` rows; raises `StatementError`."""
+    def begin(self, token: str, wanted: Wanted) -> Reading:
+        """Return a statement that is about to run; returns at once."""
+        ...
+
+    def close(self) -> None:
+        """End every session."""
         ...
 
 

@@ -22,7 +22,8 @@ from headgate.doors import identity, problems
 from headgate.doors.services import By, Deployed, Uses
 from headgate.doors.tenants import Tenants
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
-from headgate.spark.statements import Rows
+from headgate.spark.kept import KeptStatements
+from headgate.spark.statements import Reading, SqlLimits, Wanted
 from tests.control.logins.world import FAST, PASSWORD
 from tests.control.worlds import MODELS
 from tests.fakes.store import FakeStores
@@ -37,7 +38,10 @@ class NoSpark:
     def carry_out(self, run: RunId) -> None:
         raise NotImplementedError
 
-    def run(self, token: str, statement: str, limit: int) -> Rows:
+    def begin(self, token: str, wanted: Wanted) -> Reading:
+        raise NotImplementedError
+
+    def close(self) -> None:
         raise NotImplementedError
 
 
@@ -76,7 +80,9 @@ class World:
         app = FastAPI()
         known = Identity(self.stores, self.entrance.logins.principal_of, self.entrance.access_tokens.presented)
         self.audit = Audit(self.stores)
-        app.state.deployed = Deployed(self.organizations, known, self.audit, self.acme, NoSpark(), NoSpark(), dict)
+        app.state.deployed = Deployed(
+            self.organizations, known, self.audit, self.acme, NoSpark(), KeptStatements(NoSpark(), SqlLimits()), dict
+        )
         problems.install(app)
         identity.install(app, self.entrance)
         app.add_middleware(Tenants)

@@ -1,50 +1,141 @@
-"""SQL over HTTP: one statement, as the caller, through the same gateway as everybody."""
+"""SQL over HTTP: one statement at a time, as the caller, through the same gateway as everybody."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
-from pydantic import BaseModel, Field
-from pydantic_core import to_jsonable_python
+import anyio.to_thread
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.encoders import jsonable_encoder
+from fastapi.responses import JSONResponse, StreamingResponse
 
-from headgate.doors.api.bodies import Strict
-from headgate.doors.api.names import Text
+from headgate.control.command import MissingError
+from headgate.doors.api.arrow import Stream
+from headgate.doors.api.bodies import Called
 from headgate.doors.api.routing import own
+from headgate.doors.api.sql_messages import ARROW, PAGE, ROWS, ShownStatement, Statement, shown
+from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Secret, Uses, at_home
+from headgate.spark.kept import KeptStatement, KeptStatements
+from headgate.spark.statements import Reading
 
-router = APIRouter(tags=["sql"])
+router = APIRouter(tags=["sql"], dependencies=[Depends(at_home)])
 
+GONE = "whoever sent it has gone"
+_CUT = "the result is larger than one may be here; ask for less of it"
 
-class Statement(Strict):
-    """One SQL statement, and how many rows are wanted at most."""
-
-    statement: Annotated[Text, Field(min_length=1, max_length=1_000_000)]
-    limit: Annotated[int, Field(ge=1, le=10_000)] = 1_000
-
-
-class Column(BaseModel):
-    """A column of a result, with its type in Spark's words."""
-
-    name: str
-    type: str
+_OWN = own("only who sent a statement knows of it, by the same token")
+_RUN = own("Spark's guard decides on everything that the statement touches")
+_RUN["responses"] = _RUN["responses"] | {
+    200: {"content": {ARROW: {}}, "description": "Its rows; as an Arrow stream for who accepts one."},
+    202: {"model": ShownStatement, "description": "It is under way; `Location` says where to ask for it."},
+}
 
 
-class Result(BaseModel):
-    """The rows of a statement, column by column; `more` says whether there are others."""
+@router.post("/sql", response_model=ShownStatement, **_RUN)
+async def run_sql(body: Statement, request: Request, services: Uses, token: Secret, _: By) -> Response:
+    """Run it; a refusal is a problem with SQLSTATE 42501, why, what is missing, and where to ask for it."""
+    statements = services.statements
+    if ARROW in request.headers.get("accept", ""):
+        if body.wait_seconds is not None:
+            raise ProblemError(422, "invalid", "an Arrow stream begins when the rows do; leave out `wait_seconds`")
+        return await _streamed(statements, body, request, token)
+    kept = statements.start(token, body.wanted(statements.limits, kept=True))
+    try:
+        ended = await _ended(kept, request, body.wait_seconds)
+        answer = await anyio.to_thread.run_sync(shown, kept, 0, PAGE)
+    except BaseException:
+        statements.drop(kept)
+        raise
+    if not ended:
+        location = str(request.url_for("show_statement", statement=kept.id).path)
+        return JSONResponse(jsonable_encoder(answer), 202, {"location": location})
+    if answer["next"] is None:
+        statements.drop(kept)
+        answer["id"] = None
+    if kept.error is not None:
+        raise kept.error
+    return JSONResponse(jsonable_encoder(answer))
 
-    columns: list[Column]
-    rows: list[list[Any]]
-    more: bool
+
+@router.get("/sql/{statement}", response_model=ShownStatement, **_OWN)
+def show_statement(
+    statement: Called,
+    services: Uses,
+    token: Secret,
+    _: By,
+    start: Annotated[int, Query(ge=0, description="the first row that is wanted")] = 0,
+    rows: Annotated[int, Query(ge=1, le=PAGE, description="how many rows are wanted at most")] = ROWS,
+) -> dict[str, Any]:
+    """Show where a statement is, and rows of its result once there is one."""
+    return shown(_found(services.statements, token, statement), start, rows)
 
 
-@router.post(
-    "/sql",
-    response_model=Result,
-    dependencies=[Depends(at_home)],
-    **own("Spark's guard decides on everything that the statement touches"),
-)
-def run_sql(body: Statement, services: Uses, token: Secret, _: By) -> dict[str, Any]:
-    """Run it; a refusal is a problem with SQLSTATE 42501. Bytes are written in URL-safe base64, numbers that are none as words."""
-    result = services.statements.run(token, body.statement, body.limit)
-    columns = [{"name": name, "type": type} for name, type in zip(result.columns, result.types, strict=True)]
-    rows = to_jsonable_python(result.rows, bytes_mode="base64", inf_nan_mode="strings")
-    return {"columns": columns, "rows": rows, "more": result.more}
+@router.delete("/sql/{statement}", status_code=204, **_OWN)
+def end_statement(statement: Called, services: Uses, token: Secret, _: By) -> None:
+    """End a statement if it still runs, and keep nothing of it."""
+    services.statements.drop(_found(services.statements, token, statement))
+
+
+def _found(statements: KeptStatements, token: str, id: str) -> KeptStatement:
+    found = statements.find(token, id)
+    if found is None:
+        raise MissingError(f"there is no statement `{id}` of yours; rows are kept for a while only")
+    return found
+
+
+async def _ended(kept: KeptStatement, request: Request, seconds: float | None) -> bool:
+    """Wait until it has ended, so many seconds at most; say whether it has. Raises `ProblemError` if nobody listens."""
+    kept.waiting += 1
+    gone = asyncio.create_task(_gone(request))
+    ended = asyncio.wrap_future(kept.ended)
+    try:
+        await asyncio.wait({gone, ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        kept.waiting -= 1
+        gone.cancel()
+    if gone.done() and not gone.cancelled() and not ended.done():
+        raise ProblemError(499, "gone", GONE)
+    return ended.done()
+
+
+async def _gone(request: Request) -> None:
+    """Return when whoever sent the request has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _streamed(statements: KeptStatements, body: Statement, request: Request, token: str) -> Response:
+    """Return the rows as Spark makes them: no more of them is here than is on its way."""
+    reading = statements.begin(token, body.wanted(statements.limits, kept=False))
+    loop, workers = asyncio.get_running_loop(), statements.workers
+    watch = asyncio.create_task(_cancel_when_gone(request, reading))
+    try:
+        _, schema = await loop.run_in_executor(workers, reading.open)
+    except BaseException:
+        watch.cancel()
+        reading.cancel(GONE)
+        await loop.run_in_executor(workers, reading.close)
+        raise
+    wanted_less = body.limit is not None or body.bytes is not None
+
+    async def rows() -> AsyncIterator[bytes]:
+        stream, batches = Stream(schema), reading.batches()
+        try:
+            while (batch := await loop.run_in_executor(workers, next, batches, None)) is not None:
+                yield stream.batch(batch)
+            if reading.more and not wanted_less:
+                # What is cut off must not look like all there is: the stream ends without its end.
+                raise ProblemError(413, "too-large", _CUT)
+            yield stream.end()
+        finally:
+            watch.cancel()
+            reading.cancel(GONE)
+            await asyncio.shield(loop.run_in_executor(workers, reading.close))
+
+    return StreamingResponse(rows(), media_type=ARROW)
+
+
+async def _cancel_when_gone(request: Request, reading: Reading) -> None:
+    await _gone(request)
+    reading.cancel(GONE)

@@ -1,0 +1,193 @@
+"""One statement on Spark Connect, read batch by batch, and ended from elsewhere."""
+
+import threading
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.session import SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from headgate.spark.client_sessions import ClientSession, ClientSessions
+from headgate.spark.several import several
+from headgate.spark.statements import (
+    CANCELLED,
+    NOT_READY,
+    REFUSED,
+    SEVERAL,
+    Column,
+    Progress,
+    StatementError,
+    Wanted,
+    own_words,
+)
+
+_AGAIN = 1.0
+"""Seconds after which an interrupt is repeated: one that comes before what it ends has begun ends nothing."""
+
+_here = threading.local()
+"""Which statement this thread reads: Spark's client tells of progress without saying whose."""
+
+
+def told(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001 (as called)
+    """Take what Spark's client tells of progress, in the thread that reads."""
+    reading: SparkReading | None = getattr(_here, "reading", None)
+    known = tuple(stages)
+    if reading is not None and known:
+        reading.progress = Progress(
+            stages=len(known),
+            stages_done=sum(each.done for each in known),
+            tasks=sum(each.num_tasks for each in known),
+            tasks_done=sum(each.num_completed_tasks for each in known),
+            tasks_running=inflight_tasks,
+            bytes=sum(each.num_bytes_read for each in known),
+        )
+
+
+class SparkReading:
+    """`headgate.spark.statements.Reading`: one thread at a time reads it, any thread may cancel it."""
+
+    def __init__(self, sessions: ClientSessions, token: str, wanted: Wanted) -> None:
+        self.progress = Progress()
+        self.more = False
+        self._sessions = sessions
+        self._token = token
+        self._wanted = wanted
+        self._tag = f"headgate-{uuid.uuid4().hex}"
+        self._lock = threading.Lock()
+        self._busy = threading.Lock()
+        self._why: str | None = None
+        self._ended = threading.Event()
+        self._session: ClientSession | None = None
+        self._rows: Iterator[Any] = iter(())
+        self._first: pa.RecordBatch | None = None
+        self._timer = threading.Timer(wanted.seconds, self.cancel, (f"it took longer than {wanted.seconds:g} seconds",))
+        self._timer.daemon = True
+
+    def open(self) -> tuple[tuple[Column, ...], pa.Schema]:
+        """Run it until its first rows are there, and return what they will be. Raises `StatementError`."""
+        self._session = self._sessions.take(self._token)
+        self._timer.start()
+        return self._guarded(self._open)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as Spark makes them. Raises `StatementError`."""
+        rows, size = self._wanted.rows, self._wanted.bytes
+        while (batch := self._guarded(self._next)) is not None:
+            kept = batch.slice(0, rows)
+            size -= kept.nbytes
+            if size < 0:
+                self.more = True
+                return
+            rows -= kept.num_rows
+            if kept.num_rows:
+                yield kept
+            if batch.num_rows > kept.num_rows:
+                self.more = True
+                return
+
+    def cancel(self, why: str) -> None:
+        """End it: whoever reads hears why. What has ended stays as it is. From any thread."""
+        with self._lock:
+            if self._why is not None or self._ended.is_set():
+                return
+            self._why = why
+        threading.Thread(target=self._interrupt, name="headgate-cancel", daemon=True).start()
+
+    def close(self) -> None:
+        """Let go of it; what is still under way ends."""
+        self._timer.cancel()
+        # After whoever still reads: a generator cannot be closed under its reader.
+        with self._busy:
+            if self._ended.is_set():
+                return
+            self._ended.set()
+            close = getattr(self._rows, "close", None)
+            if close is not None:
+                close()
+            if self._session is not None:
+                self._sessions.give_back(self._session)
+
+    def _open(self) -> tuple[tuple[Column, ...], pa.Schema]:
+        self._go_on()
+        spark = self._spark()
+        # The tag is the thread's, and every call that is begun here carries it.
+        spark.addTag(self._tag)
+        try:
+            frame = spark.sql(self._wanted.text, self._parameters())
+            self._go_on()
+            self._rows = _tables(spark, frame.limit(self._wanted.rows + 1))
+            schema = next(self._rows)
+        finally:
+            spark.removeTag(self._tag)
+        # What fails at its first rows fails before anybody is told that it works.
+        self._first = next(self._rows, None)
+        columns = tuple(Column(field.name, field.dataType.simpleString()) for field in schema.fields)
+        return columns, self._first.schema if self._first is not None else to_arrow_schema(schema)
+
+    def _next(self) -> pa.RecordBatch | None:
+        self._go_on()
+        first, self._first = self._first, None
+        return first if first is not None else next(self._rows, None)
+
+    def _parameters(self) -> Any:
+        given = self._wanted.parameters
+        return None if given is None else dict(given) if isinstance(given, dict) else list(given)
+
+    def _spark(self) -> SparkSession:
+        assert self._session is not None  # noqa: S101 (`open` took it)
+        return self._session.spark(self._sessions.connect)
+
+    def _go_on(self) -> None:
+        if self._why is not None:
+            raise self._cancelled()
+
+    def _guarded(self, work: Any) -> Any:
+        """Return what Spark's client returns, with its errors in the words of this room."""
+        with self._busy:
+            _here.reading = self
+            try:
+                return work()
+            except PySparkException as error:
+                raise self._error(error) from None
+            finally:
+                _here.reading = None
+
+    def _error(self, error: PySparkException) -> StatementError:
+        if self._why is not None and error.getSqlState() != REFUSED:
+            return self._cancelled()
+        condition, state = error.getCondition(), error.getSqlState()
+        if (state is None or str(condition).startswith("INVALID_HANDLE")) and self._session is not None:
+            # Not an answer about the statement: the session itself is gone, with the driver it was in.
+            self._sessions.forget(self._session)
+        if condition == "RETRIES_EXCEEDED" or NOT_READY in str(error):
+            return StatementError(NOT_READY, None, "UNAVAILABLE")
+        if condition == "PARSE_SYNTAX_ERROR" and several(self._wanted.text):
+            text = "one statement at a time; send each by itself, or all of them between `BEGIN` and `END`"
+            return StatementError(text, state, SEVERAL)
+        return StatementError(own_words(error), state, condition)
+
+    def _cancelled(self) -> StatementError:
+        return StatementError(f"the statement was cancelled: {self._why}", CANCELLED, "CANCELLED")
+
+    def _interrupt(self) -> None:
+        session = self._session
+        while session is not None and not self._ended.is_set():
+            try:
+                session.spark(self._sessions.connect).interruptTag(self._tag)
+            except PySparkException:
+                return  # who reads hears the same, or the session is gone
+            self._ended.wait(_AGAIN)
+
+
+def _tables(spark: SparkSession, frame: Any) -> Iterator[Any]:
+    """Yield the schema of a result, and then its batches."""
+    plan = frame._plan.to_proto(spark.client)  # noqa: SLF001 (the public calls return everything at once, or row by row)
+    for each in spark.client.to_table_as_iterator(plan, {}):
+        if isinstance(each, StructType):
+            yield each
+        else:
+            yield from each.to_batches()
