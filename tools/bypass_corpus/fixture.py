@@ -1,8 +1,9 @@
 """The fixture of FORMAT.md, made by an admin who runs no case, and restored after each that changed it."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
@@ -81,6 +82,10 @@ class Fixture:
         """Return the stack as it is now."""
         return capture(self._deployment, (self._deployment.settings.warehouse,))
 
+    def folders(self) -> Mapping[Path, str]:
+        """Return where each table's files lie, and its full name."""
+        return {Path(_folder(pointer)): name for name, pointer in self.state().pointers.items()}
+
     def restore(self) -> State:
         """Make whatever is missing or not as it was made; returns the state then."""
         self._remove(self.state())
@@ -107,7 +112,7 @@ class Fixture:
 
     def _clear(self) -> None:
         """Remove what lies in no table's folder: what a drop has yet to remove, and what a statement left when it failed."""
-        live = {path_of(pointer).rpartition("/metadata/")[0] for pointer in self.state().pointers.values()}
+        live = {_folder(pointer) for pointer in self.state().pointers.values()}
         for folder in self._deployment.settings.warehouse.glob("*/*"):
             if str(folder) not in live:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -124,6 +129,10 @@ class Fixture:
         arrays = [pa.array(column, field.type) for column, field in zip(values, table.schema().as_arrow(), strict=True)]
         table.append(pa.Table.from_arrays(arrays, schema=table.schema().as_arrow()))
         made.finish(table, table.snapshots()[-1].snapshot_id)
+
+
+def _folder(pointer: str) -> str:
+    return path_of(pointer).rpartition("/metadata/")[0]
 
 
 def _identifier(name: str) -> str:

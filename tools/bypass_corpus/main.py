@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from headgate.app.server import ServerError
+from headgate.app.listening import ServerError
 from headgate.control.ports import StoreError
 from headgate.spark.driver import DriverError
 from headgate.spark.errors import ToolchainError

@@ -52,6 +52,11 @@ class Stack:
         """The parts of the fixture that could not be made."""
         return self._fixture.missing
 
+    @property
+    def folders(self) -> Mapping[Path, str]:
+        """Where each table's files lie, and its full name."""
+        return self._fixture.folders()
+
     def attempt(self, case: Case, asker: Asker) -> Attempt:
         """Try the case in a new session; afterwards the fixture is as before."""
         facts = self._control.snapshot

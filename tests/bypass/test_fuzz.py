@@ -1,0 +1,92 @@
+"""Statements composed from the corpus's parts: what the guard needs is what they name, and more is never opened."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.bypass.composing import Statement, compose, grammar, shrink
+from tests.bypass.opening import Opening
+from tests.conftest import IN_CI
+from tools.bypass_corpus.cases import Case
+from tools.bypass_corpus.judgement import Attempt, Ending, Verdict, askers, judge
+from tools.bypass_corpus.stack import Stack
+
+SEED = 6
+_SERVED = 0.8
+"""The share of the statements that Spark has to answer, or little is tried."""
+
+
+@pytest.fixture
+def opening(stack: Stack) -> Iterator[Opening]:
+    try:
+        watched = Opening(stack.folders)
+    except OSError as error:
+        if IN_CI:
+            raise
+        pytest.skip(str(error))
+    with watched:
+        yield watched
+
+
+class Fuzz:
+    """Tries statements and remembers what came of them."""
+
+    def __init__(self, stack: Stack, opening: Opening) -> None:
+        self._stack = stack
+        self._opening = opening
+        self.endings: list[Ending] = []
+        self.opened: set[str] = set()
+
+    def wrong(self, statement: Statement) -> str:
+        """Return how the guard is wrong about a statement; empty if it is right."""
+        case = statement.case()
+        attempts: list[Attempt] = []
+        for asker in askers(case):
+            self._opening.seen()
+            attempts.append(self._stack.attempt(case, asker))
+            opened = self._opening.seen()
+            self.opened |= opened
+            if more := sorted(opened - {table for _, table in asker.needs}):
+                return f"{', '.join(more)} was opened with {asker}: {attempts[-1].message}"
+        self.endings.append(attempts[-1].ending)
+        judged = judge(case, attempts)
+        return "" if judged.verdict is Verdict.EXACT else _told(judged.verdict, judged.decisive)
+
+    def require(self, statements: Iterator[Statement]) -> None:
+        """Fail with the smallest form of the first statement that the guard is wrong about."""
+        for statement in statements:
+            if wrong := self.wrong(statement):
+                least = shrink(statement, lambda each: bool(self.wrong(each)))
+                pytest.fail(f"{wrong}\n{_line(least.case())}")
+        assert self.opened == set(grammar().tables), "what is opened is not seen"
+        assert self.endings.count(Ending.SERVED) >= _SERVED * len(self.endings), self.endings
+
+
+def _told(verdict: Verdict, attempt: Attempt | None) -> str:
+    return verdict.value if attempt is None else f"{verdict.value} with {attempt.asker}: {attempt.message}"
+
+
+def _line(case: Case) -> str:
+    stated = {
+        "id": case.id,
+        "kind": case.kind,
+        "statement": case.statement,
+        "needs": case.needs,
+        "note": "found by fuzzing",
+    }
+    return json.dumps(stated)
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_what_is_opened_is_needed_and_what_is_needed_is_missed(stack: Stack, opening: Opening) -> None:
+    Fuzz(stack, opening).require(compose(SEED, 60))
+
+
+@pytest.mark.spark
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", range(100, 104))
+def test_what_is_opened_is_needed_in_a_thousand_statements_more(stack: Stack, opening: Opening, seed: int) -> None:
+    Fuzz(stack, opening).require(compose(seed, 500, depth=4))
