@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Staged
 import org.apache.spark.sql.execution.command.SetCatalogCommand
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.streaming.sources.WriteToMicroBatchDataSource
 
 /** What a statement needs, told from the objects that Spark has resolved its names to. */
 object AnalyzedNeeds {
@@ -21,11 +22,12 @@ object AnalyzedNeeds {
     case create: V2CreateTablePlan => created(create)
     case ResolvedNamespace(catalog, namespace, _) => Seq(Need.describeNamespace(Names.governed(catalog.name +: namespace)))
     case set: SetCatalogCommand => Seq(Need.describeNamespace(Names.governed(Seq(set.catalogName))))
-    case _ => Nil
+    case other => Streams.needs(other)
   }
 
   /** The part of a node that is written and not read. */
-  def targets(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
+  def targets(plan: LogicalPlan): Seq[AnyRef] = plan match {
+    case batch: WriteToMicroBatchDataSource => Seq(batch.relation)
     case write: V2WriteCommand => Seq(write.table)
     case insert: InsertIntoStatement => Seq(insert.table)
     case _ => Nil

@@ -24,12 +24,20 @@ object Decisions {
    * Returns if all needs are allowed to the handle's principal now; throws `AccessDenied` otherwise. They are kept
    * for as long as the operation runs, if it has a name.
    */
-  def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Unit = {
+  def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Unit =
+    answer(handle, needs, statement, operation)
+
+  /** What people call the handle's principal; throws `AccessDenied` if it is nobody's now. */
+  def principal(handle: String): String =
+    Option(answer(handle, Nil, "current_user", None).path("principal").textValue).getOrElse(throw new AccessDenied(NoAnswer))
+
+  private def answer(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): JsonNode = {
     val answer =
       try ask(handle, body(needs, statement, operation))
       catch { case NonFatal(_) | _: InterruptedException => throw new AccessDenied(NoAnswer) }
     if (!answer.path("allowed").isBoolean) throw new AccessDenied(NoAnswer)
     if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("refused"))
+    answer
   }
 
   private def ask(handle: String, body: Array[Byte]): JsonNode = {

@@ -23,7 +23,8 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
       }
       val open = Walk(plan, unless = AnalyzedNeeds.targets).flatMap(node => needs.of(node) ++ AnalyzedNeeds.of(node))
       Statement.require(session, open.toSet, plan.nodeName)
+      Streams.keep(plan, open.toSet)
     }
-    plan
+    Streams.placed(plan)
   }
 }

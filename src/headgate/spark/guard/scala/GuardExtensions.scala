@@ -8,6 +8,7 @@ class GuardExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectParser((_, _) => new GuardedParser)
     extensions.injectHintResolutionRule(session => new Gate(session))
     extensions.injectPostHocResolutionRule(session => new Authorize(session))
+    extensions.injectPostHocResolutionRule(session => new CurrentPrincipal(session))
     extensions.injectCheckRule(session => new Undecided(session))
   }
 }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.command.{CreateViewCommand, SetCatalogCommand, SetCommand}
 
 /** What nobody may write, whatever they hold: each rule looks at one node and refuses or says nothing. */
@@ -17,6 +18,7 @@ final class Limits(session: SparkSession) {
     case view: View if !view.isTempView => Refuse.because("persistent views are refused for now")
     case view: CreateViewCommand if view.viewType != LocalTempView =>
       Refuse.because("only temporary views of this session can be made for now")
+    case start: WriteToStreamStatement => Streams.check(start)
     case set: SetCommand => setting(set)
     case set: SetCatalogCommand => Names.governed(Seq(set.catalogName))
     case create: CreateTable => table(create.tableSpec)
@@ -34,14 +36,12 @@ final class Limits(session: SparkSession) {
   }
 
   private def read(relation: UnresolvedRelation): Unit = {
-    if (relation.isStreaming) Refuse.because("streaming is refused for now")
     listed("read option", relation.clearWritePrivileges.options.keySet.toArray(Array.empty[String]), Lists.readOptions)
   }
 
   private def fileRead(source: UnresolvedDataSource): Unit = {
-    if (source.isStreaming) Refuse.because("streaming is refused for now")
-    listed("data source", Seq(source.format), Lists.fileFormats)
-    listed("option", source.options.keySet, Lists.fileOptions)
+    if (source.isStreaming) Streams.check(source) else listed("data source", Seq(source.format), Lists.fileFormats)
+    listed("option", source.options.keySet, if (source.isStreaming) Lists.rateOptions else Lists.fileOptions)
   }
 
   private def table(spec: TableSpecBase, writeOptions: Map[String, String] = Map.empty): Unit = {

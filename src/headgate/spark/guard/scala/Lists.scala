@@ -33,6 +33,9 @@ object Lists {
 
   val fileOptions: Set[String] = read("file-options")
 
+  /** Options of a stream of made-up rows (lower case). */
+  val rateOptions: Set[String] = read("rate-options")
+
   /** See `Procedures`. */
   val procedures: Set[String] = read("procedures")
 

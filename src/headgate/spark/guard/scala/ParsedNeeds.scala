@@ -16,7 +16,7 @@ final class ParsedNeeds(session: SparkSession) {
     case UnresolvedRelation(parts, _, _) => names.table(parts).map(Need.select).toSeq
     case write: V2WriteCommand => written(write.table, overwrites = !write.isInstanceOf[AppendData])
     case insert: InsertIntoStatement => written(insert.table, insert.overwrite)
-    case source: UnresolvedDataSource => paths.of(source)
+    case source: UnresolvedDataSource => if (source.isStreaming) Nil else paths.of(source)
     case DescribeRelation(UnresolvedTableOrView(parts, _, _), _, _, _) => names.table(parts).map(Need.describe).toSeq
     case DropTable(UnresolvedIdentifier(parts, _), _, _) => Seq(Need.drop(names.created(parts)))
     case DropView(UnresolvedIdentifier(parts, _), _) => temporary(parts)

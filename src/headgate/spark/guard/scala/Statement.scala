@@ -25,6 +25,9 @@ object Statement {
   /** Throws `AccessDenied` unless the session's principal is signed by this driver's key. */
   def requirePrincipal(session: SparkSession): Unit = handle(session)
 
+  /** What people call the session's principal. */
+  def principal(session: SparkSession): String = Decisions.principal(handle(session))
+
   /** Asks for those needs that this statement has not asked for yet; throws `AccessDenied` if one is refused. */
   def require(session: SparkSession, needs: Set[Need], description: String): Unit = {
     val asker = handle(session)

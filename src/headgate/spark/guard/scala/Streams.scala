@@ -1,0 +1,78 @@
+package io.headgate.guard
+
+import java.util.{Collections, WeakHashMap}
+
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataSource}
+import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStream, WriteToStreamStatement}
+import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2Relation
+import org.apache.spark.sql.execution.streaming.sources._
+import org.apache.spark.sql.streaming.OutputMode
+
+/**
+ * Streaming queries. Their start is a statement and each of their batches is one again, on the query's own
+ * thread, so a revoke stops them at the next batch at the latest.
+ */
+object Streams {
+  private val Rate = "rate"
+
+  /** By name: the class is Spark's own secret. */
+  private val Nothing = "org.apache.spark.sql.execution.datasources.noop.NoopTable$"
+
+  /** What the rows that a query keeps in the driver's memory needed to be read; they are asked for again. */
+  private val kept = Collections.synchronizedMap(new WeakHashMap[MemorySink, Set[Need]])
+
+  def needs(node: Walk.Node): Seq[Need] = node match {
+    case StreamingRelationV2(_, _, table, _, _, catalog, identifier, _) => read(table, catalog.map(_.name), identifier)
+    case relation: StreamingDataSourceV2Relation => read(relation.table, relation.catalog.map(_.name), relation.identifier)
+    case start: WriteToStreamStatement => written(start.catalogAndIdent, start.outputMode)
+    case start: WriteToStream => written(start.catalogAndIdent, start.outputMode)
+    case batch: WriteToMicroBatchDataSource =>
+      batch.relation.toSeq.flatMap(target => target.catalog.zip(target.identifier)).flatMap { case (catalog, identifier) =>
+        Need.write(AnalyzedNeeds.name(catalog, identifier), overwrites = batch.outputMode != OutputMode.Append)
+      }
+    case MemoryPlan(sink, _) => Option(kept.get(sink)).getOrElse(Refuse.because("nobody knows what these rows needed")).toSeq
+    case _ => Nil
+  }
+
+  /** Refuses what nobody may stream from or to, whatever they hold. */
+  def check(node: Walk.Node): Unit = node match {
+    case source: UnresolvedDataSource => if (source.format != Rate) Refuse.because("a stream is read from a table of the lake")
+    case start: WriteToStreamStatement =>
+      if (start.userSpecifiedCheckpointLocation.nonEmpty) Refuse.because("the place of a stream's checkpoints is not yours to choose")
+      sink(start.sink, start.catalogAndIdent)
+    case _ =>
+  }
+
+  /** The statement with a place for its checkpoints that ends with it, in a folder of the driver. */
+  def placed(plan: LogicalPlan): LogicalPlan = plan match {
+    case start: WriteToStreamStatement if !start.useTempCheckpointLocation => start.copy(useTempCheckpointLocation = true)
+    case other => other
+  }
+
+  /** Remembers what a query needed whose rows stay in memory. */
+  def keep(plan: LogicalPlan, needs: Set[Need]): Unit = plan match {
+    case start: WriteToStreamStatement => start.sink match {
+      case memory: MemorySink => kept.put(memory, needs)
+      case _ =>
+    }
+    case _ =>
+  }
+
+  private def read(table: Table, catalog: Option[String], identifier: Option[Identifier]): Seq[Need] =
+    (catalog, identifier, table) match {
+      case (Some(catalog), Some(name), _) => Seq(Need.select(Names.dataTable(catalog +: name.namespace.toSeq :+ name.name)))
+      case (None, None, _: RateStreamTable) => Nil
+      case _ => Refuse.because("a stream is read from a table of the lake")
+    }
+
+  private def written(target: Option[(TableCatalog, Identifier)], mode: OutputMode): Seq[Need] = target.toSeq.flatMap {
+    case (catalog, identifier) => Need.write(AnalyzedNeeds.name(catalog, identifier), overwrites = mode != OutputMode.Append)
+  }
+
+  private def sink(sink: Table, target: Option[(TableCatalog, Identifier)]): Unit = (sink, target) match {
+    case (_, Some(_)) | (_: MemorySink, None) =>
+    case (table, None) if table.getClass.getName == Nothing =>
+    case _ => Refuse.because("a stream is written to a table of the lake, to memory or to nothing")
+  }
+}
