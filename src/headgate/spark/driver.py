@@ -63,6 +63,8 @@ class DriverSettings:
     log: Path
     scratch: Path
     decision_url: str
+    name: str = "main"
+    """What it is called among the drivers."""
     conf: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -73,6 +75,7 @@ def rest_lake(api: str) -> dict[str, str]:
         f"{lake}.type": "rest",
         f"{lake}.uri": api,
         f"{lake}.rest.auth.type": "io.headgate.guard.SignedAuthManager",
+        f"{lake}.io-impl": "io.headgate.guard.GuardedFileIO",
     }
 
 
@@ -90,6 +93,11 @@ class Driver:
         self.generation = 0
         self.key = b""
         self.token = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called among the drivers."""
+        return self._settings.name
 
     @property
     def address(self) -> str:
@@ -228,6 +236,7 @@ def _command(settings: DriverSettings) -> tuple[str, ...]:
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-Xshare:auto",
+        f"-Djava.io.tmpdir={settings.scratch}",
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",
         "--enable-native-access=ALL-UNNAMED",
@@ -241,7 +250,7 @@ def _command(settings: DriverSettings) -> tuple[str, ...]:
 def _environment() -> dict[str, str]:
     """Return the few variables that a JVM needs; what else the parent has in its environment is not the driver's."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "LC_ALL", "TZ") if name in os.environ}
-    return kept | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    return kept | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_USER": "headgate"}
 
 
 def _fixed(settings: DriverSettings) -> dict[str, str]:
