@@ -165,6 +165,7 @@ REFUSED_RELATIONS = {
         read={"is_streaming": True, "data_source": {"format": "kafka", "options": {"subscribe": "x"}}}
     ),
     "a catalog that is SQL": relations.Relation(catalog={"set_current_catalog": {"catalog_name": "lake; DROP"}}),
+    "a database that is SQL": relations.Relation(catalog={"set_current_database": {"db_name": "a -- `"}}),
     "a table with options": relations.Relation(
         catalog={"create_table": {"table_name": "t", "options": {"location": "/x"}}}
     ),
@@ -340,12 +341,11 @@ class TestStreams:
 
 class TestRewrites:
     def test_what_acts_without_a_plan_becomes_sql(self) -> None:
-        use = try_relation(catalog={"set_current_database": {"db_name": "secret"}}).plan.root.sql
-        catalog = try_relation(catalog={"set_current_catalog": {"catalog_name": "lake"}}).plan.root.sql
+        database = try_relation(catalog={"set_current_database": {"db_name": "lake.`se``cret`"}})
+        catalog = try_relation(catalog={"set_current_catalog": {"catalog_name": "lake"}})
 
-        assert use.query == "USE IDENTIFIER(:name)"
-        assert use.named_arguments["name"].literal.string == "secret"
-        assert catalog.query == "SET CATALOG lake"
+        assert database.plan.root.sql.query == "USE lake.`se``cret`"
+        assert catalog.plan.root.sql.query == "SET CATALOG lake"
 
     def test_an_iceberg_table_that_is_loaded_by_name_is_read_by_name(self) -> None:
         loaded = try_relation(

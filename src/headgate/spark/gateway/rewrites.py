@@ -10,7 +10,9 @@ from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.messages import children
 from headgate.spark.gateway.protos import relations
 
-_CATALOG: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PART: Final = r"(?:\w+|`(?:[^`]|``)+`)"
+_NAME: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
+"""A name as SQL has it."""
 
 
 def rewrite(request: Message) -> None:
@@ -35,16 +37,17 @@ def _rewrite_relation(relation: Any) -> None:
 
 def _use_database(catalog: Any) -> Any:
     """Spark itself would look the name up and tell whether there is such a database."""
-    use = relations.SQL(query="USE IDENTIFIER(:name)")
-    use.named_arguments["name"].literal.string = catalog.set_current_database.db_name
-    return use
+    return _sql("USE", catalog.set_current_database.db_name)
 
 
 def _use_catalog(catalog: Any) -> Any:
-    name = catalog.set_current_catalog.catalog_name
-    if not _CATALOG.fullmatch(name):
-        raise RefusedError(f"`{name}` is not the name of a catalog")
-    return relations.SQL(query=f"SET CATALOG {name}")
+    return _sql("SET CATALOG", catalog.set_current_catalog.catalog_name)
+
+
+def _sql(command: str, name: str) -> Any:
+    if not _NAME.fullmatch(name):
+        raise RefusedError(f"`{name}` is not a name; write one with other characters in backquotes")
+    return relations.SQL(query=f"{command} {name}")
 
 
 _CATALOG_CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {

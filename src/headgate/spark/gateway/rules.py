@@ -29,6 +29,7 @@ Rule = Callable[[Any, Reader], None]
 
 _NOT_IN_A_PATH: Final = re.compile(r"[*?\[\]{}]|(?:^|/)\.\.(?:/|$)")
 _CACHE_NAME: Final = re.compile(r"cache/[0-9a-f]{64}")
+_TAG: Final = re.compile(r"[^,\s]([^,\r\n]{0,126}[^,\s])?")
 _ARROW: Final = b"\xff\xff\xff\xff"
 """How a stream of Arrow batches begins."""
 _READ_FORMATS: Final = frozenset({"csv", "json", "parquet"})
@@ -157,6 +158,13 @@ def _check_artifact_name(name: str) -> None:
         raise RefusedError(f"the artifact `{name}` is not allowed: user code does not run in the driver")
 
 
+def _tags(message: Any, _reader: Reader) -> None:
+    """Spark writes tags between its own, and knows users and sessions by theirs."""
+    for tag in message.tags:
+        if not _TAG.fullmatch(tag) or "_Session_" in tag or tag.startswith("SparkConnect"):
+            raise RefusedError("a tag is a short text without commas, and none of Spark's own")
+
+
 def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
     def rule(message: Any, _reader: Reader) -> None:
         for key in keys(message):
@@ -206,6 +214,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "CreateTable": _create_table,
     "DataType.Unparsed": _schema("data_type_string"),
     "DatabaseExists": _name("db_name"),
+    "ExecutePlanRequest": _tags,
     "Expression.Cast": _schema("type_str"),
     "GetDatabase": _name("db_name"),
     "GetTable": _name("table_name", "db_name"),
