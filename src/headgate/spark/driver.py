@@ -21,6 +21,8 @@ _START_WITHIN = 90.0
 _STOP_WITHIN = 5.0
 _BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
 _STEADY_AFTER = 60.0
+_EXTENSIONS = "io.headgate.guard.GuardExtensions,org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+"""The guard stands first: Iceberg's parser wraps the guard's, and the guard's rules come before Iceberg's."""
 _OPENED = [
     "java.lang",
     "java.lang.invoke",
@@ -265,14 +267,14 @@ def _fixed(settings: DriverSettings) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(settings.scratch),
         "spark.sql.warehouse.dir": str(settings.scratch / "unused"),
-        "spark.sql.extensions": "io.headgate.guard.GuardExtensions",
+        "spark.sql.extensions": _EXTENSIONS,
         "spark.sql.catalog.lake": "io.headgate.guard.GuardedCatalog",
         "spark.sql.catalog.lake.cache-enabled": "false",
         "spark.sql.defaultCatalog": "lake",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.variable.substitute": "false",
-        "spark.sql.scripting.enabled": "false",
+        "spark.sql.scripting.enabled": "true",
         "spark.sql.artifact.isolation.enabled": "true",
         "spark.sql.connect.serverStacktrace.enabled": "false",
         "spark.connect.grpc.binding.address": "127.0.0.1",

@@ -10,16 +10,17 @@ import org.apache.spark.sql.catalyst.rules.Rule
  */
 final class Authorize(session: SparkSession) extends Rule[LogicalPlan] {
   private val limits = new Limits(session)
+  private val needs = new Needs(session)
   private val names = new Names(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(plan, names)) {
-      Walk(plan).foreach { node =>
+      val walk = Walk.of(plan)
+      walk.all.foreach { node =>
         Known.requireParsed(node)
         limits.check(node)
       }
-      val open = Walk(plan, unless = AnalyzedNeeds.targets).flatMap(AnalyzedNeeds.of)
-      Statement.require(session, open.toSet, plan.nodeName)
+      Statement.require(session, walk.nodes.flatMap(needs.of).toSet, plan.nodeName)
     }
     plan
   }

@@ -12,18 +12,19 @@ import org.apache.spark.sql.catalyst.rules.Rule
 final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
   private val limits = new Limits(session)
   private val names = new Names(session)
-  private val needs = new ParsedNeeds(session)
+  private val needs = new Needs(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    Statement.requirePrincipal(session)
+    Statement.begin(session)
     if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(plan, names)) {
-      Walk(plan).foreach { node =>
+      val walk = Walk.of(plan)
+      walk.all.foreach { node =>
         Known.requireParsed(node)
         limits.check(node)
       }
-      val open = Walk(plan, unless = AnalyzedNeeds.targets).flatMap(node => needs.of(node) ++ AnalyzedNeeds.of(node))
-      Statement.require(session, open.toSet, plan.nodeName)
-      Streams.keep(plan, open.toSet)
+      val open = walk.nodes.flatMap(needs.of).toSet
+      Statement.require(session, open, plan.nodeName)
+      Streams.keep(plan, open)
     }
     Streams.placed(plan)
   }

@@ -1,10 +1,10 @@
 package io.headgate.guard
 
-import java.util.{Map => JavaMap}
+import java.util.{Map => JavaMap, Set => JavaSet}
 
 import org.apache.iceberg.spark.{Spark3Util, SparkCatalog}
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.catalog.{Identifier, Table}
+import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableWritePrivilege, View}
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 
 /**
@@ -27,6 +27,27 @@ class GuardedCatalog extends SparkCatalog {
     super.loadTable(identifier, timestamp)
   }
 
+  /** `saveAsTable` comes here before there is a plan; what it may come to make does not hang on what there is. */
+  override def loadTable(identifier: Identifier, privileges: JavaSet[TableWritePrivilege]): Table = {
+    if (isSaveAsTable) Statement.require(session, Need.of("create", Target.Relation(Names.of(this, identifier))).toSet, "saveAsTable")
+    super.loadTable(identifier, privileges)
+  }
+
+  /** A view's text is a query, whoever wrote it and in whichever way it came into the catalog. */
+  override def loadView(identifier: Identifier): View = {
+    Statement.requireReadable(session, Names.of(this, identifier))
+    val view = super.loadView(identifier)
+    new ViewText(session).check(view.query)
+    view
+  }
+
+  /** A new name may begin with the catalog, as the old one does. */
+  override def renameTable(from: Identifier, to: Identifier): Unit =
+    super.renameTable(from, to.namespace match {
+      case Array(head, rest @ _*) if head == name && rest.nonEmpty => Identifier.of(rest.toArray, to.name)
+      case _ => to
+    })
+
   override def loadProcedure(identifier: Identifier): UnboundProcedure =
     new GuardedProcedure(super.loadProcedure(identifier), this)
 
@@ -35,17 +56,22 @@ class GuardedCatalog extends SparkCatalog {
     icebergCatalog.dropTable(Spark3Util.identifierToTableIdentifier(identifier), true)
 
   override def namespaceExists(namespace: Array[String]): Boolean = {
-    Statement.requireKnown(SparkSession.active, full(namespace))
+    Statement.requireKnown(session, full(namespace))
     super.namespaceExists(namespace)
   }
 
   override def loadNamespaceMetadata(namespace: Array[String]): JavaMap[String, String] = {
-    Statement.requireKnown(SparkSession.active, full(namespace))
+    Statement.requireKnown(session, full(namespace))
     super.loadNamespaceMetadata(namespace)
   }
 
+  private def session: SparkSession = SparkSession.active
+
+  private def isSaveAsTable: Boolean =
+    StackWalker.getInstance.walk(frames => frames.anyMatch(_.getMethodName == "saveAsTable"))
+
   private def requireKnown(identifier: Identifier): Unit =
-    Statement.requireKnown(SparkSession.active, AnalyzedNeeds.name(this, identifier))
+    Statement.requireKnown(session, Names.of(this, identifier))
 
   private def full(namespace: Array[String]): Seq[String] = Names.governed(name +: namespace.toSeq)
 }

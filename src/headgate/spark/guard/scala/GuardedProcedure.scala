@@ -32,7 +32,7 @@ private final class GuardedCall(inner: BoundProcedure, catalog: GuardedCatalog) 
     val session = SparkSession.active
     val written = arguments.getString(parameters.indexWhere(_.name == "table"))
     val named = Spark3Util.catalogAndIdentifier("the table of a procedure", session, written, catalog)
-    val table = AnalyzedNeeds.name(named.catalog, named.identifier)
+    val table = Names.of(named.catalog, named.identifier)
     Statement.require(session, Procedures.needs(name, table).toSet, name)
     catalog.loadTable(named.identifier) match {
       case loaded: SparkTable => ProcedureRun.of(table, loaded.table.location)(inner.call(arguments))

@@ -7,13 +7,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{DeserializeToObject, LocalRe
 object Known {
   /** Throws `AccessDenied` unless the node may stand in a statement that is not resolved yet. */
   def requireParsed(node: Walk.Node): Unit = node match {
-    case plan: LogicalPlan if !Lists.plans(name(plan)) && !Lists.parsedPlans(name(plan)) => Refuse.node(plan)
+    case plan: LogicalPlan if PlanClasses.of(plan).isEmpty => Refuse.node(plan)
     case _ => requireExpression(node)
   }
 
   /** Throws `AccessDenied` unless the node may stand in a statement that will run. */
   def requireAnalyzed(node: Walk.Node): Unit = node match {
-    case plan: LogicalPlan if !Lists.plans(name(plan)) => Refuse.node(plan)
+    case plan: LogicalPlan if PlanClasses.of(plan).forall(_.isParsedOnly) => Refuse.node(plan)
     case _ => requireExpression(node)
   }
 
@@ -27,9 +27,7 @@ object Known {
   }
 
   private def requireExpression(node: Walk.Node): Unit = node match {
-    case expression: Expression if !Lists.expressions(name(expression)) => Refuse.node(expression)
+    case expression: Expression if !Lists.expressions(expression.getClass.getName.stripSuffix("$")) => Refuse.node(expression)
     case _ =>
   }
-
-  private def name(node: Walk.Node): String = node.getClass.getName.stripSuffix("$")
 }

@@ -5,22 +5,35 @@ import java.util.Locale
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.catalog.SQLFunction
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
-import org.apache.spark.sql.execution.command.{CreateViewCommand, SetCatalogCommand, SetCommand}
+import org.apache.spark.sql.execution.command._
 
 /** What nobody may write, whatever they hold: each rule looks at one node and refuses or says nothing. */
 final class Limits(session: SparkSession) {
   def check(node: Walk.Node): Unit = node match {
     case relation: UnresolvedRelation => read(relation)
     case source: UnresolvedDataSource => fileRead(source)
-    case view: View if !view.isTempView => Refuse.because("persistent views are refused for now")
+    case view: View if !view.isTempView => Refuse.because("views outside of the lake are refused")
     case view: CreateViewCommand if view.viewType != LocalTempView =>
-      Refuse.because("only temporary views of this session can be made for now")
+      Refuse.because("only views of the lake, and temporary views of this session, can be made")
     case start: WriteToStreamStatement => Streams.check(start)
-    case set: SetCommand => setting(set)
-    case set: SetCatalogCommand => Names.governed(Seq(set.catalogName))
+    case function: CreateSQLFunctionCommand if !function.isTemp => onlyTemporary()
+    case function: DropFunctionCommand if !function.isTemp => onlyTemporary()
+    case set: SetCommand => setting(set.kv.map(_._1))
+    case reset: ResetCommand => setting(reset.config)
+    case set: SetTableProperties => settable(set.properties)
+    case set: SetViewProperties => settable(set.properties)
+    case set: SetNamespaceProperties => settable(set.properties)
+    case create: CreateNamespace => settable(create.properties)
+    case create: CreateView => settable(create.properties)
+    case create: CreateIcebergView => settable(create.properties)
+    case partition: UnresolvedPartitionSpec if partition.location.nonEmpty => noLocation("partition")
+    case like: CreateTableLikeCommand => copied(like)
     case create: CreateTable => table(create.tableSpec)
     case create: CreateTableAsSelect => table(create.tableSpec, create.writeOptions)
     case replace: ReplaceTable => table(replace.tableSpec)
@@ -46,9 +59,9 @@ final class Limits(session: SparkSession) {
 
   private def table(spec: TableSpecBase, writeOptions: Map[String, String] = Map.empty): Unit = {
     listed("table format", spec.provider, Lists.tableFormats)
-    if (spec.location.nonEmpty || spec.external) Refuse.because("a table cannot be given a storage location")
+    if (spec.location.nonEmpty || spec.external) noLocation("table")
     if (spec.serde.nonEmpty) Refuse.because("a table cannot be given a row format")
-    listed("table property", spec.properties.keys, Lists.tableProperties)
+    settable(spec.properties)
     spec match {
       case parsed: UnresolvedTableSpec => listed("table option", parsed.optionExpression.options.map(_._1), Set.empty)
       case resolved: TableSpec => listed("table option", resolved.options.keys, Set.empty)
@@ -59,21 +72,43 @@ final class Limits(session: SparkSession) {
 
   private def options(write: Map[String, String]): Unit = listed("write option", write.keys, Lists.writeOptions)
 
-  private def setting(set: SetCommand): Unit = set.kv match {
-    case Some((key, _)) if Lists.settings(key) =>
-    case _ => Refuse.because("this configuration can be neither read nor changed in SQL")
+  private def copied(like: CreateTableLikeCommand): Unit = {
+    if (like.fileFormat.locationUri.nonEmpty) noLocation("table")
+    listed("table format", like.provider, Lists.tableFormats)
+    settable(like.properties)
   }
+
+  private def settable(properties: Map[String, String]): Unit =
+    properties.keys.find(key => !Properties.isSettable(key)).foreach { key =>
+      Refuse.because(s"property `$key` is not among those Headgate allows")
+    }
+
+  private def noLocation(of: String): Nothing = Refuse.because(s"a $of cannot be given a storage location")
+
+  private def onlyTemporary(): Nothing = Refuse.because("only temporary functions of this session can be made and dropped")
+
+  private def setting(key: Option[String]): Unit =
+    if (!key.exists(Lists.settings)) Refuse.because("this configuration can be neither read nor changed in SQL")
 
   /** A function registered in the session under a built-in name is code that nobody has reviewed. */
   private def function(name: Seq[String]): Unit = {
-    listed("function", Seq(name.mkString(".")), Lists.functions)
     val id = FunctionIdentifier(name.last.toLowerCase(Locale.ROOT))
-    val builtIn = FunctionRegistry.builtin.lookupFunction(id)
     val registered = session.sessionState.functionRegistry.lookupFunction(id)
-    if (registered.exists(info => !builtIn.exists(_.getClassName == info.getClassName))) Refuse.because(s"function `${name.last}` is user code, so it is refused")
+    if (name.size > 1 || !registered.exists(isSql)) {
+      listed("function", Seq(name.mkString(".")), Lists.functions)
+      val builtIn = FunctionRegistry.builtin.lookupFunction(id)
+      if (registered.exists(info => !builtIn.exists(_.getClassName == info.getClassName)))
+        Refuse.because(s"function `${name.last}` is user code, so it is refused")
+    }
   }
 
-  private def tableFunction(name: Seq[String]): Unit = listed("table function", Seq(name.mkString(".")), Lists.tableFunctions)
+  private def tableFunction(name: Seq[String]): Unit = {
+    val registered = session.sessionState.tableFunctionRegistry.lookupFunction(FunctionIdentifier(name.last.toLowerCase(Locale.ROOT)))
+    if (name.size > 1 || !registered.exists(isSql)) listed("table function", Seq(name.mkString(".")), Lists.tableFunctions)
+  }
+
+  /** A function of the session whose body is SQL: Spark analyzes the body on its own wherever it is used. */
+  private def isSql(function: ExpressionInfo): Boolean = SQLFunction.isSQLFunction(function.getClassName)
 
   private def sparkOwn(call: StaticInvoke): Unit =
     if (!call.staticObject.getName.startsWith("org.apache.spark.sql.catalyst.")) Refuse.node(call)

@@ -8,21 +8,27 @@ final case class ObjectNeed(action: String, name: Seq[String]) extends Need
 final case class PathNeed(path: String) extends Need
 
 object Need {
+  import Target._
+
+  private val LakeDepth = 1
+  private val DatabaseDepth = 2
+
   def discover(name: Seq[String]): Need = ObjectNeed("discover", name)
 
-  def select(table: Seq[String]): Need = ObjectNeed("table.select", table)
+  /** What a verb of the table of plan classes needs of a target. To make something is an action on what will hold it. */
+  def of(verb: String, target: Target): Seq[Need] = (verb, target) match {
+    case ("read", Relation(name)) => Seq(ObjectNeed("table.select", name))
+    case ("insert", Relation(name)) => Seq(ObjectNeed("table.insert", name))
+    case ("update", Relation(name)) => Seq(ObjectNeed("table.update", name))
+    case ("delete", Relation(name)) => Seq(ObjectNeed("table.delete_rows", name))
+    case ("overwrite", _) => of("insert", target) ++ of("delete", target)
+    case ("create", Relation(name)) => Seq(ObjectNeed("database.create_table", name.init))
+    case ("create-view", Relation(name)) => Seq(ObjectNeed("database.create_view", name.init))
+    case ("create", Namespace(name)) if name.size == DatabaseDepth => Seq(ObjectNeed("lake.create_database", name.init))
+    case ("describe" | "alter" | "drop", Relation(name)) => Seq(ObjectNeed(s"table.$verb", name))
+    case ("describe" | "alter" | "drop", Namespace(name)) => Seq(ObjectNeed(s"${kind(name)}.$verb", name))
+    case _ => Refuse.because(s"$verb is refused for such an object")
+  }
 
-  /** An overwrite takes away what was there. */
-  def write(table: Seq[String], overwrites: Boolean): Seq[Need] =
-    ObjectNeed("table.insert", table) +: (if (overwrites) Seq(ObjectNeed("table.delete_rows", table)) else Nil)
-
-  def describe(table: Seq[String]): Need = ObjectNeed("table.describe", table)
-
-  def drop(table: Seq[String]): Need = ObjectNeed("table.drop", table)
-
-  /** To make a table is an action on what will hold it. */
-  def create(table: Seq[String]): Need = ObjectNeed("database.create_table", table.init)
-
-  def describeNamespace(name: Seq[String]): Need =
-    ObjectNeed(if (name.size == 1) "lake.describe" else "database.describe", name)
+  private def kind(namespace: Seq[String]): String = if (namespace.size == LakeDepth) "lake" else "database"
 }

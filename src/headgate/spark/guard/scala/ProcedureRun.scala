@@ -30,7 +30,7 @@ final class ProcedureRun(table: Seq[String], location: String) {
   }
 
   private def isOwn(relation: DataSourceV2Relation): Boolean = (relation.catalog, relation.identifier, relation.table) match {
-    case (Some(catalog: GuardedCatalog), Some(identifier), _) => AnalyzedNeeds.name(catalog, identifier) == table
+    case (Some(catalog: GuardedCatalog), Some(identifier), _) => Names.of(catalog, identifier) == table
     case (_, _, read: SparkTable) => isOwn(read.table)
     case (_, _, staged: SparkRewriteTable) => isOwn(staged.table)
     case _ => false

@@ -23,16 +23,16 @@ object Procedures {
   /** What a CALL needs, told from the names in it; throws `AccessDenied` where it must not be called at all. */
   def needs(call: Call, names: Names): Seq[Need] = call match {
     case Call(UnresolvedProcedure(parts), arguments, _) =>
-      val name = inSystem(names.created(parts))
-      needs(name, names.created(table(name, arguments)))
+      val name = inSystem(names.full(parts))
+      needs(name, names.full(table(name, arguments)))
     case _ => Nil // resolved: `GuardedProcedure` asks when it is run
   }
 
   /** What a procedure needs when it is called for the table of that full name. */
   def needs(procedure: String, table: Seq[String]): Seq[Need] = found(procedure).verbs.toSeq.flatMap {
-    case "alter" => Seq(ObjectNeed("table.alter", table))
-    case "write" => Need.write(table, overwrites = true)
-    case "read" => Seq(Need.select(table))
+    case "alter" => Need.of("alter", Target.Relation(table))
+    case "write" => Need.of("overwrite", Target.Relation(table))
+    case "read" => Need.of("read", Target.Relation(table))
   }
 
   private def inSystem(name: Seq[String]): String = name match {

@@ -22,8 +22,14 @@ object Statement {
 
   private val allowed = new ThreadLocal[Allowed]
 
-  /** Throws `AccessDenied` unless the session's principal is signed by this driver's key. */
-  def requirePrincipal(session: SparkSession): Unit = handle(session)
+  /** What the last statement that was decided on this thread may do, while it runs. */
+  private val running = new ThreadLocal[Allowed]
+
+  /** A statement begins. Throws `AccessDenied` unless the session's principal is signed by this driver's key. */
+  def begin(session: SparkSession): Unit = {
+    running.remove()
+    handle(session)
+  }
 
   /** What people call the session's principal. */
   def principal(session: SparkSession): String = Decisions.principal(handle(session))
@@ -37,12 +43,16 @@ object Statement {
     allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
 
-  /** Asks whether the principal may know a name, unless this statement has been allowed something on it. */
-  def requireKnown(session: SparkSession, name: Seq[String]): Unit = {
-    val known = Option(allowed.get).filter(_.is(handle(session), scope)).fold(Set.empty[Need])(_.needs)
-    val isKnown = known.exists { case ObjectNeed(_, `name`) => true; case _ => false }
-    if (!isKnown) require(session, Set(Need.discover(name)), "catalog")
-  }
+  /**
+   * Asks whether the principal may know a name, unless this statement has been allowed something on it: whoever may
+   * make a thing learns whether there is one.
+   */
+  def requireKnown(session: SparkSession, name: Seq[String]): Unit =
+    if (!needs(session).exists(isAbout(name))) require(session, Set(Need.discover(name)), "catalog")
+
+  /** Asks whether the principal may read from a name, unless this statement has been allowed something on it. */
+  def requireReadable(session: SparkSession, name: Seq[String]): Unit =
+    if (!needs(session).exists(isAbout(name))) require(session, Need.of("read", Target.Relation(name)).toSet, "view")
 
   /**
    * The last question about a statement: Spark has given up its relation cache by now, so what was allowed last
@@ -50,9 +60,23 @@ object Statement {
    */
   def close(session: SparkSession, needs: Set[Need], description: String): Unit = {
     val asker = handle(session)
-    val known = Option(allowed.get).filter(_.handle == asker).fold(Set.empty[Need])(_.needs)
+    val last = Option(allowed.get).filter(_.handle == asker)
+    val known = last.fold(Set.empty[Need])(_.needs)
     allowed.remove()
     ask(session, asker, needs -- known, description)
+    last.foreach(running.set)
+  }
+
+  private def needs(session: SparkSession): Set[Need] = {
+    val asker = handle(session)
+    val open = Option(allowed.get).filter(_.is(asker, scope))
+    (open ++ Option(running.get).filter(_.handle == asker)).flatMap(_.needs).toSet
+  }
+
+  private def isAbout(name: Seq[String])(need: Need): Boolean = need match {
+    case ObjectNeed(_, `name`) => true
+    case ObjectNeed(action, holder) => action.contains(".create_") && holder == name.init
+    case _ => false
   }
 
   private def ask(session: SparkSession, asker: String, needs: Set[Need], description: String): Unit =

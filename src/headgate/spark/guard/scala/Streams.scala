@@ -4,7 +4,7 @@ import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataSource}
 import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStream, WriteToStreamStatement}
-import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
+import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCatalog}
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2Relation
 import org.apache.spark.sql.execution.streaming.sources._
 import org.apache.spark.sql.streaming.OutputMode
@@ -23,13 +23,13 @@ object Streams {
   private val kept = Collections.synchronizedMap(new WeakHashMap[MemorySink, Set[Need]])
 
   def needs(node: Walk.Node): Seq[Need] = node match {
-    case StreamingRelationV2(_, _, table, _, _, catalog, identifier, _) => read(table, catalog.map(_.name), identifier)
-    case relation: StreamingDataSourceV2Relation => read(relation.table, relation.catalog.map(_.name), relation.identifier)
+    case StreamingRelationV2(_, _, table, _, _, catalog, identifier, _) => read(table, catalog, identifier)
+    case relation: StreamingDataSourceV2Relation => read(relation.table, relation.catalog, relation.identifier)
     case start: WriteToStreamStatement => written(start.catalogAndIdent, start.outputMode)
     case start: WriteToStream => written(start.catalogAndIdent, start.outputMode)
     case batch: WriteToMicroBatchDataSource =>
       batch.relation.toSeq.flatMap(target => target.catalog.zip(target.identifier)).flatMap { case (catalog, identifier) =>
-        Need.write(AnalyzedNeeds.name(catalog, identifier), overwrites = batch.outputMode != OutputMode.Append)
+        written(catalog, identifier, batch.outputMode)
       }
     case MemoryPlan(sink, _) => Option(kept.get(sink)).getOrElse(Refuse.because("nobody knows what these rows needed")).toSeq
     case _ => Nil
@@ -59,16 +59,19 @@ object Streams {
     case _ =>
   }
 
-  private def read(table: Table, catalog: Option[String], identifier: Option[Identifier]): Seq[Need] =
+  private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[Need] =
     (catalog, identifier, table) match {
-      case (Some(catalog), Some(name), _) => Seq(Need.select(Names.dataTable(catalog +: name.namespace.toSeq :+ name.name)))
+      case (Some(catalog), Some(name), _) => Need.of("read", Target.Relation(Names.of(catalog, name)))
       case (None, None, _: RateStreamTable) => Nil
       case _ => Refuse.because("a stream is read from a table of the lake")
     }
 
   private def written(target: Option[(TableCatalog, Identifier)], mode: OutputMode): Seq[Need] = target.toSeq.flatMap {
-    case (catalog, identifier) => Need.write(AnalyzedNeeds.name(catalog, identifier), overwrites = mode != OutputMode.Append)
+    case (catalog, identifier) => written(catalog, identifier, mode)
   }
+
+  private def written(catalog: CatalogPlugin, identifier: Identifier, mode: OutputMode): Seq[Need] =
+    Need.of(if (mode == OutputMode.Append) "insert" else "overwrite", Target.Relation(Names.of(catalog, identifier)))
 
   private def sink(sink: Table, target: Option[(TableCatalog, Identifier)]): Unit = (sink, target) match {
     case (_, Some(_)) | (_: MemorySink, None) =>

@@ -13,29 +13,40 @@ import org.apache.spark.sql.types.DataType
 /**
  * Every plan and expression that hangs on a plan, each once: children, inner plans, subqueries, and
  * whatever a node holds in a field - a command keeps the plans it will run there.
+ *
+ * `targets` are those that another node acts on, and that nothing reads.
  */
+final case class Walk(nodes: Seq[Walk.Node], targets: Seq[Walk.Node]) {
+  def all: Seq[Walk.Node] = nodes ++ targets
+}
+
 object Walk {
   type Node = TreeNode[_]
 
+  /** All nodes below and including `root`, targets among them. */
+  def apply(root: LogicalPlan): Seq[Node] = of(root).all
+
   /** The nodes below and including `root`; of a node, the parts in `unless(node)` are not entered. */
-  def apply(root: LogicalPlan, unless: LogicalPlan => Seq[AnyRef] = _ => Nil): Seq[Node] = {
+  def of(root: LogicalPlan, unless: LogicalPlan => Seq[AnyRef] = _ => Nil): Walk = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
-    val nodes = mutable.ArrayBuffer.empty[Node]
+    val nodes, targets = mutable.ArrayBuffer.empty[Node]
     val open = mutable.Stack[AnyRef](root)
     while (open.nonEmpty) {
       val part = open.pop()
       if (!isLeaf(part) && seen.add(part)) part match {
         case plan: LogicalPlan =>
           nodes += plan
-          val hidden = unless(plan)
-          open.pushAll(parts(plan).filterNot(part => hidden.exists(_ eq part)))
+          val acted = PlanClasses.targets(plan).filter(Targets.isRelation)
+          acted.foreach(targets ++= Targets.chain(_))
+          val closed = acted ++ unless(plan)
+          open.pushAll(parts(plan).filterNot(part => closed.exists(_ eq part)))
         case expression: Expression =>
           nodes += expression
           open.pushAll(parts(expression))
         case _ => open.pushAll(inside(part))
       }
     }
-    nodes.toSeq
+    Walk(nodes.toSeq, targets.toSeq)
   }
 
   private def parts(node: Node): Iterator[AnyRef] = {

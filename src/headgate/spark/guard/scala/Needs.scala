@@ -1,0 +1,118 @@
+package io.headgate.guard
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
+import org.apache.spark.sql.connector.catalog.StagedTable
+import org.apache.spark.sql.connector.write.RowLevelOperation.Command
+import org.apache.spark.sql.execution.command.{CreateTableLikeCommand, DescribeProcedureCommand, SetCatalogCommand, SetNamespaceCommand}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+
+/**
+ * What a statement needs, node by node, as the table of plan classes says. Before Spark has looked anything up
+ * the names in it tell - so that a hidden and a missing name are refused alike - and afterwards what they became.
+ */
+final class Needs(session: SparkSession) {
+  import Target._
+
+  private val names = new Names(session)
+  private val targets = new Targets(session)
+  private val paths = new Paths(session)
+
+  def of(node: Walk.Node): Seq[Need] = node match {
+    case plan: LogicalPlan => PlanClasses.entries(plan).flatMap(of(plan, _))
+    case _ => Nil
+  }
+
+  private def of(plan: LogicalPlan, entry: PlanClass.Entry): Seq[Need] = entry match {
+    case PlanClass.Entry("inner" | "holds", _) => Nil
+    case PlanClass.Entry("=stream", _) => Streams.needs(plan)
+    case PlanClass.Entry(verb, Some(field)) =>
+      targets.of(PlanClasses.held(plan, field)).toSeq.flatMap { target =>
+        if (verb.startsWith("=")) special(plan, target) else Need.of(verb, target)
+      }
+    case _ => own(plan)
+  }
+
+  /** Needs of nodes that are objects themselves, or name them in a way of their own. */
+  private def own(plan: LogicalPlan): Seq[Need] = plan match {
+    case relation: UnresolvedRelation => targets.of(relation).toSeq.flatMap(Need.of("read", _))
+    case relation: DataSourceV2Relation => Need.of("read", Relation(targets.table(relation)))
+    case relation: LogicalRelation => files(relation)
+    case source: UnresolvedDataSource => if (source.isStreaming) Nil else paths.of(source)
+    case like: CreateTableLikeCommand => copied(like)
+    case set: SetCatalogCommand => Need.of("describe", Namespace(Names.governed(Seq(set.catalogName))))
+    case set: SetNamespaceCommand => Need.of("describe", Namespace(names.inCatalog(set.namespace)))
+    case call: Call => Procedures.needs(call, names)
+    case DescribeProcedureCommand(UnresolvedProcedure(parts), _) => Need.of("describe", Namespace(names.full(parts).init))
+    case DescribeProcedureCommand(_, _) => Nil
+    case _ => Refuse.node(plan)
+  }
+
+  /** Needs of nodes that do more to their target than their class tells. */
+  private def special(plan: LogicalPlan, target: Target): Seq[Need] = plan match {
+    case insert: InsertIntoStatement => Need.of(if (insert.overwrite) "overwrite" else "insert", target)
+    case write: V2WriteCommand if isFill(write) => Nil
+    case _: AppendData => Need.of("insert", target)
+    case write: RowLevelWrite => rewritten(write).flatMap(Need.of(_, target))
+    case _: V2WriteCommand => Need.of("overwrite", target)
+    case merge: MergeIntoTable => merged(merge).flatMap(Need.of(_, target))
+    case set: SetTableProperties => Need.of("alter", target) ++ (if (Properties.changeData(set.properties.keys)) Need.of("overwrite", target) else Nil)
+    case rename: RenameTable => renamed(rename, target)
+    case view: CreateView => viewed(target, view.replace)
+    case view: CreateIcebergView => viewed(target, view.replace)
+    case _ => Refuse.node(plan)
+  }
+
+  /** A staged table exists only inside the CREATE TABLE AS SELECT that was allowed to make and fill it. */
+  private def isFill(write: V2WriteCommand): Boolean = write.table match {
+    case relation: DataSourceV2Relation => relation.table.isInstanceOf[StagedTable]
+    case _ => false
+  }
+
+  /** The clauses of a MERGE were asked for while it stood; of what it became, they cannot be told any more. */
+  private def rewritten(write: RowLevelWrite): Seq[String] = EliminateSubqueryAliases(write.table) match {
+    case DataSourceV2Relation(Targets.RowLevel(_, operation), _, _, _, _, _) => operation.command match {
+      case Command.UPDATE => Seq("read", "update")
+      case Command.DELETE => Seq("read", "delete")
+      case Command.MERGE => Seq("read")
+    }
+    case _ => Refuse.node(write)
+  }
+
+  private def merged(merge: MergeIntoTable): Seq[String] = {
+    val actions = merge.matchedActions ++ merge.notMatchedActions ++ merge.notMatchedBySourceActions
+    val verbs = actions.map {
+      case _: InsertAction | _: InsertStarAction => "insert"
+      case _: UpdateAction | _: UpdateStarAction => "update"
+      case _: DeleteAction => "delete"
+      case other => Refuse.node(other)
+    }
+    "read" +: (if (merge.withSchemaEvolution) "alter" +: verbs else verbs).distinct
+  }
+
+  private def renamed(rename: RenameTable, from: Target): Seq[Need] = from match {
+    case Relation(name) =>
+      val to = Relation(names.renamed(name, rename.newName, rename.isView))
+      Seq("alter", "drop").flatMap(Need.of(_, from)) ++ Need.of(if (rename.isView) "create-view" else "create", to)
+    case _ => Refuse.node(rename)
+  }
+
+  private def viewed(target: Target, replaces: Boolean): Seq[Need] =
+    Need.of("create-view", target) ++ (if (replaces) Need.of("drop", target) else Nil)
+
+  private def copied(like: CreateTableLikeCommand): Seq[Need] =
+    Need.of("create", Relation(names.full(parts(like.targetTable)))) ++
+      names.table(parts(like.sourceTable)).toSeq.flatMap(name => Need.of("describe", Relation(name)))
+
+  private def parts(identifier: TableIdentifier): Seq[String] =
+    identifier.catalog.toSeq ++ identifier.database :+ identifier.table
+
+  private def files(relation: LogicalRelation): Seq[Need] = relation.relation match {
+    case files: HadoopFsRelation if relation.catalogTable.isEmpty => files.location.rootPaths.map(path => PathNeed(path.toString))
+    case _ => Refuse.because("data that is neither a table of the lake nor files of a connection is refused")
+  }
+}
