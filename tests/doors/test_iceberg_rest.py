@@ -394,20 +394,19 @@ class TestByHand:
         answer = world.call("GET", "/config?warehouse=lake").json()
 
         assert answer["overrides"] == answer["defaults"] == {}
-        assert len(answer["endpoints"]) == 12
+        assert len(answer["endpoints"]) == 24
         assert "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}" in answer["endpoints"]
         assert "POST /v1/{prefix}/tables/rename" in answer["endpoints"]
-        assert not any("view" in endpoint or "register" in endpoint for endpoint in answer["endpoints"])
+        assert not any("/plan" in endpoint or "/sign" in endpoint for endpoint in answer["endpoints"])
 
     @pytest.mark.parametrize(
         "path",
         [
             "/nonsense",
-            "/namespaces/raw/views",
-            "/namespaces/raw/register",
+            "/namespaces/raw/functions",
             "/namespaces/raw/tables/a/b",
             "/namespaces//tables/a",
-            "/transactions/commit",
+            "/transactions",
             "/namespaces/raw%2Ftables%2Fflights",
         ],
     )
@@ -432,7 +431,13 @@ class TestByHand:
             ("/namespaces", []),
             ("/namespaces", {"namespace": []}),
             ("/namespaces", {"namespace": ["a", "b"]}),
-            ("/namespaces", {"namespace": ["a"], "properties": {"location": "file:///x"}}),
+            ("/namespaces", {"namespace": ["a"], "properties": {"comment": 1}}),
+            ("/namespaces/raw/properties", {"updates": {"owner": "me"}}),
+            ("/namespaces/raw/register", {"name": "new"}),
+            ("/namespaces/raw/tables/flights/metrics", {}),
+            ("/namespaces/raw/views", {"name": "v", "schema": {"type": "struct", "fields": []}}),
+            ("/transactions/commit", {"table-changes": []}),
+            ("/transactions/commit", {"table-changes": [{"updates": []}]}),
             ("/namespaces/raw/tables", {"name": "t"}),
             ("/namespaces/raw/tables", {"name": "t", "schema": {"type": "struct", "fields": [{"id": 1}]}}),
             ("/namespaces/raw/tables/flights", {"requirements": []}),

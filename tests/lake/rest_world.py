@@ -1,5 +1,6 @@
 """A served Iceberg REST catalog over a real store and warehouse, with decisions from a table of rights."""
 
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -10,15 +11,28 @@ import httpx
 from fastapi import FastAPI
 from pyiceberg.catalog.rest import RestCatalog
 
+from headgate.control.call import Call
 from headgate.control.gate import Verdict
-from headgate.control.ports import Draft, Pointer
+from headgate.control.ports import DocumentPut, Draft, Pointer
+from headgate.control.tables import PROPERTIES
 from headgate.doors.iceberg_rest import iceberg_router
-from headgate.doors.iceberg_rest.ports import Identified, Name, NameTakenError, NotEmptyError, RefusedError
+from headgate.doors.iceberg_rest.asking import ANSWER
+from headgate.doors.iceberg_rest.ports import (
+    Identified,
+    Identify,
+    Lake,
+    Name,
+    NameTakenError,
+    NotEmptyError,
+    RefusedError,
+    Sent,
+)
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, ResourceCreated, ResourceDeleted, ResourceRenamed
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
-from headgate.lake.warehouse import Warehouse
+from headgate.lake.view_catalog import ViewCatalog
+from headgate.lake.warehouse import FileWarehouse
 from headgate.store import SqlStore, open_stores
 from tests.threads import served as serve
 
@@ -31,6 +45,7 @@ class FakeGate:
     def __init__(self, store: SqlStore) -> None:
         self.store = store
         self.ids: dict[Name, ResourceId] = {LAKE: ResourceId("lake")}
+        self.views: set[ResourceId] = set()
         self.rights: dict[tuple[str, Name], set[str]] = {}
         self.refuses_commands: Verdict | None = None
 
@@ -50,44 +65,80 @@ class FakeGate:
             resource=self.ids.get(name),
         )
 
-    def visible(self, caller: Caller, names: Sequence[str]) -> Sequence[str]:
-        above = tuple(names)
-        return sorted(name[-1] for name in self.ids if name[:-1] == above and self._held(caller, name))
+    def databases(self, caller: Caller, lake: Name) -> Sequence[str]:
+        return self._visible(caller, lake)
 
-    def create_database(self, caller: Caller, name: Name) -> None:
+    def tables(self, caller: Caller, database: Name, *, views: bool) -> Sequence[str]:
+        return [each for each in self._visible(caller, database) if self.is_view(self.ids[*database, each]) is views]
+
+    def is_view(self, resource: ResourceId) -> bool:
+        return resource in self.views
+
+    def properties(self, database: ResourceId) -> Mapping[str, str]:
+        return (self.store.document(PROPERTIES, database) or {}).get("properties", {})
+
+    def kept(self, key: str) -> Mapping[str, Any] | None:
+        return self.store.document(ANSWER, key)
+
+    def create_database(self, caller: Caller, name: Name, properties: Mapping[str, str], call: Call) -> None:
         self._require(caller, "lake.create_database", LAKE)
-        if name in self.ids:
-            raise NameTakenError(f"there is a `{name[-1]}` already")
+        self._free(name)
         id = ResourceId(str(uuid.uuid4()))
-        self._append(ResourceCreated(id, "database", self.ids[LAKE], name[-1], caller.principal))
+        self._append(call, ResourceCreated(id, "database", self.ids[LAKE], name[-1], caller.principal))
         self.ids[name] = id
+        self.store.put_document(DocumentPut(PROPERTIES, id, {"properties": dict(properties)}))
 
-    def drop_database(self, caller: Caller, name: Name) -> None:
+    def change_properties(
+        self, caller: Caller, database: ResourceId, updates: Mapping[str, str], removals: Sequence[str], call: Call
+    ) -> None:
+        self._require(caller, "database.alter", self._name(database))
+        self._append(call)
+        kept = {key: value for key, value in self.properties(database).items() if key not in removals}
+        self.store.put_document(DocumentPut(PROPERTIES, database, {"properties": {**kept, **updates}}))
+
+    def drop_database(self, caller: Caller, name: Name, call: Call) -> None:
         self._require(caller, "database.drop", name)
         if any(other[:-1] == name for other in self.ids):
             raise NotEmptyError(f"`{name[-1]}` is not empty")
-        self._append(ResourceDeleted(self.ids.pop(name)))
+        self._append(call, ResourceDeleted(self.ids.pop(name)))
 
-    def create_table(self, caller: Caller, database: Name, name: str, table: ResourceId, pointer: Pointer) -> None:
-        self._require(caller, "database.create_table", database)
-        if (*database, name) in self.ids:
-            raise NameTakenError(f"there is a `{name}` already")
-        self._append(ResourceCreated(table, "table", self.ids[database], name, caller.principal), pointer)
-        self.ids[*database, name] = table
+    def create_table(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+        self._make(caller, "database.create_table", name, pointer, call)
 
-    def rename_table(self, caller: Caller, table: ResourceId, database: Name, name: str) -> None:
+    def register_table(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+        self._require(caller, "lake.register_table", LAKE)
+        self._make(caller, "database.create_table", name, pointer, call)
+
+    def create_view(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+        self._make(caller, "database.create_view", name, pointer, call)
+        self.views.add(pointer.table)
+
+    def rename_table(self, caller: Caller, table: ResourceId, name: Name, call: Call) -> None:
         old = self._name(table)
         self._require(caller, "table.alter", old)
-        if (*database, name) in self.ids:
-            raise NameTakenError(f"there is a `{name}` already")
-        self._append(ResourceRenamed(table, self.ids[database], name))
-        self.ids[*database, name] = self.ids.pop(old)
+        self._free(name)
+        self._append(call, ResourceRenamed(table, self.ids[name[:-1]], name[-1]))
+        self.ids[name] = self.ids.pop(old)
 
-    def drop_table(self, caller: Caller, table: ResourceId) -> None:
+    def drop_table(self, caller: Caller, table: ResourceId, call: Call) -> None:
         name = self._name(table)
         self._require(caller, "table.drop", name)
-        self._append(ResourceDeleted(table))
+        self._append(call, ResourceDeleted(table))
         del self.ids[name]
+
+    def _make(self, caller: Caller, action: str, name: Name, pointer: Pointer, call: Call) -> None:
+        self._require(caller, action, name[:-1])
+        self._free(name)
+        made = ResourceCreated(pointer.table, "table", self.ids[name[:-1]], name[-1], caller.principal)
+        self._append(call, made, pointer=pointer)
+        self.ids[name] = pointer.table
+
+    def _visible(self, caller: Caller, above: Name) -> list[str]:
+        return sorted(name[-1] for name in self.ids if name[:-1] == above and self._held(caller, name))
+
+    def _free(self, name: Name) -> None:
+        if name in self.ids:
+            raise NameTakenError(f"there is a `{name[-1]}` already")
 
     def _held(self, caller: Caller, name: Name) -> set[str]:
         return self.rights.get((caller.principal, name), set()) | self.rights.get((caller.principal, LAKE), set())
@@ -100,17 +151,23 @@ class FakeGate:
     def _name(self, table: ResourceId) -> Name:
         return next(name for name, id in self.ids.items() if id == table)
 
-    def _append(self, change: Change, *pointers: Pointer) -> None:
-        self.store.append(self.store.head(), Draft(0.0, None, "test", (change,), pointers=pointers))
+    def _append(self, call: Call, *changes: Change, pointer: Pointer | None = None) -> None:
+        head = self.store.head()
+        pointers = (pointer,) if pointer else ()
+        self.store.append(head, Draft(0.0, None, "test", changes, tuple(call.keeps(head + 1)), pointers))
 
 
-def identify(_method: str, _target: str, headers: Mapping[str, str], _body: bytes) -> Identified | None:
+def identifier(lake: Lake) -> Identify:
     """`Bearer anna` is anna from outside, `Bearer spark:anna` is anna's guarded session."""
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    if kind != "Bearer" or not token:
-        return None
-    person = token.removeprefix("spark:")
-    return Identified(Caller(PrincipalId(person)), guarded=person != token)
+
+    def identify(sent: Sent) -> Identified | None:
+        kind, _, token = sent.headers.get("authorization", "").partition(" ")
+        if kind != "Bearer" or not token:
+            return None
+        person = token.removeprefix("spark:")
+        return Identified(Caller(PrincipalId(person)), guarded=person != token, lake=lake)
+
+    return identify
 
 
 ADMIN = "admin"
@@ -133,10 +190,12 @@ class World:
         """A real PyIceberg client."""
         return RestCatalog("lake", uri=self.url, token=token)
 
-    def call(self, method: str, path: str, body: Any = None, token: str = ADMIN) -> httpx.Response:
-        """One request by hand."""
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return self._client.request(method, f"{self.url}/v1{path}", json=body, headers=headers)
+    def call(self, method: str, path: str, body: Any = None, token: str = ADMIN, **headers: str) -> httpx.Response:
+        """One request by hand; a header's name is written with `_`."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if token:
+            sent["Authorization"] = f"Bearer {token}"
+        return self._client.request(method, f"{self.url}/v1{path}", json=body, headers=sent)
 
     def metadata_files(self) -> list[Path]:
         return sorted(self.folder.rglob("*.metadata.json"))
@@ -149,8 +208,10 @@ def served(folder: Path) -> Iterator[World]:
         store = stores.log(ResourceId("organization"))
         gate = FakeGate(store)
         gate.allow(ADMIN, LAKE, "*")
-        catalog = TableCatalog(store, Warehouse(folder / "warehouse"))
+        warehouse = FileWarehouse(folder / "warehouse")
+        catalog = TableCatalog(store, warehouse)
         app = FastAPI()
-        app.include_router(iceberg_router(gate, catalog, identify), prefix="/iceberg")
+        lake = Lake(gate, catalog, ViewCatalog(store, warehouse, time.time))
+        app.include_router(iceberg_router(identifier(lake)), prefix="/iceberg")
         with serve(app) as address, closing(World(folder, f"{address}/iceberg", gate, catalog)) as world:
             yield world

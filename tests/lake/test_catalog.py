@@ -10,11 +10,12 @@ from pyiceberg.types import LongType, NestedField
 
 from headgate.control.ports import Draft
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.lake.catalog import Loaded, TableCatalog
+from headgate.lake.catalog import TableCatalog
 from headgate.lake.errors import ConflictError, InvalidError, LakeError, MissingError, RuleError
+from headgate.lake.loaded import Loaded
 from headgate.lake.metadata import NewTable
 from headgate.lake.staged import MOST_PER_PRINCIPAL, Staged, StagedCreates
-from headgate.lake.warehouse import Warehouse
+from headgate.lake.warehouse import FileWarehouse
 from tests.fakes.store import FakeStore
 
 NEW = NewTable(Schema(NestedField(1, "a", LongType())))
@@ -28,7 +29,7 @@ def store() -> FakeStore:
 
 @pytest.fixture
 def catalog(store: FakeStore, tmp_path: Path) -> TableCatalog:
-    return TableCatalog(store, Warehouse(tmp_path))
+    return TableCatalog(store, FileWarehouse(tmp_path))
 
 
 @pytest.fixture
@@ -52,10 +53,10 @@ def test_of_two_commits_on_one_base_the_second_leaves_nothing(
     catalog: TableCatalog, table: Loaded, tmp_path: Path
 ) -> None:
     prepared = [catalog.prepare(table, (), (), guarded=True) for _ in range(2)]
-    first = catalog.commit(prepared[0])
+    (first,) = catalog.commit(prepared[:1])
 
     with pytest.raises(ConflictError):
-        catalog.commit(prepared[1])
+        catalog.commit(prepared[1:])
 
     assert catalog.load(table.pointer.table).pointer == first.pointer
     assert len(list(tmp_path.rglob("*.metadata.json"))) == 2

@@ -4,11 +4,11 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from headgate.app.deployment import Deployment
-from headgate.app.lakegate import LakeGate, identifier
+from headgate.app.lakes import Lakes, identifier
 from headgate.doors import identity, problems
 from headgate.doors.api import api_router, openapi
 from headgate.doors.authzen.at_once import AtOnce
@@ -18,10 +18,9 @@ from headgate.doors.broken_glass import BrokenGlass, Glass
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.doors.guard import guard_router
 from headgate.doors.iceberg_rest import iceberg_router
-from headgate.doors.services import CarriesOutRuns, Deployed, at_home
+from headgate.doors.services import CarriesOutRuns, Deployed
 from headgate.doors.tenants import Tenants
-from headgate.lake.catalog import TableCatalog
-from headgate.lake.warehouse import Warehouse
+from headgate.lake.warehouse import FileWarehouse
 from headgate.spark.kept import KeptStatements
 from headgate.spark.sparks import Sparks
 from headgate.spark.statements import RunsStatements
@@ -51,6 +50,7 @@ def http_application(
     # The last one added comes first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
     glass, freshness = Glass(), Freshness(deployment.organizations)
+    app.state.freshness = freshness
     app.state.at_once = AtOnce(app.state.deployed, freshness, glass)
     app.add_middleware(BrokenGlass, glass=glass)
     app.add_middleware(Fresh, freshness=freshness)
@@ -59,14 +59,11 @@ def http_application(
     openapi.document(app)
     identity.install(app, deployment.entrance)
     app.include_router(guard_router(sparks))
-    gate = LakeGate(deployment.control, deployment.gate)
-    catalog = TableCatalog(deployment.store, Warehouse(deployment.settings.warehouse))
+    organizations = deployment.organizations
+    lakes = Lakes(FileWarehouse(deployment.settings.warehouse), lambda: organizations.now)
     app.include_router(
-        iceberg_router(
-            gate, catalog, identifier(deployment.identity, deployment.home, sparks.of(deployment.home).calls)
-        ),
+        iceberg_router(identifier(deployment.identity, organizations, deployment.home, sparks, lakes)),
         prefix="/iceberg",
-        dependencies=[Depends(at_home)],
     )
     # The framework would do this at the first request, which is then a second late, and in whichever thread that is.
     deque(iter_route_contexts(app.routes), maxlen=0)

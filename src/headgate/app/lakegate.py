@@ -2,63 +2,121 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
+from headgate.control.call import Call
 from headgate.control.command import Command, InvalidError, MissingError, NotEmptyError, RefusedError, TakenError
-from headgate.control.control import Control
-from headgate.control.gate import Gate, Verdict
-from headgate.control.identity import Identity
+from headgate.control.gate import Verdict
 from headgate.control.ids import new_id
 from headgate.control.organization import Organization
-from headgate.control.ports import Pointer
+from headgate.control.ports import DocumentPut, Pointer
 from headgate.control.resources import CreateResource
-from headgate.control.tables import CreateTable, DropDatabase, DropTable, RenameTable
+from headgate.control.tables import (
+    PROPERTIES,
+    ChangeProperties,
+    CreateTable,
+    CreateView,
+    DropDatabase,
+    DropTable,
+    RegisterTable,
+    RenameTable,
+    is_view,
+)
 from headgate.doors.iceberg_rest import ports
+from headgate.doors.iceberg_rest.asking import ANSWER
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.spark.driver_calls import SIGNATURE_HEADER, DriverCalls
-
-_BEARER = "Bearer "
 
 
 class LakeGate:
-    """Answers the REST catalog by name, and carries its commands out."""
+    """Answers the REST catalog by name for one organization, and carries its commands out."""
 
-    def __init__(self, control: Control, gate: Gate) -> None:
-        self._control = control
-        self._gate = gate
+    def __init__(self, organization: Organization) -> None:
+        self._control = organization.control
+        self._gate = organization.gate
+        self._store = organization.store
 
     def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
         """Answer whether the caller may do this, and may know of the name."""
         return self._gate.check(caller, action, names)
 
-    def visible(self, caller: Caller, names: Sequence[str]) -> Sequence[str]:
-        """Return the names below this one that the caller may discover."""
-        return self._gate.visible(caller, names)
+    def databases(self, caller: Caller, lake: ports.Name) -> Sequence[str]:
+        """Return the names of the databases that the caller may discover, sorted."""
+        return self._gate.visible(caller, lake)
 
-    def create_database(self, caller: Caller, name: ports.Name) -> None:
+    def tables(self, caller: Caller, database: ports.Name, *, views: bool) -> Sequence[str]:
+        """Return the names of the tables, or of the views, that the caller may discover, sorted."""
+        facts = self._control.snapshot
+        found = facts.find(database)
+        if found is None:
+            return ()
+        within = facts.children[found.id]
+        visible = (name for name in self._gate.visible(caller, database) if name in within)
+        return [name for name in visible if self._is_table(within[name]) and self.is_view(within[name]) is views]
+
+    def is_view(self, resource: ResourceId) -> bool:
+        """Return whether this is a view rather than a table."""
+        found = self._control.snapshot.resources.get(resource)
+        return found is not None and is_view(found)
+
+    def properties(self, database: ResourceId) -> Mapping[str, str]:
+        """Return the properties of a database."""
+        return (self._store.document(PROPERTIES, database) or {}).get("properties", {})
+
+    def kept(self, key: str) -> Mapping[str, Any] | None:
+        """Return what was kept with a command under a client's key, or None."""
+        return self._store.document(ANSWER, key)
+
+    def create_database(self, caller: Caller, name: ports.Name, properties: Mapping[str, str], call: Call) -> None:
         """Make a database."""
-        lake = self._known(caller, name[:1])
-        self._execute(CreateResource(ResourceId(new_id("d")), "database", lake, name[1]), caller, name)
+        lake, id = self._known(caller, name[:1]), ResourceId(new_id("d"))
+        kept = _with(call, DocumentPut(PROPERTIES, id, {"properties": dict(properties)}) if properties else None)
+        self._execute(CreateResource(id, "database", lake, name[1]), caller, name, kept)
 
-    def drop_database(self, caller: Caller, name: ports.Name) -> None:
-        """Remove an empty database."""
-        self._execute(DropDatabase(self._known(caller, name)), caller, name)
-
-    def create_table(
-        self, caller: Caller, database: ports.Name, name: str, table: ResourceId, pointer: Pointer
+    def change_properties(
+        self, caller: Caller, database: ResourceId, updates: Mapping[str, str], removals: Sequence[str], call: Call
     ) -> None:
+        """Set and remove properties of a database."""
+
+        def kept(revision: int) -> tuple[DocumentPut, ...]:
+            # Read where it is written, so that of two changes at once neither is lost.
+            now = {key: value for key, value in self.properties(database).items() if key not in removals}
+            put = DocumentPut(PROPERTIES, database, {"properties": {**now, **updates}})
+            return (*call.keeps(revision), put)
+
+        self._execute(ChangeProperties(database), caller, (database,), replace(call, keeps=kept))
+
+    def drop_database(self, caller: Caller, name: ports.Name, call: Call) -> None:
+        """Remove an empty database."""
+        self._execute(DropDatabase(self._known(caller, name)), caller, name, call)
+
+    def create_table(self, caller: Caller, name: ports.Name, pointer: Pointer, call: Call) -> None:
         """Make a table and its pointer in one transaction."""
-        command = CreateTable(self._known(caller, database), table, name, pointer)
-        self._execute(command, caller, (*database, name))
+        command = CreateTable(self._known(caller, name[:-1]), pointer.table, name[-1], pointer)
+        self._execute(command, caller, name, call)
 
-    def rename_table(self, caller: Caller, table: ResourceId, database: ports.Name, name: str) -> None:
-        """Give a table another name, perhaps in another database."""
-        command = RenameTable(table, self._known(caller, database), name)
-        self._execute(command, caller, (*database, name))
+    def register_table(self, caller: Caller, name: ports.Name, pointer: Pointer, call: Call) -> None:
+        """Make a table of metadata that is there, with its pointer in one transaction."""
+        command = RegisterTable(self._known(caller, name[:-1]), pointer.table, name[-1], pointer)
+        self._execute(command, caller, name, call)
 
-    def drop_table(self, caller: Caller, table: ResourceId) -> None:
-        """Remove a table and its pointer in one transaction."""
-        self._execute(DropTable(table), caller, (table,))
+    def create_view(self, caller: Caller, name: ports.Name, pointer: Pointer, call: Call) -> None:
+        """Make a view and its pointer in one transaction."""
+        command = CreateView(self._known(caller, name[:-1]), pointer.table, name[-1], pointer)
+        self._execute(command, caller, name, call)
+
+    def rename_table(self, caller: Caller, table: ResourceId, name: ports.Name, call: Call) -> None:
+        """Give a table or view another name, perhaps in another database."""
+        command = RenameTable(table, self._known(caller, name[:-1]), name[-1])
+        self._execute(command, caller, name, call)
+
+    def drop_table(self, caller: Caller, table: ResourceId, call: Call) -> None:
+        """Remove a table or view and its pointer in one transaction."""
+        self._execute(DropTable(table), caller, (table,), call)
+
+    def _is_table(self, resource: ResourceId) -> bool:
+        return self._control.snapshot.resources[resource].type == "table"
 
     def _known(self, caller: Caller, names: Sequence[str]) -> ResourceId:
         verdict = self._gate.discover(caller, names)
@@ -66,9 +124,9 @@ class LakeGate:
             raise ports.RefusedError(self._gate.missing(names))
         return verdict.resource
 
-    def _execute(self, command: Command, caller: Caller, names: Sequence[str]) -> None:
+    def _execute(self, command: Command, caller: Caller, names: Sequence[str], call: Call) -> None:
         with self._refusals(names):
-            self._control.execute(command, caller)
+            self._control.execute(command, caller, call)
 
     @contextmanager
     def _refusals(self, names: Sequence[str]) -> Iterator[None]:
@@ -91,17 +149,5 @@ class LakeGate:
         return Verdict(allowed=False, discoverable=True, revision=self._control.snapshot.revision, message=message)
 
 
-def identifier(identity: Identity, home: Organization, calls: DriverCalls) -> ports.Identify:
-    """Return who sends a catalog request: the driver for one of its sessions, or the holder of a token."""
-
-    def identify(method: str, target: str, headers: Mapping[str, str], body: bytes) -> ports.Identified | None:
-        if SIGNATURE_HEADER in headers:
-            caller = calls.caller(method, target, headers, body)
-            return ports.Identified(caller, guarded=True) if caller else None
-        presented = headers.get("authorization", "")
-        found = identity.authenticate(presented.removeprefix(_BEARER)) if presented.startswith(_BEARER) else None
-        caller = home.caller(found) if found else None
-        # A run's identity exists for statements that the guard has seen, and comes here through the driver only.
-        return ports.Identified(caller, guarded=False) if caller and caller.run is None else None
-
-    return identify
+def _with(call: Call, put: DocumentPut | None) -> Call:
+    return call if put is None else replace(call, keeps=lambda revision: (*call.keeps(revision), put))

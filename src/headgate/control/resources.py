@@ -37,6 +37,9 @@ _DOCUMENTS: Mapping[str, str] = {"source": "pipeline", "query": "pipeline"}
 DESCRIPTION = "description"
 """The kind of document that describes a resource of any type."""
 
+KIND = "kind"
+"""The attribute that tells what a resource is among those of its type; without it, it is what the type is called."""
+
 STATE = "state"
 """The attribute that actions of its own change."""
 
@@ -45,7 +48,8 @@ STATE = "state"
 class CreateResource:
     """A new resource under its parent, with what its model puts implicitly below it.
 
-    `author` is who made it, where it is not the caller but the deployment that says so.
+    `author` is who made it, where it is not the caller but the deployment that says so. `made_as` is the word of the
+    action that is needed, where it is another than the type.
     """
 
     resource: ResourceId
@@ -55,6 +59,7 @@ class CreateResource:
     relations: Relations = field(default_factory=dict[str, tuple[Edge, ...]])
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
     author: PrincipalId | None = None
+    made_as: str = ""
     name: str = "resource.create"
 
     def plan(self, view: View) -> Plan:
@@ -66,7 +71,9 @@ class CreateResource:
         more_than_a_resource(self.type)
         on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
         for place in self._under(view, parent):
-            view.require_action(f"{place.type}.create_{self.type}", place.id, on=on, given=self.attributes)
+            view.require_action(
+                f"{place.type}.create_{self.made_as or self.type}", place.id, on=on, given=self.attributes
+            )
         model = view.model_for(self.type, parent.id)
         for relation in sorted(on.keys() - asked_about(model)):
             for target in on[relation]:
@@ -170,6 +177,8 @@ class SetAttributes:
             raise InvalidError("what the organization is, the deployment says; its settings are what can be changed")
         if view.caller is not None and STATE in self.attributes:
             raise InvalidError("the state is changed by activating, pausing and the like")
+        if view.caller is not None and KIND in self.attributes:
+            raise InvalidError("what kind of thing it is does not change")
         nothing_gained(view, found.id, change)
         return Plan((change,))
 

@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from headgate.control.command import InvalidError, MissingError, NotEmptyError, Plan, View
 from headgate.control.gaining import nothing_gained
 from headgate.control.ports import Pointer
-from headgate.control.resources import CreateResource, DeleteResource
+from headgate.control.resources import KIND, CreateResource, DeleteResource
 from headgate.facts.changes import Change, Edge, RelationsSet, ResourceRenamed
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
+
+PROPERTIES = "database"
+"""The kind of document that keeps a database's properties; it goes with the resource."""
+
+VIEW = "view"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,62 @@ class CreateTable:
 
 
 @dataclass(frozen=True, slots=True)
+class RegisterTable:
+    """A table of metadata that is there already, as it was dropped or made elsewhere."""
+
+    database: ResourceId
+    table: ResourceId
+    title: str
+    pointer: Pointer
+    name: str = "table.register"
+
+    def plan(self, view: View) -> Plan:
+        """Need `lake.register_table` and `database.create_table`."""
+        database = view.target(self.database, "database")
+        view.require_action("lake.register_table", database.parent)
+        if _pipeline_of(view) is not None:
+            raise InvalidError("a run makes the tables that its pipeline declares, and no others")
+        made = CreateResource(self.table, "table", self.database, self.title).plan(view)
+        return Plan(made.changes, pointers=(self.pointer,))
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    """A new view, with the pointer to its first metadata: a table that holds a text instead of rows."""
+
+    database: ResourceId
+    view: ResourceId
+    title: str
+    pointer: Pointer
+    name: str = "view.create"
+
+    def plan(self, view: View) -> Plan:
+        """Need `database.create_view`; a run makes none."""
+        if _pipeline_of(view) is not None:
+            raise InvalidError("a run makes the tables that its pipeline declares, and no views")
+        made = CreateResource(
+            self.view, "table", self.database, self.title, attributes={KIND: (VIEW,)}, made_as=VIEW
+        ).plan(view)
+        return Plan(made.changes, pointers=(self.pointer,))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeProperties:
+    """A database's properties change: a document, so that nothing is decided by them. The call says to what."""
+
+    database: ResourceId
+    name: str = "database.change_properties"
+
+    def plan(self, view: View) -> Plan:
+        """Need `database.alter`."""
+        view.target(self.database, "database")
+        view.require_action("database.alter", self.database)
+        return Plan(())
+
+
+@dataclass(frozen=True, slots=True)
 class RenameTable:
-    """A table gets another name, and perhaps another database. What was assigned on it stays."""
+    """A table or view gets another name, and perhaps another database. What was assigned on it stays."""
 
     table: ResourceId
     database: ResourceId
@@ -73,12 +132,12 @@ class RenameTable:
     name: str = "table.rename"
 
     def plan(self, view: View) -> Plan:
-        """Need `table.alter` and `table.drop` on the table, `database.create_table` where it goes; nothing is gained."""
-        view.target(self.table, "table")
+        """Need `table.alter` and `table.drop` on it, and to make one where it goes; nothing is gained."""
+        found = view.target(self.table, "table")
         view.target(self.database, "database")
         view.require_action("table.alter", self.table)
         view.require_action("table.drop", self.table)
-        view.require_action("database.create_table", self.database)
+        view.require_action("database.create_view" if is_view(found) else "database.create_table", self.database)
         view.free_name(self.database, self.title)
         change = ResourceRenamed(self.table, self.database, self.title)
         nothing_gained(view, self.table, change)
@@ -96,6 +155,11 @@ class DropTable:
         """Need `table.drop`."""
         view.target(self.table, "table")
         return DeleteResource(self.table).plan(view)
+
+
+def is_view(resource: Resource) -> bool:
+    """Return whether a resource of type `table` is a view."""
+    return VIEW in resource.attributes.get(KIND, ())
 
 
 def _pipeline_of(view: View) -> Resource | None:

@@ -5,38 +5,39 @@ pointer leads to it, so every file written here is either pointed to or removed.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUpdate, TableRequirement, TableUpdate
 
-from headgate.control.ports import Pointer, PointerConflictError, PointerMove, Store
+from headgate.control.ports import Pointer, Store
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.lake.errors import ConflictError, InvalidError, MissingError, RuleError
+from headgate.lake import again
+from headgate.lake.again import Once
+from headgate.lake.errors import ConflictError, InvalidError, LakeError, RuleError
+from headgate.lake.loaded import Loaded
 from headgate.lake.manifests import TableFiles
-from headgate.lake.metadata import NewTable, check_requirements, new_metadata, next_path, parse, updated_metadata
-from headgate.lake.needs import commit_needs
-from headgate.lake.rules import check_metadata
+from headgate.lake.metadata import NewTable, check_requirements, new_metadata, parse, updated_metadata
+from headgate.lake.needs import commit_needs, replaces
+from headgate.lake.pointed import Pointed
+from headgate.lake.registering import registered
+from headgate.lake.rules import check_metadata, named_files
 from headgate.lake.staged import Staged, StagedCreates
-from headgate.lake.warehouse import Warehouse
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A table's metadata and the pointer that leads, or may lead, to it."""
-
-    pointer: Pointer
-    metadata: TableMetadata
+from headgate.lake.warehouse import NOT_OURS, Warehouse
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A commit that is sound, with the actions that it needs."""
+    """A commit that is sound, with the actions that it needs.
+
+    One that `replaces` leaves nothing of what the table held: dropping it and making another there comes to the same.
+    """
 
     base: Loaded
     metadata: TableMetadata
     needs: frozenset[str]
+    replaces: bool
 
 
 class TableCatalog:
@@ -45,17 +46,15 @@ class TableCatalog:
     def __init__(self, store: Store, warehouse: Warehouse) -> None:
         self._store = store
         self._warehouse = warehouse
+        self._pointed = Pointed(store, warehouse)
         self._staged = StagedCreates()
 
     def load(self, table: ResourceId) -> Loaded:
         """Return a table's current metadata. Raises `MissingError`."""
-        pointer = self._store.pointer(table)
-        if pointer is None:
-            raise MissingError("the table does not exist")
-        location = pointer.metadata_location.rpartition("/metadata/")[0]
-        metadata = parse(self._warehouse.read(location, pointer.metadata_location))
-        check_metadata(metadata, table, location)
-        return Loaded(pointer, metadata)
+        file = self._pointed.find(table)
+        metadata = parse(self._pointed.read(file))
+        check_metadata(metadata, table, file.location)
+        return Loaded(file.pointer, metadata)
 
     def create(self, new: NewTable, database: ResourceId) -> Loaded:
         """Write the first metadata of a new table. The pointer is not stored: it goes with the table's fact."""
@@ -87,6 +86,30 @@ class TableCatalog:
         """Say that a staged table's pointer was stored."""
         self._staged.drop(owner, table)
 
+    def is_staged_commit(self, base: Loaded, updates: Sequence[TableUpdate]) -> bool:
+        """Return whether a table was made by this very commit of a staged create, and is as that left it."""
+        return assigned(updates) == base.pointer.table and self._is_step(None, updates, base)
+
+    def registered(self, path: str) -> Loaded:
+        """Return a table of the metadata file of one that was dropped. The pointer goes with the table's fact."""
+        return registered(self._store, self._warehouse, path)
+
+    def happened(
+        self,
+        base: Loaded,
+        requirements: Sequence[TableRequirement],
+        updates: Sequence[TableUpdate],
+        once: Once | None,
+    ) -> bool:
+        """Return whether this commit is in the table already, and only its answer was lost."""
+        if again.answered(self._store, base.pointer.table, once) or again.has_all(base.metadata, updates):
+            return True
+        try:
+            check_requirements(requirements, base.metadata)
+        except ConflictError:
+            return self._was_last(base, requirements, updates)
+        return False
+
     def prepare(
         self,
         base: Loaded,
@@ -101,25 +124,36 @@ class TableCatalog:
         metadata = updated_metadata(base.metadata, path, updates)
         check_metadata(metadata, base.pointer.table, base.metadata.location)
         files = self._check_files(base.metadata, updates)
-        return Prepared(base, metadata, commit_needs(base.metadata, metadata, updates, files, guarded=guarded))
+        needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)
+        return Prepared(base, metadata, needs, replaces(base.metadata, metadata))
 
-    def commit(self, prepared: Prepared) -> Loaded:
-        """Make the prepared metadata the table's. Raises `ConflictError` if another commit was faster."""
-        written = self._written(prepared.metadata, prepared.base.pointer.metadata_location)
+    def commit(self, commits: Sequence[Prepared], once: Once | None = None) -> tuple[Loaded, ...]:
+        """Make the prepared metadata the tables', all or none. Raises `ConflictError` if another commit was faster."""
+        written: list[Loaded] = []
         try:
-            self._store.swap_pointers([PointerMove(prepared.base.pointer, written.pointer.metadata_location)])
-        except PointerConflictError as error:
-            self.discard(written)
-            raise ConflictError(str(error)) from error
-        return written
+            for each in commits:
+                written.append(self._written(each.metadata, each.base.pointer.metadata_location))  # noqa: PERF401 (what is written must be known where a later one fails)
+        except (LakeError, OSError):
+            for each in written:
+                self.discard(each)
+            raise
+        moves = [(old.base.pointer, new.file) for old, new in zip(commits, written, strict=True)]
+        kept = [put for each in commits for put in again.answer(self._store, each.base.pointer.table, once)]
+        self._pointed.swap(moves, kept)
+        return tuple(written)
 
     def discard(self, written: Loaded) -> None:
         """Remove a metadata file that no pointer leads to."""
-        self._warehouse.remove(written.metadata.location, written.pointer.metadata_location)
+        self._pointed.discard(written.file)
+
+    def check_purge(self, dropped: Loaded) -> None:
+        """Raise `RuleError` if the files of this table are not Headgate's to remove."""
+        if self._warehouse.owner(dropped.metadata.location) != dropped.pointer.table:
+            raise RuleError(NOT_OURS)
 
     def purge(self, dropped: Loaded) -> None:
         """Remove the files of a table that was dropped."""
-        self._warehouse.purge(dropped.metadata.location, dropped.pointer.table)
+        self._warehouse.purge(dropped.metadata.location, dropped.pointer.table, self._named(dropped))
 
     def _new(self, new: NewTable, database: ResourceId) -> TableMetadata:
         table = ResourceId(str(uuid.uuid4()))
@@ -129,13 +163,31 @@ class TableCatalog:
         return metadata
 
     def _announced(self, owner: PrincipalId, database: ResourceId, name: str, updates: Sequence[TableUpdate]) -> Staged:
-        ids = {str(update.uuid) for update in updates if isinstance(update, AssignUUIDUpdate)}
-        if len(ids) != 1:
+        table = assigned(updates)
+        if table is None:
             raise InvalidError("a create must assign the one uuid that its staged table was given")
-        staged = self._staged.get(owner, ResourceId(ids.pop()))
+        staged = self._staged.get(owner, table)
         if staged is None or (staged.database, staged.name) != (database, name):
             raise RuleError("this create was not staged by you under this name, or too long ago; stage it again")
         return staged
+
+    def _was_last(self, base: Loaded, requirements: Sequence[TableRequirement], updates: Sequence[TableUpdate]) -> bool:
+        if not base.metadata.metadata_log:
+            return False
+        path = base.metadata.metadata_log[-1].metadata_file
+        try:
+            before = parse(self._warehouse.read(base.metadata.location, path))
+            check_requirements(requirements, before)
+        except LakeError:
+            return False
+        return self._is_step(Loaded(Pointer(base.pointer.table, path), before), updates, base)
+
+    def _is_step(self, before: Loaded | None, updates: Sequence[TableUpdate], after: Loaded) -> bool:
+        start, path = (before.metadata, before.pointer.metadata_location) if before else (None, None)
+        try:
+            return again.same_step(updated_metadata(start, path, updates), after.metadata)
+        except LakeError:
+            return False
 
     def _check_files(self, base: TableMetadata, updates: Sequence[TableUpdate]) -> TableFiles:
         """Raise `RuleError` if a snapshot that the updates add has a file outside the table's location."""
@@ -147,13 +199,25 @@ class TableCatalog:
                 files.check(update.snapshot, files.manifests(parent) if parent else {})
         return files
 
+    def _named(self, loaded: Loaded) -> Iterator[str]:
+        metadata = loaded.metadata
+        files = TableFiles(self._warehouse, metadata.location)
+        yield from dict.fromkeys(files.named(metadata.snapshots))
+        yield from named_files(metadata)
+        yield loaded.pointer.metadata_location
+
     def _written(self, metadata: TableMetadata, base_path: str | None) -> Loaded:
         table = ResourceId(str(metadata.table_uuid))
-        path = next_path(metadata.location, base_path, str(uuid.uuid4()))
-        self._warehouse.write_new(metadata.location, path, metadata.model_dump_json().encode())
-        return Loaded(Pointer(table, path), metadata)
+        file = self._pointed.write(table, metadata.location, base_path, metadata.model_dump_json().encode())
+        return Loaded(file.pointer, metadata)
 
 
 def creates(requirements: Sequence[TableRequirement]) -> bool:
     """Return whether a commit means to create its table."""
     return any(isinstance(requirement, AssertCreate) for requirement in requirements)
+
+
+def assigned(updates: Sequence[TableUpdate]) -> ResourceId | None:
+    """Return the one uuid that the updates assign; None for none or several."""
+    ids = {str(update.uuid) for update in updates if isinstance(update, AssignUUIDUpdate)}
+    return ResourceId(ids.pop()) if len(ids) == 1 else None

@@ -1,5 +1,7 @@
 """Where a path leads, and whether that is inside a location. Text only: symbolic links are the caller's.
 
+A location is a folder of this machine (`file:` or a plain path) or a prefix in an object store (`s3://bucket/prefix`).
+
 Writers, readers and operating systems read the same text in different ways: some decode `%2e`, some cut at `#`.
 So a path is only accepted where every reading leads to the same side.
 """
@@ -9,6 +11,8 @@ from urllib.parse import unquote
 from headgate.lake.errors import RuleError
 
 SCHEME = "file:"
+OBJECT_STORES = ("s3://", "s3a://", "s3n://")
+"""The same place under each of these; Headgate itself writes the first."""
 _UNCLEAR = frozenset("?#\\")
 
 
@@ -34,13 +38,30 @@ def path_of(location: str) -> str:
     return "/" + "/".join(parts)
 
 
+def place_of(location: str) -> str:
+    """Return one text for one place: an absolute path, or `s3://bucket/key`. Raises `RuleError` as `path_of` does."""
+    scheme = next((each for each in OBJECT_STORES if location.startswith(each)), None)
+    if scheme is None:
+        return path_of(location)
+    bucket, slash, key = location.removeprefix(scheme).partition("/")
+    # In a bucket `a//b` is another object than `a/b`, and what a client library makes of it nobody knows.
+    if not bucket or (slash and path_of(slash + key) != slash + key.removesuffix("/")):
+        raise RuleError("a path in a bucket must have no empty parts")
+    return OBJECT_STORES[0] + bucket + slash + key.removesuffix("/")
+
+
 def inside(location: str, path: str) -> bool:
     """Return whether the path lies strictly below the location, as written and with `%` decoded."""
     try:
-        outer, inner = path_of(location), path_of(path)
+        outer, inner = place_of(location), place_of(path)
     except RuleError:
         return False
     return _below(outer, inner) and _below(_normal(_decoded(outer)), _normal(_decoded(inner)))
+
+
+def overlap(one: str, other: str) -> bool:
+    """Return whether two locations are the same, or one lies inside the other."""
+    return place_of(one) == place_of(other) or inside(one, other) or inside(other, one)
 
 
 def _below(outer: str, inner: str) -> bool:

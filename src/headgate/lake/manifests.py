@@ -1,7 +1,7 @@
 """Reading the manifests of a snapshot, each only after it is known to lie inside the table's location."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile
@@ -57,12 +57,20 @@ class TableFiles:
         manifests in `known` were checked when they were added.
         """
         for path, manifest in self.manifests(snapshot).items():
-            self._warehouse.resolve(self._location, path)
+            self._warehouse.check(self._location, path)
             if manifest.key_metadata:
                 raise RuleError("encrypted manifests are not supported")
             if path not in known:
                 for entry in self.entries(manifest):
-                    self._warehouse.resolve(self._location, entry.data_file.file_path)
+                    self._warehouse.check(self._location, entry.data_file.file_path)
+
+    def named(self, snapshots: Iterable[Snapshot]) -> Iterator[str]:
+        """Yield every file that the snapshots name, some more than once, and each list after what it lists."""
+        for snapshot in snapshots:
+            for path, manifest in self.manifests(snapshot).items():
+                yield from (entry.data_file.file_path for entry in self.entries(manifest))
+                yield path
+            yield snapshot.manifest_list
 
 
 def fingerprint(record: Record) -> Fingerprint:

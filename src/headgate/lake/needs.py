@@ -57,6 +57,13 @@ def commit_needs(
     return needs if guarded else needs | {"table.select"}
 
 
+def replaces(base: TableMetadata, updated: TableMetadata) -> bool:
+    """Return whether nothing is left on the main branch of what it held, and whatever is there begins anew."""
+    main = updated.refs.get(MAIN_BRANCH)
+    head = updated.snapshot_by_id(main.snapshot_id) if main else None
+    return head is None or (head.parent_snapshot_id is None and base.snapshot_by_id(head.snapshot_id) is None)
+
+
 def _data_needs(done: Effect, *, guarded: bool, appends: bool) -> frozenset[str]:
     if not guarded and (done.removes or done.rewrites or not appends):
         return _REWRITE

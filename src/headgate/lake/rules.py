@@ -12,6 +12,17 @@ FORMAT_VERSION = 2
 """Version 1 can name manifests without a manifest list; PyIceberg cannot write version 3 yet."""
 
 _ENDINGS = (".path", "impl", "location")
+_COMMANDS = frozenset(
+    {
+        "current-snapshot-id",
+        "cherry-pick-snapshot-id",
+        "snapshot-count",
+        "current-snapshot-summary",
+        "current-snapshot-timestamp-ms",
+        "uuid",
+    }
+)
+"""Properties that engines take for a change of data or identity. As an update of a branch they are decided as one."""
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
@@ -20,6 +31,8 @@ def check_properties(properties: Mapping[str, str]) -> None:
         plain = key.strip().lower()
         if plain.endswith(_ENDINGS) or ".path." in plain:
             raise RuleError(f"the property `{key}` cannot be set: Headgate chooses where a table's files lie")
+        if plain in _COMMANDS:
+            raise RuleError(f"the property `{key}` cannot be set: which rows a table holds is no property")
 
 
 def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) -> None:
@@ -31,12 +44,13 @@ def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) ->
     if metadata.format_version != FORMAT_VERSION:
         raise RuleError(f"only tables of format version {FORMAT_VERSION} are supported")
     check_properties(metadata.properties)
-    for path in _named_files(metadata):
+    for path in named_files(metadata):
         if not inside(location, path):
             raise RuleError("a file of a table must lie inside the table's location")
 
 
-def _named_files(metadata: TableMetadata) -> Iterator[str]:
+def named_files(metadata: TableMetadata) -> Iterator[str]:
+    """Yield the files that the metadata names itself; the manifest lists name the others."""
     yield from (snapshot.manifest_list for snapshot in metadata.snapshots)
     yield from (each.statistics_path for each in metadata.statistics)
     yield from (each.statistics_path for each in metadata.partition_statistics)

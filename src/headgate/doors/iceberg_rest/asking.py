@@ -1,46 +1,138 @@
-"""Who sends a request, and the names in its path."""
+"""Who sends a request, what they are allowed, and the names in its path."""
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import unquote_plus
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
+from headgate.control.call import Call
 from headgate.control.names import usable
-from headgate.doors.iceberg_rest.errors import SpecError, nothing_here
-from headgate.doors.iceberg_rest.ports import Identified, Identify, Name
+from headgate.control.ports import DocumentPut, Origin
+from headgate.doors.iceberg_rest.errors import (
+    SpecError,
+    bad_request,
+    no_such_namespace,
+    no_such_table,
+    no_such_view,
+    nothing_here,
+    refusal,
+    shown,
+)
+from headgate.doors.iceberg_rest.ports import Gate, Identified, Identify, Lake, Name, Sent
+from headgate.doors.scope import ORGANIZATION, REQUEST
 from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.lake.again import Once
 
 LARGEST_BODY = 32 * 1024 * 1024
+ANSWER = "answer"
+"""The kind of document that keeps what a command with a client's key made."""
 _LEVELS = "\x1f"
 _NAMES = "/v1/namespaces/"
+_LONGEST_KEY = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One request: who sent it, its body, and the parts of its path below `/v1/namespaces/`."""
+    """One request: who sent it, its body, the parts of its path below `/v1/namespaces/`, and the key it is retried by."""
 
     who: Identified
     body: bytes
     parts: tuple[str, ...]
+    request: str = ""
+    once: Once | None = None
 
     @property
     def caller(self) -> Caller:
         """Who is asking."""
         return self.who.caller
 
-    def database(self, lake: str) -> Name | None:
-        """Return the full name of the database in the path; None for one that cannot exist."""
-        return full_name(lake, tuple(self.parts[0].split(_LEVELS)))
+    @property
+    def lake(self) -> Lake:
+        """The lake that is asked about."""
+        return self.who.lake
 
-    def table(self, lake: str) -> Name | None:
-        """Return the full name of the table in the path; None for one that cannot exist."""
-        return full_name(lake, tuple(self.parts[0].split(_LEVELS)), *(self.parts[2:3] or ("",)))
+    @property
+    def gate(self) -> Gate:
+        """What answers and carries out."""
+        return self.who.lake.gate
 
-    def shown(self) -> str:
-        """Return the name in the path as the client wrote it."""
-        names = (*self.parts[0].split(_LEVELS), *self.parts[2:3])
-        return ".".join(names)
+    def call(self, **made: Any) -> Call:
+        """Return how a command is sent: through this door, with what it made kept under the client's key."""
+        origin, once = Origin("iceberg", self.request, self.caller.token), self.once
+        if once is None:
+            return Call(origin)
+        kept = DocumentPut(ANSWER, once.key, {"request": once.request, "answer": made}, new=True)
+        return Call(origin, keeps=lambda _: (kept,))
+
+    def before(self) -> Mapping[str, Any] | None:
+        """Return what this very request made when it was sent before; None if it is new."""
+        kept = self.gate.kept(self.once.key) if self.once else None
+        if kept is None or self.once is None:
+            return None
+        if kept["request"] != self.once.request:
+            raise bad_request("this `Idempotency-Key` was used for another request; use a new one")
+        made: Mapping[str, Any] = kept["answer"]
+        return made
+
+    def database(self) -> Name:
+        """Return the full name of the database in the path. Raises 404 for one that cannot exist."""
+        name = full_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)))
+        if name is None:
+            raise no_such_namespace(self._shown())
+        return name
+
+    def table(self, *, view: bool = False) -> Name:
+        """Return the full name of the table or view in the path. Raises 404 for one that cannot exist."""
+        name = full_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)), *(self.parts[2:3] or ("",)))
+        if name is None:
+            raise no_such(self._shown(), view=view)
+        return name
+
+    def known_database(self, name: Name) -> ResourceId:
+        """Return the database if the caller may discover it; else it is missing."""
+        verdict = self.gate.check(self.caller, "database.describe", name)
+        if verdict.resource is None or not verdict.discoverable:
+            raise no_such_namespace(shown(name))
+        return verdict.resource
+
+    def known(self, name: Name, *, view: bool = False) -> ResourceId:
+        """Return the table or view if the caller may discover it; else it is missing."""
+        missing = no_such(shown(name), view=view)
+        verdict = self.gate.check(self.caller, "table.describe", name)
+        resource = verdict.resource
+        if resource is None or not verdict.discoverable or self.gate.is_view(resource) is not view:
+            raise missing
+        return resource
+
+    def may(self, name: Name, *actions: str, view: bool = False) -> ResourceId:
+        """Return the table or view if one of these actions on it is allowed, or raise why the first is not."""
+        missing = no_such(shown(name), view=view)
+        verdicts = [self.gate.check(self.caller, action, name) for action in actions]
+        resource = verdicts[0].resource
+        if resource is None or self.gate.is_view(resource) is not view:
+            raise missing
+        if not any(each.allowed for each in verdicts):
+            raise refusal(verdicts[0], missing)
+        return resource
+
+    def may_in(self, database: Name, action: str) -> ResourceId:
+        """Return the database, or the lake, if this action on it is allowed, or raise why it is not."""
+        missing = no_such_namespace(shown(database) or self.lake.name)
+        verdict = self.gate.check(self.caller, action, database)
+        if verdict.resource is None:
+            raise missing
+        if not verdict.allowed:
+            raise refusal(verdict, missing)
+        return verdict.resource
+
+    def _shown(self) -> str:
+        return ".".join((*self.parts[0].split(_LEVELS), *self.parts[2:3]))
 
 
 def full_name(lake: str, namespace: tuple[str, ...], *below: str) -> Name | None:
@@ -48,6 +140,11 @@ def full_name(lake: str, namespace: tuple[str, ...], *below: str) -> Name | None
     if len(namespace) != 1 or not all(map(usable, (*namespace, *below))):
         return None
     return (lake, *namespace, *below)
+
+
+def no_such(name: str, *, view: bool) -> SpecError:
+    """Return the answer for a table or a view that is hidden or missing."""
+    return no_such_view(name) if view else no_such_table(name)
 
 
 async def identified(request: Request, identify: Identify) -> Asking:
@@ -58,7 +155,8 @@ async def identified(request: Request, identify: Identify) -> Asking:
     query: bytes = request.scope["query_string"]
     full = f"{target}?{query.decode('ascii', 'replace')}" if query else target
     headers = {key.lower(): value for key, value in request.headers.items()}
-    who = await run_in_threadpool(identify, request.method, full, headers, body)
+    sent = Sent(request.method, full, headers, body, request.scope.get(ORGANIZATION))
+    who = await run_in_threadpool(identify, sent)
     if who is None:
         raise SpecError(401, "NotAuthorizedException", "a valid bearer token is needed")
     # From the path as sent: clients write a space as `+` and a plus as `%2B`, which the decoded path mixes up.
@@ -66,7 +164,21 @@ async def identified(request: Request, identify: Identify) -> Asking:
     if any("/" in part for part in parts):
         # The route was found by the decoded path, so it may not be the one of these parts.
         raise nothing_here()
-    return Asking(who, body, parts)
+    return Asking(who, body, parts, str(request.scope.get(REQUEST, "")), _once(who.caller, sent))
+
+
+def _once(caller: Caller, sent: Sent) -> Once | None:
+    key = sent.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not 0 < len(key) <= _LONGEST_KEY:
+        raise bad_request(f"an `Idempotency-Key` has 1 to {_LONGEST_KEY} characters")
+    said = (sent.method, sent.target, sent.body.decode("utf-8", "replace"))
+    return Once(_digest("iceberg", caller.principal, key), _digest(*said))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 async def _body(request: Request) -> bytes:

@@ -73,6 +73,11 @@ def no_such_table(shown: str) -> SpecError:
     return SpecError(404, "NoSuchTableException", f"there is no table `{shown}`, or you may not know of it")
 
 
+def no_such_view(shown: str) -> SpecError:
+    """Return the answer for a view that is hidden or missing."""
+    return SpecError(404, "NoSuchViewException", f"there is no view `{shown}`, or you may not know of it")
+
+
 def nothing_here() -> SpecError:
     """Return the answer for an address that is not served."""
     return SpecError(404, "NotFoundException", "there is nothing at this address; `/v1/config` lists what there is")

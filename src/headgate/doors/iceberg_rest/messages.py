@@ -1,18 +1,22 @@
 """What clients send, as the Iceberg REST specification writes it."""
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.view.metadata import ViewVersion
 
 from headgate.control.names import LONGEST, usable
 from headgate.doors.iceberg_rest.errors import bad_request
 from headgate.lake.metadata import NewTable
+from headgate.lake.views import NewView, ViewRequirement, ViewUpdate
 
 M = TypeVar("M", bound=BaseModel)
+MOST = 100
+"""So many tables can be committed at once."""
 
 
 def _usable(name: str) -> str:
@@ -56,6 +60,35 @@ class CreateTable(_Message):
         )
 
 
+class ChangeProperties(_Message):
+    """Properties of a database that are set, and some that go."""
+
+    updates: dict[str, str] = Field(default_factory=dict)
+    removals: tuple[str, ...] = ()
+
+
+class RegisterTable(_Message):
+    """A table whose metadata is there already."""
+
+    name: NewName
+    metadata_location: str = Field(alias="metadata-location")
+    overwrite: bool = False
+
+
+class CreateView(_Message):
+    """A new view."""
+
+    name: NewName
+    location: str | None = None
+    schema_: Schema = Field(alias="schema")
+    version: ViewVersion = Field(alias="view-version")
+    properties: dict[str, str] = Field(default_factory=dict)
+
+    def new_view(self) -> NewView:
+        """Return what the lake is asked for."""
+        return NewView(self.schema_, self.version, self.properties)
+
+
 class Identifier(_Message):
     """A table by name. One that is looked up may be any text; it is missing then."""
 
@@ -85,6 +118,26 @@ class CommitTable(_Message):
     updates: tuple[TableUpdate, ...]
 
 
+class CommitTransaction(_Message):
+    """Changes to several tables, all or none."""
+
+    table_changes: Annotated[tuple[CommitTable, ...], Field(alias="table-changes", min_length=1, max_length=MOST)]
+
+
+class CommitView(_Message):
+    """Changes to a view, and what must hold for them."""
+
+    identifier: Identifier | None = None
+    requirements: tuple[ViewRequirement, ...] = ()
+    updates: tuple[ViewUpdate, ...]
+
+
+class Report(BaseModel):
+    """What a client measured. Any more of it is not read."""
+
+    report_type: Annotated[str, Field(alias="report-type")]
+
+
 def parsed(kind: type[M], body: bytes) -> M:
     """Return the message. Raises the specification's 400 with what is wrong, and nothing else of the input."""
     try:
@@ -95,9 +148,3 @@ def parsed(kind: type[M], body: bytes) -> M:
         raise bad_request(f"`{where}` cannot be used: {first['msg']}") from error
     except Exception as error:  # PyIceberg's validators raise what they like
         raise bad_request(f"the request cannot be used: {error}") from error
-
-
-def table_answer(metadata_location: str | None, metadata: BaseModel) -> dict[str, Any]:
-    """Return the body of a load, create or commit."""
-    located = {} if metadata_location is None else {"metadata-location": metadata_location}
-    return {**located, "metadata": metadata.model_dump(mode="json", by_alias=True, exclude_none=True), "config": {}}

@@ -1,72 +1,96 @@
-"""Namespaces are databases: list, create, look up, drop."""
+"""Namespaces are databases: list, create, look up, change their properties, drop."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from headgate.doors.iceberg_rest.answers import page
 from headgate.doors.iceberg_rest.asking import Asking
-from headgate.doors.iceberg_rest.errors import bad_request, no_such_namespace, refusal, shown
-from headgate.doors.iceberg_rest.messages import CreateNamespace, parsed
-from headgate.doors.iceberg_rest.ports import Gate, Name, RefusedError
+from headgate.doors.iceberg_rest.errors import SpecError, bad_request, no_such_namespace, refusal, shown
+from headgate.doors.iceberg_rest.messages import ChangeProperties, CreateNamespace, parsed
+from headgate.doors.iceberg_rest.ports import RefusedError
+from headgate.lake.rules import check_properties
 
-_NOT_KEPT = "owner"
-"""Spark always sends it; who made a database is a fact of its own."""
+_OWNER = "owner"
+"""Spark always sends it with a new one; who made a database is a fact of its own."""
 
 
-class Namespaces:
-    """The databases of one lake, as far as the caller may know of them."""
+def list_namespaces(asking: Asking, parent: str, token: str | None, size: str | None) -> dict[str, Any]:
+    """Return the databases that the caller may discover. Nothing lies below one."""
+    lake = asking.lake.name
+    if parent:
+        asking.known_database((lake, parent))
+        return {"namespaces": []}
+    names, more = page(asking.gate.databases(asking.caller, (lake,)), token, size)
+    return {"namespaces": [[name] for name in names], **more}
 
-    def __init__(self, gate: Gate, lake: str) -> None:
-        self._gate = gate
-        self._lake = lake
 
-    def list(self, asking: Asking, parent: str) -> dict[str, Any]:
-        """Return the databases that the caller may discover. Nothing lies below one."""
-        if parent:
-            self._discovered(asking, (self._lake, parent))
-            return {"namespaces": []}
-        return {"namespaces": [[name] for name in self._gate.visible(asking.caller, (self._lake,))]}
+def create_namespace(asking: Asking) -> dict[str, Any]:
+    """Make a database. Needs `lake.create_database`."""
+    message = parsed(CreateNamespace, asking.body)
+    properties = {key: value for key, value in message.properties.items() if key != _OWNER}
+    check_properties(properties)
+    lake = asking.lake.name
+    answer = {"namespace": list(message.namespace), "properties": properties}
+    asking.may_in((lake,), "lake.create_database")
+    if asking.before() is not None:
+        return answer
+    try:
+        asking.gate.create_database(asking.caller, (lake, *message.namespace), properties, asking.call())
+    except RefusedError as error:
+        raise refusal(error.verdict, no_such_namespace(lake)) from error
+    return answer
 
-    def create(self, asking: Asking) -> dict[str, Any]:
-        """Make a database. Needs `lake.create_database`."""
-        message = parsed(CreateNamespace, asking.body)
-        if extra := sorted(message.properties.keys() - {_NOT_KEPT}):
-            raise bad_request(f"the namespace property `{extra[0]}` is not supported; leave it out")
-        name = (self._lake, *message.namespace)
-        verdict = self._gate.check(asking.caller, "lake.create_database", (self._lake,))
-        if not verdict.allowed:
-            raise refusal(verdict, no_such_namespace(self._lake))
-        try:
-            self._gate.create_database(asking.caller, name)
-        except RefusedError as error:
-            raise refusal(error.verdict, no_such_namespace(self._lake)) from error
-        return {"namespace": list(message.namespace), "properties": {}}
 
-    def load(self, asking: Asking) -> dict[str, Any]:
-        """Return a database that the caller may discover."""
-        name = self._discovered(asking, asking.database(self._lake))
-        return {"namespace": list(name[1:]), "properties": {}}
+def load_namespace(asking: Asking) -> dict[str, Any]:
+    """Return a database that the caller may discover."""
+    name = asking.database()
+    database = asking.known_database(name)
+    return {"namespace": list(name[1:]), "properties": dict(asking.gate.properties(database))}
 
-    def drop(self, asking: Asking) -> None:
-        """Remove an empty database. Needs `database.drop`."""
-        name = self._discovered(asking, asking.database(self._lake))
-        missing = no_such_namespace(shown(name))
-        verdict = self._gate.check(asking.caller, "database.drop", name)
-        if not verdict.allowed:
-            raise refusal(verdict, missing)
-        try:
-            self._gate.drop_database(asking.caller, name)
-        except RefusedError as error:
-            raise refusal(error.verdict, missing) from error
 
-    def tables(self, asking: Asking) -> dict[str, Any]:
-        """Return the tables of a database that the caller may discover."""
-        name = self._discovered(asking, asking.database(self._lake))
-        children = self._gate.visible(asking.caller, name)
-        return {"identifiers": [{"namespace": list(name[1:]), "name": child} for child in children]}
+def change_properties(asking: Asking) -> dict[str, Any]:
+    """Set and remove properties of a database. Needs `database.alter`."""
+    name = asking.database()
+    message = parsed(ChangeProperties, asking.body)
+    database = asking.may_in(name, "database.alter")
+    if both := sorted(message.updates.keys() & set(message.removals)):
+        raise SpecError(422, "UnprocessableEntityException", f"`{both[0]}` cannot be set and removed at once")
+    check_properties(message.updates)
+    if _OWNER in message.updates:
+        raise bad_request("who made a database is not a property; ask for access, or give it, instead")
+    before = asking.before()
+    if before is not None:
+        return dict(before)
+    made = _changed(asking.gate.properties(database), message)
+    try:
+        asking.gate.change_properties(asking.caller, database, message.updates, message.removals, asking.call(**made))
+    except RefusedError as error:
+        raise refusal(error.verdict, no_such_namespace(shown(name))) from error
+    return made
 
-    def _discovered(self, asking: Asking, name: Name | None) -> Name:
-        if name is None:
-            raise no_such_namespace(asking.shown())
-        verdict = self._gate.check(asking.caller, "database.describe", name)
-        if verdict.resource is None or not verdict.discoverable:
-            raise no_such_namespace(shown(name))
-        return name
+
+def drop_namespace(asking: Asking) -> None:
+    """Remove an empty database. Needs `database.drop`."""
+    name = asking.database()
+    if asking.before() is not None:
+        return
+    asking.known_database(name)
+    asking.may_in(name, "database.drop")
+    try:
+        asking.gate.drop_database(asking.caller, name, asking.call())
+    except RefusedError as error:
+        raise refusal(error.verdict, no_such_namespace(shown(name))) from error
+
+
+def list_tables(asking: Asking, token: str | None, size: str | None, *, views: bool) -> dict[str, Any]:
+    """Return the tables, or the views, of a database that the caller may discover."""
+    name = asking.database()
+    asking.known_database(name)
+    names, more = page(asking.gate.tables(asking.caller, name, views=views), token, size)
+    return {"identifiers": [{"namespace": list(name[1:]), "name": each} for each in names], **more}
+
+
+def _changed(before: Mapping[str, str], message: ChangeProperties) -> dict[str, Any]:
+    removed = [key for key in dict.fromkeys(message.removals) if key in before]
+    missing = [key for key in dict.fromkeys(message.removals) if key not in before]
+    return {"updated": list(message.updates), "removed": removed, "missing": missing}

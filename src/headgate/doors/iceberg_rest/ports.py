@@ -2,27 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from headgate.control.call import Call
 from headgate.control.gate import Verdict
 from headgate.control.ports import Pointer
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
+from headgate.lake.catalog import TableCatalog
+from headgate.lake.view_catalog import ViewCatalog
 
 Name = tuple[str, ...]
 """A full name, lake first: `("lake", "raw", "flights")`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identified:
-    """Who is asking. `guarded` if it comes from the Spark driver, which decides each statement before."""
-
-    caller: Caller
-    guarded: bool
-
-
-Identify = Callable[[str, str, Mapping[str, str], bytes], Identified | None]
-"""From method, target (path with query, as sent), headers (names in lower case) and body to who sent it."""
 
 
 class GateError(Exception):
@@ -56,26 +47,93 @@ class Gate(Protocol):
         """Answer whether the caller may do this, and may know of the name."""
         ...
 
-    def visible(self, caller: Caller, names: Sequence[str]) -> Sequence[str]:
-        """Return the names below this one that the caller may discover."""
+    def databases(self, caller: Caller, lake: Name) -> Sequence[str]:
+        """Return the names of the databases that the caller may discover, sorted."""
         ...
 
-    def create_database(self, caller: Caller, name: Name) -> None:
+    def tables(self, caller: Caller, database: Name, *, views: bool) -> Sequence[str]:
+        """Return the names of the tables, or of the views, that the caller may discover, sorted."""
+        ...
+
+    def is_view(self, resource: ResourceId) -> bool:
+        """Return whether this is a view rather than a table."""
+        ...
+
+    def properties(self, database: ResourceId) -> Mapping[str, str]:
+        """Return the properties of a database."""
+        ...
+
+    def kept(self, key: str) -> Mapping[str, Any] | None:
+        """Return what was kept with a command under a client's key, or None."""
+        ...
+
+    def create_database(self, caller: Caller, name: Name, properties: Mapping[str, str], call: Call) -> None:
         """Make a database. Raises `NameTakenError`."""
         ...
 
-    def drop_database(self, caller: Caller, name: Name) -> None:
+    def change_properties(
+        self, caller: Caller, database: ResourceId, updates: Mapping[str, str], removals: Sequence[str], call: Call
+    ) -> None:
+        """Set and remove properties of a database."""
+        ...
+
+    def drop_database(self, caller: Caller, name: Name, call: Call) -> None:
         """Remove an empty database. Raises `NotEmptyError`."""
         ...
 
-    def create_table(self, caller: Caller, database: Name, name: str, table: ResourceId, pointer: Pointer) -> None:
+    def create_table(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
         """Make a table and its pointer in one transaction. Raises `NameTakenError`."""
         ...
 
-    def rename_table(self, caller: Caller, table: ResourceId, database: Name, name: str) -> None:
-        """Give a table another name, perhaps in another database. Raises `NameTakenError`."""
+    def register_table(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+        """Make a table of metadata that is there, with its pointer in one transaction. Raises `NameTakenError`."""
         ...
 
-    def drop_table(self, caller: Caller, table: ResourceId) -> None:
-        """Remove a table and its pointer in one transaction."""
+    def create_view(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+        """Make a view and its pointer in one transaction. Raises `NameTakenError`."""
         ...
+
+    def rename_table(self, caller: Caller, table: ResourceId, name: Name, call: Call) -> None:
+        """Give a table or view another name, perhaps in another database. Raises `NameTakenError`."""
+        ...
+
+    def drop_table(self, caller: Caller, table: ResourceId, call: Call) -> None:
+        """Remove a table or view and its pointer in one transaction."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """The lake of one organization. `name` is what every full name in it begins with."""
+
+    gate: Gate
+    tables: TableCatalog
+    views: ViewCatalog
+    name: str = "lake"
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """Who is asking, in which lake. `guarded` if it comes from the Spark driver, which decides each statement before."""
+
+    caller: Caller
+    guarded: bool
+    lake: Lake
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it was sent. `target` is path with query, header names are in lower case.
+
+    `organization` is the one that its address names (`/o/{organization}/...`), which the target does not hold.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    organization: str | None = None
+
+
+Identify = Callable[[Sent], Identified | None]
+"""Who sent a request; None for nobody known."""

@@ -1,156 +1,164 @@
-"""Tables: create (at once or staged), load, commit, rename, drop. Each is decided before it is done."""
+"""Tables: create (at once or staged), register, load, rename, drop. Each is decided before it is done."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from headgate.doors.iceberg_rest.asking import Asking, full_name
-from headgate.doors.iceberg_rest.errors import SpecError, bad_request, no_such_namespace, no_such_table, refusal, shown
-from headgate.doors.iceberg_rest.messages import CommitTable, CreateTable, RenameTable, parsed, table_answer
-from headgate.doors.iceberg_rest.ports import Gate, GateError, Name, RefusedError
+from fastapi import Response
+
+from headgate.doors.iceberg_rest.answers import (
+    NOT_MODIFIED,
+    SNAPSHOTS,
+    is_current,
+    staged_answer,
+    table_answer,
+    version,
+)
+from headgate.doors.iceberg_rest.asking import Asking, full_name, no_such
+from headgate.doors.iceberg_rest.errors import bad_request, no_such_namespace, no_such_table, refusal, shown
+from headgate.doors.iceberg_rest.messages import CreateTable, RegisterTable, RenameTable, Report, parsed
+from headgate.doors.iceberg_rest.ports import GateError, Name, RefusedError
 from headgate.facts.ids import ResourceId
-from headgate.lake.catalog import Loaded, TableCatalog, creates
 from headgate.lake.errors import RuleError
+from headgate.lake.loaded import Loaded
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
     """What is left to do after a drop: nothing, or to remove the files."""
 
-    purge: Callable[[], None] | None
+    purge: Callable[[], None] | None = None
 
 
-class Tables:
-    """The tables of one lake, as far as the caller may use them."""
+def load_table(asking: Asking, snapshots: str, if_none_match: str | None) -> Response:
+    """Return a table's metadata, or that the client has it already."""
+    if snapshots not in SNAPSHOTS:
+        raise bad_request("`snapshots` is `all` or `refs`")
+    guarded = asking.who.guarded
+    loaded = loaded_table(asking, asking.table())
+    current = version(loaded.pointer.metadata_location, guarded=guarded, snapshots=snapshots)
+    if is_current(if_none_match, current):
+        return Response(status_code=NOT_MODIFIED, headers={"etag": current})
+    return table_answer(loaded, guarded=guarded, snapshots=snapshots)
 
-    def __init__(self, gate: Gate, catalog: TableCatalog, lake: str) -> None:
-        self._gate = gate
-        self._catalog = catalog
-        self._lake = lake
 
-    def load(self, asking: Asking) -> dict[str, Any]:
-        """Return a table's metadata.
+def loaded_table(asking: Asking, name: Name) -> Loaded:
+    """Return a table's metadata.
 
-        It names the files, so it needs `table.select`; in a guarded session the statement decides, and the metadata
-        goes to whoever may discover the table.
-        """
-        loaded = self._loaded(asking, self._table(asking))
-        return table_answer(loaded.pointer.metadata_location, loaded.metadata)
+    It names the files, so it needs `table.select`; in a guarded session the statement decides, and the metadata
+    goes to whoever may discover the table.
+    """
+    return asking.lake.tables.load(asking.known(name) if asking.who.guarded else asking.may(name, "table.select"))
 
-    def exists(self, asking: Asking) -> None:
-        """Return if the caller may discover the table."""
-        self._discovered(asking, self._table(asking))
 
-    def create(self, asking: Asking) -> dict[str, Any]:
-        """Make a table, or only its metadata if it is staged. Needs `database.create_table`."""
-        database = self._database(asking)
-        message = parsed(CreateTable, asking.body)
-        if message.location is not None:
-            raise RuleError("a table's location is chosen by Headgate: leave it out")
-        parent = self._required(asking, "database.create_table", database, no_such_namespace(shown(database)))
-        if message.stage_create:
-            owner = asking.caller.principal
-            return table_answer(None, self._catalog.stage(owner, message.new_table(), parent, message.name))
-        written = self._catalog.create(message.new_table(), parent)
-        self._store_created(asking, database, message.name, written)
-        return table_answer(written.pointer.metadata_location, written.metadata)
+def table_exists(asking: Asking) -> None:
+    """Return if the caller may discover the table."""
+    asking.known(asking.table())
 
-    def commit(self, asking: Asking) -> dict[str, Any]:
-        """Apply a commit; what it needs follows from what it makes of the table."""
-        message = parsed(CommitTable, asking.body)
-        name = self._table(asking)
-        if message.identifier and full_name(self._lake, message.identifier.namespace, message.identifier.name) != name:
-            raise bad_request("the identifier is not the table of the path")
-        if creates(message.requirements):
-            return self._commit_create(asking, name, message)
-        base = self._loaded(asking, name)
-        guarded = asking.who.guarded
-        prepared = self._catalog.prepare(base, message.requirements, message.updates, guarded=guarded)
-        # Decided after the files were read, which takes long, so that a revoke in between counts.
-        for action in sorted(prepared.needs):
-            table = self._required(asking, action, name, no_such_table(shown(name)))
-            if table != base.pointer.table:
-                raise no_such_table(shown(name))
-        written = self._catalog.commit(prepared)
-        return table_answer(written.pointer.metadata_location, written.metadata)
 
-    def rename(self, asking: Asking) -> None:
-        """Give a table another name. Needs `table.alter` and `table.drop`, and `database.create_table` there."""
-        message = parsed(RenameTable, asking.body)
-        source = full_name(self._lake, message.source.namespace, message.source.name)
-        if source is None:
-            raise no_such_table(".".join((*message.source.namespace, message.source.name)))
-        missing = no_such_table(shown(source))
-        table = self._required(asking, "table.alter", source, missing)
-        self._required(asking, "table.drop", source, missing)
-        database = (self._lake, *message.destination.namespace)
-        no_database = no_such_namespace(shown(database))
-        self._required(asking, "database.create_table", database, no_database)
-        try:
-            self._gate.rename_table(asking.caller, table, database, message.destination.name)
-        except RefusedError as error:
-            raise refusal(error.verdict, missing) from error
+def table_credentials(asking: Asking) -> dict[str, list[object]]:
+    """Return the storage credentials for a table: there are none, for whoever may load it."""
+    loaded_table(asking, asking.table())
+    return {"storage-credentials": []}
 
-    def drop(self, asking: Asking, *, purge: bool) -> Dropped:
-        """Remove a table. Needs `table.drop`."""
-        name = self._table(asking)
-        missing = no_such_table(shown(name))
-        table = self._required(asking, "table.drop", name, missing)
-        loaded = self._catalog.load(table) if purge else None
-        try:
-            self._gate.drop_table(asking.caller, table)
-        except RefusedError as error:
-            raise refusal(error.verdict, missing) from error
-        return Dropped(None if loaded is None else lambda: self._catalog.purge(loaded))
 
-    def _commit_create(self, asking: Asking, name: Name, message: CommitTable) -> dict[str, Any]:
-        database = name[:-1]
-        parent = self._required(asking, "database.create_table", database, no_such_namespace(shown(database)))
-        owner = asking.caller.principal
-        written = self._catalog.create_staged(owner, parent, name[-1], message.requirements, message.updates)
-        self._store_created(asking, database, name[-1], written)
-        self._catalog.created(owner, written.pointer.table)
-        return table_answer(written.pointer.metadata_location, written.metadata)
+def report_metrics(asking: Asking) -> None:
+    """Take what a client measured; nothing is kept of it."""
+    name = asking.table()
+    parsed(Report, asking.body)
+    asking.known(name)
 
-    def _store_created(self, asking: Asking, database: Name, name: str, written: Loaded) -> None:
-        try:
-            self._gate.create_table(asking.caller, database, name, written.pointer.table, written.pointer)
-        except GateError as error:
-            self._catalog.discard(written)
-            if isinstance(error, RefusedError):
-                raise refusal(error.verdict, no_such_namespace(shown(database))) from error
-            raise
 
-    def _loaded(self, asking: Asking, name: Name) -> Loaded:
-        missing = no_such_table(shown(name))
-        if asking.who.guarded:
-            table = self._discovered(asking, name)
-        else:
-            table = self._required(asking, "table.select", name, missing)
-        return self._catalog.load(table)
+def create_table(asking: Asking) -> Response:
+    """Make a table, or only its metadata if it is staged. Needs `database.create_table`."""
+    database = asking.database()
+    message = parsed(CreateTable, asking.body)
+    if message.location is not None:
+        raise RuleError("a table's location is chosen by Headgate: leave it out")
+    parent = asking.may_in(database, "database.create_table")
+    tables, guarded, name = asking.lake.tables, asking.who.guarded, (*database, message.name)
+    if message.stage_create:
+        metadata = tables.stage(asking.caller.principal, message.new_table(), parent, message.name)
+        return staged_answer(metadata, guarded=guarded)
+    made = made_before(asking, name)
+    if made is None:
+        written = tables.create(message.new_table(), parent)
+        store_created(asking, name, written)
+        return table_answer(written, guarded=guarded)
+    return table_answer(tables.load(made), guarded=guarded)
 
-    def _discovered(self, asking: Asking, name: Name) -> ResourceId:
-        verdict = self._gate.check(asking.caller, "table.describe", name)
-        if verdict.resource is None or not verdict.discoverable:
-            raise no_such_table(shown(name))
-        return verdict.resource
 
-    def _required(self, asking: Asking, action: str, name: Name, missing: SpecError) -> ResourceId:
-        verdict = self._gate.check(asking.caller, action, name)
-        if verdict.resource is None:
-            raise missing
-        if not verdict.allowed:
-            raise refusal(verdict, missing)
-        return verdict.resource
+def register_table(asking: Asking) -> Response:
+    """Make a table of metadata that lies in the warehouse. Needs `lake.register_table` and `database.create_table`."""
+    database = asking.database()
+    message = parsed(RegisterTable, asking.body)
+    asking.may_in(database[:1], "lake.register_table")
+    asking.may_in(database, "database.create_table")
+    if message.overwrite:
+        raise bad_request("a table that is there is not overwritten; drop it first")
+    name = (*database, message.name)
+    made = made_before(asking, name)
+    if made is not None:
+        return table_answer(asking.lake.tables.load(made), guarded=asking.who.guarded)
+    found = asking.lake.tables.registered(message.metadata_location)
+    try:
+        asking.gate.register_table(asking.caller, name, found.pointer, asking.call(made=found.pointer.table))
+    except RefusedError as error:
+        raise refusal(error.verdict, no_such_namespace(shown(database))) from error
+    return table_answer(found, guarded=asking.who.guarded)
 
-    def _database(self, asking: Asking) -> Name:
-        name = asking.database(self._lake)
-        if name is None:
-            raise no_such_namespace(asking.shown())
-        return name
 
-    def _table(self, asking: Asking) -> Name:
-        name = asking.table(self._lake)
-        if name is None:
-            raise no_such_table(asking.shown())
-        return name
+def rename(asking: Asking, *, view: bool = False) -> None:
+    """Give a table or view another name. Needs `table.alter` and `table.drop`, and to make one there."""
+    message = parsed(RenameTable, asking.body)
+    lake = asking.lake.name
+    source = full_name(lake, message.source.namespace, message.source.name)
+    if source is None:
+        raise no_such(".".join((*message.source.namespace, message.source.name)), view=view)
+    if asking.before() is not None:
+        return
+    table = asking.may(source, "table.alter", view=view)
+    asking.may(source, "table.drop", view=view)
+    database = (lake, *message.destination.namespace)
+    asking.may_in(database, "database.create_view" if view else "database.create_table")
+    try:
+        asking.gate.rename_table(asking.caller, table, (*database, message.destination.name), asking.call())
+    except RefusedError as error:
+        raise refusal(error.verdict, no_such(shown(source), view=view)) from error
+
+
+def drop_table(asking: Asking, *, purge: bool) -> Dropped:
+    """Remove a table. Needs `table.drop`."""
+    name = asking.table()
+    if asking.before() is not None:
+        return Dropped()
+    table = asking.may(name, "table.drop")
+    loaded = asking.lake.tables.load(table) if purge else None
+    if loaded is not None:
+        asking.lake.tables.check_purge(loaded)
+    try:
+        asking.gate.drop_table(asking.caller, table, asking.call())
+    except RefusedError as error:
+        raise refusal(error.verdict, no_such_table(shown(name))) from error
+    return Dropped(None if loaded is None else lambda: asking.lake.tables.purge(loaded))
+
+
+def store_created(asking: Asking, name: Name, written: Loaded) -> None:
+    """Make the table whose first metadata was written, or remove that and raise why not."""
+    try:
+        asking.gate.create_table(asking.caller, name, written.pointer, asking.call(made=written.pointer.table))
+    except GateError as error:
+        asking.lake.tables.discard(written)
+        if isinstance(error, RefusedError):
+            raise refusal(error.verdict, no_such_namespace(shown(name[:-1]))) from error
+        raise
+
+
+def made_before(asking: Asking, name: Name, *, view: bool = False) -> ResourceId | None:
+    """Return what this very request made when it was sent before, while it is still there under this name."""
+    before = asking.before()
+    if before is None:
+        return None
+    there = asking.gate.check(asking.caller, "table.describe", name).resource
+    if there is None or there != before.get("made"):
+        raise no_such(shown(name), view=view)
+    return there

@@ -1,0 +1,63 @@
+"""A warehouse in an object store, through the FileIO that PyIceberg has for it. Its keys stay on the server's side."""
+
+from collections.abc import Iterator, Mapping
+
+from pyiceberg.io import FileIO, load_file_io
+
+from headgate.facts.ids import ResourceId
+from headgate.lake.containment import inside, overlap, place_of
+from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.warehouse import NOT_OURS, OUTSIDE, owner_of
+
+
+class ObjectWarehouse:
+    """A prefix in a bucket. There are no links and no folders: a file is there once it is written whole."""
+
+    def __init__(self, root: str, properties: Mapping[str, str]) -> None:
+        """Take `s3://bucket/prefix` and PyIceberg's properties of its FileIO. Raises `RuleError` for another place."""
+        self._root = place_of(root)
+        self._io: FileIO = load_file_io({**properties}, self._root)
+
+    def location(self, database: ResourceId, table: ResourceId) -> str:
+        """Return where a new table of this database lies."""
+        return f"{self._root}/{database}/{table}"
+
+    def check(self, location: str, path: str) -> None:
+        """Raise `RuleError` if a file of the table at `location` lies outside of it."""
+        if not inside(location, path):
+            raise RuleError(OUTSIDE)
+
+    def read(self, location: str, path: str) -> bytes:
+        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidError` if it cannot be read."""
+        self.check(location, path)
+        try:
+            with self._io.new_input(path).open() as stream:
+                return stream.read()
+        except OSError as error:
+            raise InvalidError("a file that the table names cannot be read") from error
+
+    def write_new(self, location: str, path: str, content: bytes) -> None:
+        """Write a file of the table that is not there yet; the store keeps it once this returns."""
+        self.check(location, path)
+        with self._io.new_output(path).create() as stream:
+            stream.write(content)
+
+    def remove(self, location: str, path: str) -> None:
+        """Remove a file of the table that nothing points to."""
+        self.check(location, path)
+        self._io.delete(path)
+
+    def owner(self, location: str) -> ResourceId | None:
+        """Return the table whose own folder of the warehouse this is; None for any other place."""
+        return owner_of(self._root, location)
+
+    def holds(self, location: str) -> bool:
+        """Return whether a location is the warehouse, lies in it or around it."""
+        return overlap(self._root, location)
+
+    def purge(self, location: str, table: ResourceId, files: Iterator[str]) -> None:
+        """Remove the named files of a dropped table in its own folder. Raises `RuleError` for any other place."""
+        if self.owner(location) != table:
+            raise RuleError(NOT_OURS)
+        for path in files:
+            self.remove(location, path)

@@ -1,0 +1,62 @@
+"""Metadata files that are there already become tables: what was dropped without a purge, or made by another catalog.
+
+Everything is read before: a table that names one file outside its location is not taken.
+"""
+
+from pyiceberg.table.metadata import TableMetadata
+
+from headgate.control.ports import Pointer, Store
+from headgate.facts.ids import ResourceId
+from headgate.lake.containment import overlap, place_of
+from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.loaded import Loaded
+from headgate.lake.manifests import TableFiles
+from headgate.lake.metadata import parse
+from headgate.lake.pointed import location_of
+from headgate.lake.rules import check_metadata
+from headgate.lake.warehouse import Warehouse
+
+
+def registered(store: Store, warehouse: Warehouse, path: str) -> Loaded:
+    """Return a table whose metadata file lies in its own folder of the warehouse, where no table is now.
+
+    Raises `RuleError` or `InvalidError`.
+    """
+    location = location_of(path)
+    table = warehouse.owner(location) if location else None
+    if table is None:
+        raise RuleError("only a metadata file in a folder that Headgate made for a table can be registered")
+    if store.pointer(table) is not None:
+        raise RuleError("the files in that folder are those of a table that is there")
+    return _checked(warehouse, table, location, path)
+
+
+def adopted(store: Store, warehouse: Warehouse, path: str) -> Loaded:
+    """Return a table that another catalog made, outside the warehouse and apart from every table.
+
+    Raises `RuleError` or `InvalidError`.
+    """
+    location = location_of(path)
+    if not location or place_of(path) != f"{place_of(location)}/metadata/{path.rpartition('/')[2]}":
+        raise RuleError("its metadata files do not lie in a folder `metadata` of the table's location")
+    if warehouse.holds(location):
+        raise RuleError("its files lie in Headgate's own warehouse")
+    if any(overlap(location, location_of(each.metadata_location)) for each in store.pointers()):
+        raise RuleError("its files lie where those of another table are")
+    metadata = parse(warehouse.read(location, path))
+    return _checked(warehouse, ResourceId(str(metadata.table_uuid)), location, path)
+
+
+def _checked(warehouse: Warehouse, table: ResourceId, location: str, path: str) -> Loaded:
+    metadata = parse(warehouse.read(location, path))
+    check_metadata(metadata, table, location)
+    _check_files(warehouse, metadata)
+    return Loaded(Pointer(table, path), metadata)
+
+
+def _check_files(warehouse: Warehouse, metadata: TableMetadata) -> None:
+    files = TableFiles(warehouse, metadata.location)
+    for snapshot in metadata.snapshots:
+        if not snapshot.manifest_list:
+            raise InvalidError("a snapshot has no manifest list")
+        files.check(snapshot, {})

@@ -1,0 +1,87 @@
+"""Views as metadata files and pointers, as tables are: load, create, commit. Who may do so is decided by the caller."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyiceberg.view.metadata import ViewMetadata
+
+from headgate.control.ports import Pointer, Store
+from headgate.facts.ids import ResourceId
+from headgate.lake import again
+from headgate.lake.again import Once
+from headgate.lake.pointed import File, Pointed
+from headgate.lake.views import (
+    NewView,
+    ViewRequirement,
+    ViewUpdate,
+    check_view,
+    check_view_requirements,
+    new_view,
+    parse_view,
+    updated_view,
+)
+from headgate.lake.warehouse import Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedView:
+    """A view's metadata and the pointer that leads, or may lead, to it."""
+
+    pointer: Pointer
+    metadata: ViewMetadata
+
+    @property
+    def file(self) -> File:
+        """Where the metadata is kept."""
+        return File(self.pointer, self.metadata.location)
+
+
+class ViewCatalog:
+    """The views of one warehouse. Safe to use from several threads."""
+
+    def __init__(self, store: Store, warehouse: Warehouse, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._warehouse = warehouse
+        self._pointed = Pointed(store, warehouse)
+        self._clock = clock
+
+    def load(self, view: ResourceId) -> LoadedView:
+        """Return a view's current metadata. Raises `MissingError`."""
+        file = self._pointed.find(view)
+        metadata = parse_view(self._pointed.read(file))
+        check_view(metadata, view, file.location)
+        return LoadedView(file.pointer, metadata)
+
+    def create(self, new: NewView, database: ResourceId) -> LoadedView:
+        """Write the first metadata of a new view. The pointer is not stored: it goes with the view's fact."""
+        view = ResourceId(str(uuid.uuid4()))
+        return self._written(new_view(new, view, self._warehouse.location(database, view)), None)
+
+    def happened(self, base: LoadedView, once: Once | None) -> bool:
+        """Return whether this commit is in the view already, and only its answer was lost."""
+        return again.answered(self._store, base.pointer.table, once)
+
+    def commit(
+        self,
+        base: LoadedView,
+        requirements: Sequence[ViewRequirement],
+        updates: Sequence[ViewUpdate],
+        once: Once | None = None,
+    ) -> LoadedView:
+        """Apply updates. Raises `ConflictError` if another commit was faster, `RuleError` or `InvalidError`."""
+        check_view_requirements(requirements, base.metadata)
+        metadata = updated_view(base.metadata, updates, self._clock())
+        check_view(metadata, base.pointer.table, base.metadata.location)
+        written = self._written(metadata, base.pointer.metadata_location)
+        self._pointed.swap([(base.pointer, written.file)], again.answer(self._store, base.pointer.table, once))
+        return written
+
+    def discard(self, written: LoadedView) -> None:
+        """Remove a metadata file that no pointer leads to."""
+        self._pointed.discard(written.file)
+
+    def _written(self, metadata: ViewMetadata, base_path: str | None) -> LoadedView:
+        content = metadata.model_dump_json(by_alias=True, exclude_none=True).encode()
+        file = self._pointed.write(ResourceId(metadata.view_uuid), metadata.location, base_path, content)
+        return LoadedView(file.pointer, metadata)

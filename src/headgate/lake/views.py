@@ -1,0 +1,260 @@
+"""View metadata: new, after updates, and as the text of a metadata file. Its SQL is only a text here.
+
+Who reads through a view reads with their own rights, so that nothing in it can open anything.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pyiceberg.schema import Schema
+from pyiceberg.view.metadata import ViewHistoryEntry, ViewMetadata, ViewVersion
+
+from headgate.facts.ids import ResourceId
+from headgate.lake.errors import ConflictError, InvalidError, RuleError
+from headgate.lake.rules import check_properties
+
+LAST_ADDED = -1
+"""Where an update names a schema or version: the one that was added last in the same commit."""
+KEPT = 10
+"""So many versions are kept, as Iceberg's own writers do."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NewView:
+    """What a client asks a new view to be. The version's schema is this one, whatever it says."""
+
+    schema: Schema
+    version: ViewVersion
+    properties: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+
+class _AssignUUID(_Message):
+    action: Literal["assign-uuid"]
+    uuid: str
+
+
+class _UpgradeFormat(_Message):
+    action: Literal["upgrade-format-version"]
+    format_version: int = Field(alias="format-version")
+
+
+class _SetLocation(_Message):
+    action: Literal["set-location"]
+    location: str
+
+
+class _SetProperties(_Message):
+    action: Literal["set-properties"]
+    updates: dict[str, str]
+
+
+class _RemoveProperties(_Message):
+    action: Literal["remove-properties"]
+    removals: tuple[str, ...]
+
+
+class _AddSchema(_Message):
+    action: Literal["add-schema"]
+    schema_: Schema = Field(alias="schema")
+
+
+class _AddVersion(_Message):
+    action: Literal["add-view-version"]
+    version: ViewVersion = Field(alias="view-version")
+
+
+class _SetVersion(_Message):
+    action: Literal["set-current-view-version"]
+    version: int = Field(alias="view-version-id")
+
+
+ViewUpdate = Annotated[
+    _AssignUUID
+    | _UpgradeFormat
+    | _SetLocation
+    | _SetProperties
+    | _RemoveProperties
+    | _AddSchema
+    | _AddVersion
+    | _SetVersion,
+    Field(discriminator="action"),
+]
+
+
+class ViewRequirement(_Message):
+    """The view must be this one."""
+
+    type: Literal["assert-view-uuid"]
+    uuid: str
+
+
+def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
+    """Return the first metadata of a view. Raises `RuleError` or `InvalidError`."""
+    check_properties(new.properties)
+    version = new.version.model_copy(update={"version_id": 1, "schema_id": 0})
+    schema = new.schema.model_copy(update={"schema_id": 0})
+    fields = {
+        "view-uuid": view,
+        "format-version": 1,
+        "location": location,
+        "schemas": [schema],
+        "current-version-id": 1,
+        "versions": [_one_per_dialect(version)],
+        "version-log": [_entry(version.timestamp_ms, 1)],
+        "properties": dict(new.properties),
+    }
+    return _sound(lambda: ViewMetadata.model_validate(fields))
+
+
+def updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) -> ViewMetadata:
+    """Return the metadata after the updates (`now` in seconds since the epoch). Raises `RuleError` or `InvalidError`."""
+    building = _Building(base, int(now * 1000))
+    for update in updates:
+        building.apply(update)
+    made = building.metadata()
+    # A metadata file that could not be read back would lose the view.
+    return parse_view(made.model_dump_json(by_alias=True).encode())
+
+
+def check_view_requirements(requirements: Sequence[ViewRequirement], base: ViewMetadata) -> None:
+    """Raise `ConflictError` for the first requirement that the metadata does not meet."""
+    if any(each.uuid != base.view_uuid for each in requirements):
+        raise ConflictError("the view is another one than the commit was made on")
+
+
+def check_view(metadata: ViewMetadata, view: ResourceId, location: str) -> None:
+    """Raise `RuleError` unless this is metadata of this view, in its place."""
+    if metadata.view_uuid != view:
+        raise RuleError("a view keeps the uuid that Headgate gave it")
+    if metadata.location != location:
+        raise RuleError("a view keeps the location that Headgate gave it")
+    check_properties(metadata.properties)
+
+
+def parse_view(content: bytes) -> ViewMetadata:
+    """Return the metadata that a file holds. Raises `InvalidError`."""
+    return _sound(lambda: _complete(ViewMetadata.model_validate_json(content)))
+
+
+class _Building:
+    """A view's metadata while updates are applied to it, in order."""
+
+    def __init__(self, base: ViewMetadata, now_ms: int) -> None:
+        self._base = base
+        self._now_ms = now_ms
+        self._schemas = list(base.schemas)
+        self._versions = list(base.versions)
+        self._log = list(base.version_log)
+        self._current = base.current_version_id
+        self._properties = dict(base.properties)
+        self._added: dict[str, int] = {}
+
+    def apply(self, update: ViewUpdate) -> None:
+        match update:
+            case _AddSchema():
+                self._add_schema(update.schema_)
+            case _AddVersion():
+                self._add_version(update.version)
+            case _SetVersion():
+                self._set_version(update.version)
+            case _SetProperties():
+                self._properties |= update.updates
+            case _RemoveProperties():
+                self._properties = {k: v for k, v in self._properties.items() if k not in update.removals}
+            case _AssignUUID():
+                _keep("uuid", update.uuid, self._base.view_uuid)
+            case _SetLocation():
+                _keep("location", update.location, self._base.location)
+            case _UpgradeFormat():
+                _keep("format version", update.format_version, self._base.format_version)
+
+    def metadata(self) -> ViewMetadata:
+        kept = {each.version_id for each in sorted(self._versions, key=lambda each: -each.version_id)[:KEPT]}
+        kept.add(self._current)
+        changed = {
+            "schemas": self._schemas,
+            "versions": [each for each in self._versions if each.version_id in kept],
+            "version_log": [each for each in self._log if each.version_id in kept],
+            "current_version_id": self._current,
+            "properties": self._properties,
+        }
+        return self._base.model_copy(update=changed)
+
+    def _add_schema(self, schema: Schema) -> None:
+        same = [each.schema_id for each in self._schemas if each == schema]
+        id = same[0] if same else max(each.schema_id for each in self._schemas) + 1
+        if not same:
+            self._schemas.append(schema.model_copy(update={"schema_id": id}))
+        self._added["schema"] = id
+
+    def _add_version(self, version: ViewVersion) -> None:
+        schema = self._named("schema", version.schema_id)
+        if schema not in {each.schema_id for each in self._schemas}:
+            raise InvalidError("a version of a view must name a schema that the view has")
+        placed = _one_per_dialect(version.model_copy(update={"schema_id": schema}))
+        same = [each.version_id for each in self._versions if _says(each) == _says(placed)]
+        id = same[0] if same else max(each.version_id for each in self._versions) + 1
+        if not same:
+            self._versions.append(placed.model_copy(update={"version_id": id}))
+        self._added["version"] = id
+
+    def _set_version(self, wanted: int) -> None:
+        id = self._named("version", wanted)
+        if id not in {each.version_id for each in self._versions}:
+            # The client numbers what it adds; here that may have got another number.
+            raise InvalidError("the current version of a view must be one that it has")
+        if id != self._current:
+            self._current = id
+            self._log.append(_entry(self._now_ms, id))
+
+    def _named(self, kind: str, id: int) -> int:
+        if id != LAST_ADDED:
+            return id
+        if kind not in self._added:
+            raise InvalidError(f"the commit adds no {kind} that `-1` could mean")
+        return self._added[kind]
+
+
+def _entry(at_ms: int, version: int) -> ViewHistoryEntry:
+    return ViewHistoryEntry.model_validate({"timestamp-ms": at_ms, "version-id": version})
+
+
+def _keep(what: str, wanted: object, is_so: object) -> None:
+    if wanted != is_so:
+        raise RuleError(f"a view keeps the {what} that Headgate gave it")
+
+
+def _one_per_dialect(version: ViewVersion) -> ViewVersion:
+    dialects = [each.root.dialect.casefold() for each in version.representations]
+    if not dialects or len(set(dialects)) != len(dialects):
+        raise InvalidError("a version of a view must have one text for each dialect, and one at least")
+    return version
+
+
+def _says(version: ViewVersion) -> tuple[object, ...]:
+    fields = version.model_dump(exclude={"version_id", "timestamp_ms"})
+    return tuple(sorted((key, repr(value)) for key, value in fields.items()))
+
+
+def _complete(metadata: ViewMetadata) -> ViewMetadata:
+    schemas = {each.schema_id for each in metadata.schemas}
+    if metadata.current_version_id not in {each.version_id for each in metadata.versions}:
+        raise ValueError("the current version is not among the versions")
+    if any(each.schema_id not in schemas for each in metadata.versions):
+        raise ValueError("a version names a schema that is not there")
+    return metadata
+
+
+def _sound(make: Callable[[], T]) -> T:
+    try:
+        return make()
+    except (ValidationError, ValueError, KeyError, TypeError) as error:
+        raise InvalidError(f"the view metadata would not be valid: {error}") from error
