@@ -31,7 +31,7 @@ object Streams {
       batch.relation.toSeq.flatMap(target => target.catalog.zip(target.identifier)).flatMap { case (catalog, identifier) =>
         written(catalog, identifier, batch.outputMode)
       }
-    case MemoryPlan(sink, _) => Option(kept.get(sink)).getOrElse(Refuse.because("nobody knows what these rows needed")).toSeq
+    case MemoryPlan(sink, _) => remembered(sink)
     case _ => Nil
   }
 
@@ -57,6 +57,12 @@ object Streams {
       case _ =>
     }
     case _ =>
+  }
+
+  private def remembered(sink: MemorySink): Seq[Need] = Option(kept.get(sink)) match {
+    case Some(needs) => needs.toSeq
+    case None if sink.allData.isEmpty => Nil // its query has not been started yet
+    case None => Refuse.because("it is not known what these rows needed")
   }
 
   private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[Need] =
