@@ -1,64 +1,39 @@
-"""A client that says what it likes: any bytes to any method with any metadata."""
+"""A client of the gateway that speaks the protocol and nothing else."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import uuid
 from typing import Any
 
 import grpc
-from google.rpc.error_details_pb2 import ErrorInfo
-from google.rpc.status_pb2 import Status
+import pytest
+from fake_backend import ANSWERS
 
-from headgate.spark.gateway.rpcs import SERVICE
-
-Metadata = tuple[tuple[str, str | bytes], ...]
-LONGEST = 256 * 1024 * 1024
+from headgate.spark.gateway.rpcs import RPCS, SERVICE
 
 
-@dataclass(frozen=True)
-class Answer:
-    """How a call ended, what it said, and what came before."""
+class Client:
+    """A client that says what it likes."""
 
-    code: grpc.StatusCode
-    text: str = ""
-    messages: list[bytes] = field(default_factory=list)
-    rich: bytes = b""
+    def __init__(self, port: int, token: str | None) -> None:
+        self.channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+        self.session_id = str(uuid.uuid4())
+        self.metadata = () if token is None else (("authorization", f"Bearer {token}"), ("x-user", "root"))
 
-    @property
-    def sqlstate(self) -> str:
-        """Return the SQLSTATE of an error, or an empty text."""
-        info = ErrorInfo()
-        for detail in Status.FromString(self.rich).details:
-            if detail.Is(ErrorInfo.DESCRIPTOR):
-                detail.Unpack(info)
-        return info.metadata.get("sqlState", "")
+    def call(self, name: str, session_id: str | None = None, **fields: Any) -> Any:
+        rpc = RPCS[SERVICE + name]
+        request = rpc.request(session_id=session_id or self.session_id, **fields).SerializeToString()
+        if rpc.streams_out:
+            answers = self.channel.unary_stream(rpc.path)(request, metadata=self.metadata)
+            return [ANSWERS[name].FromString(data) for data in answers]
+        if rpc.streams_in:
+            return ANSWERS[name].FromString(
+                self.channel.stream_unary(rpc.path)(iter([request]), metadata=self.metadata)
+            )
+        return ANSWERS[name].FromString(self.channel.unary_unary(rpc.path)(request, metadata=self.metadata))
 
+    def fails(self, name: str, session_id: str | None = None, **fields: Any) -> grpc.RpcError:
+        with pytest.raises(grpc.RpcError) as raised:
+            self.call(name, session_id, **fields)
+        return raised.value
 
-def bearer(token: str) -> Metadata:
-    """Return the metadata of somebody who has a token."""
-    return (("authorization", f"Bearer {token}"),)
-
-
-class RawClient:
-    """A channel without a stub: on the wire all four kinds of calls are streams of messages both ways."""
-
-    def __init__(self, address: str, metadata: Metadata = ()) -> None:
-        options = (("grpc.max_send_message_length", LONGEST), ("grpc.max_receive_message_length", LONGEST))
-        self.channel = grpc.insecure_channel(address, options=options)
-        self.metadata = metadata
-
-    def send(self, method: str, requests: Iterable[bytes], metadata: Metadata | None = None, **options: Any) -> Answer:
-        """Send messages to a method of Spark Connect, or to any path that begins with a slash."""
-        path = method if method.startswith("/") else SERVICE + method
-        sent = self.metadata if metadata is None else metadata
-        call: Any = self.channel.stream_stream(path)(iter(requests), metadata=sent, timeout=30, **options)
-        messages: list[bytes] = []
-        try:
-            messages.extend(call)
-        except grpc.RpcError:
-            trailers = dict(call.trailing_metadata() or ())
-            return Answer(call.code(), call.details(), messages, trailers.get("grpc-status-details-bin", b""))
-        return Answer(grpc.StatusCode.OK, "", messages)
-
-    def close(self) -> None:
-        """Close the channel."""
-        self.channel.close()
+    def version(self) -> Any:
+        return self.call("AnalyzePlan", spark_version={})
