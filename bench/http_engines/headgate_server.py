@@ -39,7 +39,7 @@ def main(folder: str, store: str, sizes: str) -> None:
         for each in imports(generate(Sizes(**json.loads(sizes))), deployment.control.snapshot):
             deployment.control.execute(each, None)
         tokens = {"owner": settings.owner_token.read_text().strip(), "enforcement": _enforcement_point(deployment)}
-        server = _Http(deployment, tokens)
+        server = Announcing(config(deployment, Sparks(deployment.may_read)), tokens)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
             runner.run(_serve(server))
     finally:
@@ -54,17 +54,19 @@ def _enforcement_point(deployment: Deployment) -> str:
     return written(token, secret)
 
 
-class _Http(uvicorn.Server):
-    """Says where it listens when it does."""
+class Announcing(uvicorn.Server):
+    """Says where it listens when it does, with the secrets that get in."""
 
-    def __init__(self, deployment: Deployment, tokens: Mapping[str, str]) -> None:
-        super().__init__(_config(deployment))
-        self._tokens = tokens
+    def __init__(self, config: uvicorn.Config, secrets: Mapping[str, str]) -> None:
+        """`secrets` are told in the same line."""
+        super().__init__(config)
+        self._secrets = secrets
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
         await super().startup(sockets)
         port = self.servers[0].sockets[0].getsockname()[1]
-        print(json.dumps({"port": port, **self._tokens}), flush=True)
+        print(json.dumps({"port": port, **self._secrets}), flush=True)
 
 
 async def _serve(server: uvicorn.Server) -> None:
@@ -74,10 +76,11 @@ async def _serve(server: uvicorn.Server) -> None:
     await serving
 
 
-def _config(deployment: Deployment) -> uvicorn.Config:
+def config(deployment: Deployment, sparks: Sparks) -> uvicorn.Config:
+    """Return how the doors are served, as `headgate serve` does it, on a free port and without a Spark of its own."""
     runner = Runner(deployment.home, deployment.identity, deployment.places, _no_spark)
-    app = http_application(deployment, Sparks(deployment.may_read), runner, _NoSpark(), dict)
-    front = fronted(app, deployment)
+    app = http_application(deployment, sparks, runner, _NoSpark(), dict)
+    front = fronted(app, deployment, sparks.caller)
     return uvicorn.Config(
         front.app,
         port=0,

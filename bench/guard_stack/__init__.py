@@ -1,0 +1,1 @@
+"""Spark with and without Headgate in the way: what `bench/guard` measures."""

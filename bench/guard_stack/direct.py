@@ -1,0 +1,111 @@
+"""Two drivers asked directly, without gateway and catalog server: Spark with the guard and Spark without it."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+from pyspark.sql.connect.session import SparkSession
+
+from bench.guard_stack.plain_spark import plain_spark
+from bench.guard_stack.statements import DATABASE, TABLES
+from headgate.spark.client import connect
+from headgate.spark.driver import Driver, DriverSettings
+from headgate.spark.signature import sign_session
+from headgate.spark.toolchain import Toolchain
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class Sides(NamedTuple):
+    """A session without the guard and one with it, over the same folder of Iceberg tables."""
+
+    plain: SparkSession
+    guarded: SparkSession
+
+
+class _Decisions(NamedTuple):
+    """The process that decides, and what it said of itself."""
+
+    process: subprocess.Popen[str]
+    port: int
+    handle: str
+
+
+@contextmanager
+def direct(tools: Toolchain, folder: Path) -> Iterator[Sides]:
+    """Run both drivers, and the decisions that the guard asks for, until the block ends."""
+    lake = {"spark.sql.catalog.lake.type": "hadoop", "spark.sql.catalog.lake.warehouse": str(folder / "warehouse")}
+    with plain_spark(tools, folder / "plain", lake) as plain, _decisions(folder / "data") as decisions:
+        (folder / "warehouse" / DATABASE).mkdir(parents=True)
+        for name, query in TABLES.items():
+            plain.sql(f"CREATE TABLE lake.{DATABASE}.{name} AS {query}")
+        settings = DriverSettings(
+            java=tools.java,
+            guard_jar=tools.guard_jar,
+            iceberg_jar=tools.iceberg_jar,
+            log=folder / "guarded.log",
+            scratch=folder / "scratch",
+            decision_url=f"http://127.0.0.1:{decisions.port}/guard/v1/decide",
+            conf=lake,
+        )
+        with _guarded(settings, decisions) as guarded:
+            yield Sides(plain, guarded)
+
+
+@contextmanager
+def _guarded(settings: DriverSettings, decisions: _Decisions) -> Iterator[SparkSession]:
+    """Start the driver and open a session that is signed for the owner's handle, as the gateway does it."""
+    driver = Driver(settings)
+    with asyncio.Runner() as runner:
+        runner.run(driver.start())
+        try:
+            _tell(decisions.process, driver.key.hex())
+            session = connect(int(driver.address.rpartition(":")[2]), driver.token)
+            session.conf.set("spark.headgate.principal.token", sign_session(driver.key, decisions.handle))
+            yield session
+            session.client.close()
+        finally:
+            runner.run(driver.stop())
+
+
+@contextmanager
+def _decisions(folder: Path) -> Iterator[_Decisions]:
+    """Start what decides, and tell it of the tables."""
+    process = subprocess.Popen(
+        (sys.executable, "-m", "bench.guard_stack.deciding", str(folder)),
+        cwd=_ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        said = json.loads((process.stdout and process.stdout.readline()) or "{}")
+        if not said:
+            raise RuntimeError("the process that decides did not start")
+        _name_tables(f"http://127.0.0.1:{said['port']}/api/v1", said["token"])
+        yield _Decisions(process, said["port"], said["handle"])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _name_tables(url: str, token: str) -> None:
+    """Have the tables be resources: the owner may then read them, and the guard has something to ask about."""
+    with httpx.Client(headers={"Authorization": f"Bearer {token}"}, trust_env=False) as client:
+        client.post(f"{url}/databases", json={"name": DATABASE}).raise_for_status()
+        for name in TABLES:
+            table = {"type": "table", "parent": f"lake.{DATABASE}", "name": name}
+            client.post(f"{url}/resources", json=table).raise_for_status()
+
+
+def _tell(process: subprocess.Popen[str], line: str) -> None:
+    if process.stdin is None:
+        raise RuntimeError("the process that decides cannot be told the driver's key")
+    process.stdin.write(line + "\n")
+    process.stdin.flush()

@@ -1,0 +1,107 @@
+"""Spark Connect with Iceberg and without Headgate: what a statement costs anyhow."""
+
+import os
+import secrets
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql.connect.session import SparkSession
+
+from headgate.spark.client import connect
+from headgate.spark.jars import spark_jars
+from headgate.spark.toolchain import Toolchain
+
+_PATIENCE = 120.0
+_OPENED = (
+    "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent "
+    "java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar"
+)
+
+
+@contextmanager
+def plain_spark(tools: Toolchain, folder: Path, lake: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Run a driver as Headgate's is, but for Headgate, until the block ends; `lake` is what differs in the catalog."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port, token = _free_port(), secrets.token_urlsafe(16)
+    command = _command(tools, _conf(folder, lake) | _listening(port, token))
+    with (folder / "driver.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, stdout=log, stderr=log
+        )
+    try:
+        _wait_for(port, process, folder / "driver.log")
+        session = connect(port, token)
+        yield session
+        session.client.close()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _conf(folder: Path, lake: Mapping[str, str]) -> dict[str, str]:
+    """Return the configuration that Headgate's driver has too, as far as it is not about Headgate."""
+    return {
+        "spark.master": "local[*]",
+        "spark.app.name": "plain",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "unused"),
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.cache-enabled": "false",
+        "spark.sql.defaultCatalog": "lake",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.artifact.isolation.enabled": "true",
+        **lake,
+    }
+
+
+def _listening(port: int, token: str) -> dict[str, str]:
+    return {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.connect.authenticate.token": token,
+    }
+
+
+def _command(tools: Toolchain, conf: Mapping[str, str]) -> list[str]:
+    return [
+        str(tools.java),
+        "-Xmx1g",
+        "-XX:+UseParallelGC",
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        "-Djdk.reflect.useDirectMethodHandle=false",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "--enable-native-access=ALL-UNNAMED",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED.split()),
+        "-cp",
+        f"{tools.iceberg_jar}{os.pathsep}{spark_jars()}{os.sep}*",
+        "org.apache.spark.deploy.SparkSubmit",
+        *(part for key, value in conf.items() for part in ("--conf", f"{key}={value}")),
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "spark-internal",
+    ]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"Spark without Headgate does not start; see {log}")

@@ -1,0 +1,42 @@
+"""The figures as a table to read, and the aims below it."""
+
+import os
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bench.guard_stack.figures import MS, Pairs, p95
+from bench.http_engines.figures import Aim
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one part has measured."""
+
+    pairs: Sequence[Pairs]
+    aims: Sequence[Aim]
+    headings: tuple[str, str] = field(default=("without", "with Headgate"))
+    """What the two sides are."""
+
+
+def table(title: str, outcome: Outcome) -> str:
+    """Return a part's table: the median and what 95 of 100 took at most, for each side, and what is added."""
+    heads = "".join(f"{heading:>24}" for heading in outcome.headings)
+    lines = [f"{title:40}{heads}{'adds':>12}{'':>9}", f"{'':40}" + f"{'median':>14}{'p95':>10}" * 2]
+    return "\n".join((*lines, *map(_line, outcome.pairs)))
+
+
+def summary(aims: Sequence[Aim]) -> str:
+    """Return every aim with what came out, and how busy the machine was."""
+    busy = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    reached = [f"{each.text:84}{each.value:>12}  {'met' if each.met else 'MISSED'}" for each in aims]
+    return "\n".join([*reached, "", f"{os.cpu_count()} processors; load of 1, 5 and 15 minutes: {busy}"])
+
+
+def _line(pairs: Pairs) -> str:
+    sides = "".join(_side(side) for side in (pairs.without, pairs.guarded))
+    return f"{pairs.name:40}{sides}{pairs.adds * MS:>+9.2f} ms{pairs.share * 100:>+7.1f} %"
+
+
+def _side(seconds: Sequence[float]) -> str:
+    return f"{statistics.median(seconds) * MS:>11.2f} ms{p95(seconds) * MS:>7.1f} ms"
