@@ -1,5 +1,6 @@
 """A Spark Connect server that answers at once and remembers what it was asked."""
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ class FakeDriver:
     """What the gateway asks of a driver; the test changes it."""
 
     address: str = ""
+    name: str = "main"
     token: str = "backend-token"  # noqa: S105 - it opens nothing
     key: bytes = b"k" * 32
     generation: int = 1
@@ -42,7 +44,11 @@ class FakeDriver:
 
 @dataclass
 class FakeBackend(grpc.GenericRpcHandler):
-    """Remembers every call. `fail` names the call that fails as Spark does."""
+    """Remembers every call. `fail` names the call that fails as Spark does.
+
+    With `held`, a statement gives its first answer and goes on when the test says so, or as it is interrupted.
+    `streams` are the ids of the streaming queries that every session has.
+    """
 
     driver: FakeDriver = field(default_factory=FakeDriver)
     calls: list[tuple[str, Any]] = field(default_factory=list)
@@ -50,6 +56,14 @@ class FakeBackend(grpc.GenericRpcHandler):
     fail: str = ""
     fail_with: tuple[grpc.StatusCode, str] | None = None
     """Instead of an error of Spark's, one of the way to it."""
+
+    held: bool = False
+    go_on: threading.Event = field(default_factory=threading.Event)
+    interrupted: set[str] = field(default_factory=set[str])
+    rows: int = 0
+    """So many MiB a statement answers, one by one; `sent` counts those that were taken."""
+    sent: int = 0
+    streams: list[str] = field(default_factory=list[str])
 
     def names(self) -> list[str]:
         """Return the names of the calls, in order."""
@@ -67,23 +81,45 @@ class FakeBackend(grpc.GenericRpcHandler):
             request = rpc.request.FromString(data)
             self.calls.append((rpc.name, request))
             self.metadata.append(dict(context.invocation_metadata()))
+            if rpc.name == "Interrupt":
+                self.interrupted.add(request.operation_id)
             if rpc.name == self.fail:
                 context.abort(*self.fail_with) if self.fail_with else _fail_as_spark(context)
             return request
 
-        return _handler(rpc, take)
+        return _handler(self, rpc, take)
+
+    def answers(self, request: Any) -> Iterator[Any]:
+        """Yield the answers to a statement."""
+        operation = request.operation_id
+        yield base.ExecutePlanResponse(session_id=request.session_id, operation_id=operation, response_id="0")
+        while self.held and operation not in self.interrupted and not self.go_on.wait(0.01):
+            pass
+        if request.DESCRIPTOR.name == "ExecutePlanRequest" and request.plan.command.HasField(_MANAGER):
+            answer = base.ExecutePlanResponse(session_id=request.session_id)
+            for id in self.streams:
+                getattr(answer, f"{_MANAGER}_result").active.active_queries.add().id.id = id
+            yield answer
+        for _ in range(self.rows):
+            self.sent += 1
+            yield base.ExecutePlanResponse(arrow_batch=_MEBIBYTE)
+        for index in (1, 2):
+            yield base.ExecutePlanResponse(session_id=request.session_id, response_id=str(index))
 
 
-def _handler(rpc: Rpc, take: Any) -> Any:
+_MEBIBYTE = base.ExecutePlanResponse.ArrowBatch(data=b"x" * 1024 * 1024)
+_MANAGER = "streaming_query_manager_command"
+
+
+def _handler(backend: FakeBackend, rpc: Rpc, take: Any) -> Any:
     answer = ANSWERS[rpc.name]
 
     def unary(data: bytes, context: grpc.ServicerContext) -> bytes:
         return answer(session_id=take(data, context).session_id).SerializeToString()
 
     def stream(data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
-        request = take(data, context)
-        for index in range(3):
-            yield answer(session_id=request.session_id, response_id=str(index)).SerializeToString()
+        for each in backend.answers(take(data, context)):
+            yield each.SerializeToString()
 
     def upload(requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         session = [take(data, context).session_id for data in requests][-1]
@@ -108,10 +144,11 @@ def _fail_as_spark(context: grpc.ServicerContext) -> None:
 def fake_backend() -> Iterator[FakeBackend]:
     """Serve until the block ends."""
     backend = FakeBackend()
-    server = grpc.server(ThreadPoolExecutor(4), handlers=[backend])
+    server = grpc.server(ThreadPoolExecutor(16), handlers=[backend])
     backend.driver.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     try:
         yield backend
     finally:
+        backend.go_on.set()
         server.stop(None).wait(5)

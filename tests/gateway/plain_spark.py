@@ -23,6 +23,7 @@ class RunningDriver:
 
     address: str
     token: str
+    name: str = "main"
     key: bytes = b"k" * 32
     generation: int = 1
     ready: bool = True

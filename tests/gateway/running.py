@@ -1,14 +1,26 @@
 """A gateway on an event loop of its own, for clients that block."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+from headgate.control.organization import Organizations
+from headgate.doors.freshness import Freshness
+from headgate.doors.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.gateway.backend import Driver
+from headgate.spark.authority import DecidingAuthority, Known
+from headgate.spark.gateway.authority import Credential, Driver
+from headgate.spark.gateway.remote import RemoteAuthority
 from headgate.spark.gateway.server import Gateway, GatewaySettings
+from headgate.spark.needs import Need
 from headgate.spark.sessions import Sessions
-from tests.threads import event_loop
+from headgate.spark.works import Works
+from tests.fakes.store import FakeStores
+from tests.threads import event_loop, served
+
+KEY = "only the gateway has it"
 
 
 class Tokens:
@@ -27,28 +39,78 @@ def read_nothing(_caller: Caller, _path: str) -> bool:
     return False
 
 
-class RunningGateway:
-    """A gateway with its port, sessions and tokens."""
+class FakeSpark:
+    """An organization's Spark where everything is allowed but what stands in `denied`: need -> why."""
 
-    def __init__(self, gateway: Gateway, port: int, sessions: Sessions, tokens: Tokens) -> None:
+    def __init__(self) -> None:
+        self.sessions = Sessions()
+        self.denied: dict[Need, str] = {}
+        self.works = Works(self.sessions, self._refusal)
+        self.may_read = read_nothing
+
+    def _refusal(self, _caller: Caller, needs: Sequence[Need]) -> str | None:
+        return next((self.denied[need] for need in needs if need in self.denied), None)
+
+
+class RunningGateway:
+    """A gateway with its port, sessions, works and tokens."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        authority: RemoteAuthority,
+        port: int,
+        spark: FakeSpark,
+        tokens: Tokens,
+        run: Callable[[Any], Any],
+    ) -> None:
         self.gateway = gateway
+        self.authority = authority
         self.port = port
-        self.sessions = sessions
+        self.sessions = spark.sessions
+        self.spark = spark
         self.tokens = tokens
+        self._run = run
+
+    def report(self) -> None:
+        """Report what is under way now, and not only when its time has come."""
+        self._run(self.gateway.watch.once())
+
+    def forbid(self) -> None:
+        """Let every question of the gateway go unanswered from now on."""
+        self.authority._http.headers["authorization"] = "Bearer another"
+
+    def drain(self) -> None:
+        """Take no more calls, and let those under way finish."""
+        self._run(self.gateway.stop(30))
+
+    async def stop(self) -> None:
+        """End it."""
+        await self.gateway.stop(1)
+        await self.authority.end()
 
 
 @contextmanager
 def running_gateway(driver: Driver, *names: str) -> Iterator[RunningGateway]:
-    """Serve the driver until the block ends."""
+    """Serve the driver until the block ends; the gateway asks over HTTP, as it does in its own process."""
+    spark, tokens = FakeSpark(), Tokens(*names)
 
-    async def build() -> RunningGateway:
-        sessions, tokens = Sessions(), Tokens(*names)
-        gateway = Gateway(GatewaySettings(port=0), tokens.authenticate, read_nothing, sessions, driver)
-        return RunningGateway(gateway, await gateway.start(), sessions, tokens)
+    def known(credential: Credential) -> Known | None:
+        caller = tokens.authenticate(credential.token)
+        return Known(caller, spark, driver) if caller else None
 
-    with event_loop() as run:
+    deciding = DecidingAuthority(known, lambda: (spark,))
+    freshness = Freshness(Organizations(FakeStores(), {}, time.time))
+    with served(gateway_application(deciding, known, KEY, freshness)) as url, event_loop() as run:
+
+        async def build() -> RunningGateway:
+            authority = RemoteAuthority(url, KEY)
+            gateway = Gateway(GatewaySettings(port=0), authority)
+            port, _ = await gateway.start()
+            return RunningGateway(gateway, authority, port, spark, tokens, run)
+
         running = run(build())
         try:
             yield running
         finally:
-            run(running.gateway.stop(1))
+            run(running.stop())

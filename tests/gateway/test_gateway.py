@@ -10,6 +10,7 @@ import grpc
 import pytest
 from fake_backend import ANSWERS, FakeBackend, FakeDriver, fake_backend
 from google.rpc.status_pb2 import Status
+from raw_client import Client
 from running import RunningGateway, running_gateway
 
 from headgate.facts.caller import Caller
@@ -17,41 +18,12 @@ from headgate.facts.ids import PrincipalId, RunId, TokenId
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.bindings import HANDLE_KEY, PRINCIPAL_KEY
 from headgate.spark.gateway.identity import user_id
-from headgate.spark.gateway.rpcs import RPCS, SERVICE
+from headgate.spark.gateway.rpcs import SERVICE
 from headgate.spark.signature import sign_session
 
 DENIED, UNKNOWN_TOKEN = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED
 ANN = "ann:token-t-ann"
 base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
-
-
-class Client:
-    """A client that says what it likes."""
-
-    def __init__(self, port: int, token: str | None) -> None:
-        self.channel = grpc.insecure_channel(f"127.0.0.1:{port}")
-        self.session_id = str(uuid.uuid4())
-        self.metadata = () if token is None else (("authorization", f"Bearer {token}"), ("x-user", "root"))
-
-    def call(self, name: str, session_id: str | None = None, **fields: Any) -> Any:
-        rpc = RPCS[SERVICE + name]
-        request = rpc.request(session_id=session_id or self.session_id, **fields).SerializeToString()
-        if rpc.streams_out:
-            answers = self.channel.unary_stream(rpc.path)(request, metadata=self.metadata)
-            return [ANSWERS[name].FromString(data) for data in answers]
-        if rpc.streams_in:
-            return ANSWERS[name].FromString(
-                self.channel.stream_unary(rpc.path)(iter([request]), metadata=self.metadata)
-            )
-        return ANSWERS[name].FromString(self.channel.unary_unary(rpc.path)(request, metadata=self.metadata))
-
-    def fails(self, name: str, session_id: str | None = None, **fields: Any) -> grpc.RpcError:
-        with pytest.raises(grpc.RpcError) as raised:
-            self.call(name, session_id, **fields)
-        return raised.value
-
-    def version(self) -> Any:
-        return self.call("AnalyzePlan", spark_version={})
 
 
 @pytest.fixture
@@ -146,6 +118,8 @@ class TestIdentity:
     def test_operations_and_errors_are_looked_for_under_the_callers_own_name(
         self, bob: Client, backend: FakeBackend, name: str
     ) -> None:
+        bob.version()
+
         bob.call(name, user_context={"user_id": ANN})
 
         assert backend.last(name).user_context.user_id == "bob:token-t-bob"
@@ -210,6 +184,7 @@ class TestSessions:
         ann.version()
         first = handle_of(backend)
         gateway.sessions.close_where(lambda caller: caller.principal == "ann")
+        gateway.report()
 
         ann.version()
 

@@ -1,6 +1,6 @@
 """The doors as the network has them: who asks is told to logs and limits, and what the core counts to whoever watches."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import anyio.to_thread
@@ -21,6 +21,7 @@ from headgate.facts.caller import Caller
 from headgate.spark.sessions import PREFIX
 
 Session = Callable[[str], Caller | None]
+SparkFigures = Callable[[], Mapping[str, Mapping[str, float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,16 @@ class Front:
     readiness: Readiness
 
 
-def fronted(app: FastAPI, deployment: Deployment, session: Session = lambda _: None) -> Front:
-    """Put in front of the doors what is the same for all of them. `session` says whose a session of Spark is."""
+def fronted(
+    app: FastAPI, deployment: Deployment, session: Session = lambda _: None, spark: SparkFigures = dict
+) -> Front:
+    """Put in front of the doors what is the same for all of them.
+
+    `session` says whose a session of Spark is, and `spark` what its gateway has counted.
+    """
     settings = deployment.settings
     readiness = Readiness(lambda: _unready(deployment))
-    metrics, principals = Metrics(lambda: _figures(deployment)), of_principals(settings.limits)
+    metrics, principals = Metrics(lambda: _figures(deployment, spark)), of_principals(settings.limits)
     express = Express(app.state.at_once, principals, observers(metrics), settings.limits)
     front = around(
         app,
@@ -90,7 +96,7 @@ def _unready(deployment: Deployment) -> str | None:
     return None
 
 
-def _figures(deployment: Deployment) -> Figures:
+def _figures(deployment: Deployment, spark: SparkFigures) -> Figures:
     opened = deployment.organizations.opened
     counts = [each.control.counts for each in opened]
     return Figures(
@@ -100,5 +106,6 @@ def _figures(deployment: Deployment) -> Figures:
         conflicts=sum(each.conflicts for each in counts),
         head_reads=deployment.organizations.head_reads,
         audit_waiting=deployment.audit.waiting,
+        spark=spark(),
         revisions={each.id: each.control.snapshot.revision for each in opened},
     )

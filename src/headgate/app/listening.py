@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from headgate.app.fronted import Front
 from headgate.app.settings import HOST, Settings
@@ -119,6 +120,31 @@ class Listening:
 
     def _tls(self) -> dict[str, Any]:
         return {"ssl_context_factory": factory(self.certificate)} if self.certificate else {}
+
+
+class Alone:
+    """One application on a free port of loopback, in the event loop that is running."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._port = listen(HOST, 0, "HEADGATE_BIND")
+        self.url = f"http://{HOST}:{_port(self._port)}"
+        config = uvicorn.Config(
+            app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False
+        )
+        self._server = _Http(config, asyncio.Event())
+        self._serving: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Serve."""
+        self._serving = asyncio.create_task(self._server.serve(sockets=[self._port]))
+
+    async def end(self) -> None:
+        """Take no more requests, and return when those under way are answered."""
+        self._server.should_exit = True
+        if self._serving is None:
+            self._port.close()
+        else:
+            await self._serving
 
 
 def listen(host: str, port: int, variable: str) -> socket.socket:

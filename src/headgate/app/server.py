@@ -10,20 +10,16 @@ from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
 from headgate.app.fronted import Front, fronted
 from headgate.app.housekeeping import Housekeeping
-from headgate.app.listening import Listening, ServerError, listen
-from headgate.app.settings import HOST, Settings
-from headgate.facts.caller import Caller
+from headgate.app.listening import Listening, listen
+from headgate.app.settings import Settings
+from headgate.app.spark_side import SparkSide
 from headgate.pipelines.runner import Runner
-from headgate.spark.driver import Driver, DriverSettings, rest_lake
-from headgate.spark.sparks import Sparks
 from headgate.spark.statements import NOT_READY, Reading, StatementError, Wanted
-from headgate.spark.toolchain import prepare
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
     from headgate.spark.client import Statements
-    from headgate.spark.gateway.server import Gateway
 
 Say = Callable[[str], None]
 
@@ -38,18 +34,15 @@ class Server:
         self.settings = settings
         if settings.spark:
             # Tried now, so that nobody waits for Spark to hear that its port is taken.
-            listen(HOST, settings.gateway_port, "HEADGATE_SPARK_PORT").close()
+            listen(settings.bind, settings.gateway_port, "HEADGATE_SPARK_PORT").close()
         self._listening = Listening(settings)
         self.api_port = self._listening.port
-        self.gateway_port = 0
         try:
             self.deployment: Deployment = open_deployment(settings, self.url)
         except BaseException:
             self._listening.close()
             raise
-        self._sparks = Sparks(self.deployment.may_read, lambda _: self._driver.key if self._driver else b"")
-        self._driver: Driver | None = None
-        self._gateway: Gateway | None = None
+        self._side = SparkSide(self.deployment, say)
         self._statements = _Statements(self._spark_port)
         self._stop = asyncio.Event()
         deployment = self.deployment
@@ -62,11 +55,15 @@ class Server:
         """The address of the HTTP doors."""
         return self._listening.url
 
+    @property
+    def gateway_port(self) -> int:
+        """The port of Spark Connect for everybody; 0 before it is served."""
+        return self._side.port
+
     def health(self) -> Mapping[str, Any]:
         """Return whether Spark can be used now."""
-        state = self._driver.state.value if self._driver else "starting" if self.settings.spark else "off"
-        ready = self._gateway is not None and self._driver is not None and self._driver.ready
-        return {"api": "ok", "spark": "ready" if ready else state, "spark_port": self.gateway_port}
+        state = self._side.state if self.settings.spark else "off"
+        return {"api": "ok", "spark": state, "spark_port": self.gateway_port}
 
     def stop(self) -> None:
         """Ask the server to end; from its own event loop."""
@@ -107,8 +104,9 @@ class Server:
             self.deployment.close()
 
     def _front(self) -> Front:
-        app = http_application(self.deployment, self._sparks, self.runner, self._statements, self.health)
-        return fronted(app, self.deployment, self._sparks.caller)
+        app = http_application(self.deployment, self._side.sparks, self.runner, self._statements, self.health)
+        self._side.freshness = app.state.freshness
+        return fronted(app, self.deployment, self._side.sparks.caller, self._side.figures)
 
     async def _announce(self) -> None:
         await self._listening.answering.wait()
@@ -119,57 +117,16 @@ class Server:
             await self._listening.answering.wait()
             ready()
             return
-        settings, inner = self.settings, self._listening.inner_url
-        tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
-        self._driver = Driver(
-            DriverSettings(
-                java=tools.java,
-                guard_jar=tools.guard_jar,
-                iceberg_jar=tools.iceberg_jar,
-                log=settings.folder / "logs" / "driver.log",
-                scratch=settings.folder / "scratch",
-                decision_url=f"{inner}/guard/v1/decide",
-                conf=rest_lake(f"{inner}/iceberg"),
-            ),
-            self._say,
-        )
-        loading = asyncio.create_task(asyncio.to_thread(_load_clients))
-        await self._driver.start()
+        loading = asyncio.create_task(asyncio.to_thread(_load_client))
+        await self._side.begin(self._listening.inner_url)
         await loading
-        await self._open_gateway(self._driver)
         self._say(f"Spark at sc://localhost:{self.gateway_port} after {self._seconds():.1f} s")
         ready()
-
-    async def _open_gateway(self, driver: Driver) -> None:
-        from headgate.spark.gateway.server import Gateway, GatewaySettings
-
-        deployment = self.deployment
-        self._gateway = Gateway(
-            GatewaySettings(HOST, self.settings.gateway_port),
-            self._authenticate,
-            deployment.places.may_read,
-            self._sparks.of(deployment.home).sessions,
-            driver,
-        )
-        try:
-            self.gateway_port = await self._gateway.start()
-        except RuntimeError as error:
-            port = self.settings.gateway_port
-            raise ServerError(f"port {port} is in use; end what holds it, or set HEADGATE_SPARK_PORT") from error
 
     async def _end_spark(self) -> None:
         self.runner.stop()
         await asyncio.to_thread(self._statements.close)
-        if self._gateway:
-            await self._gateway.stop(grace=1)
-        if self._driver:
-            await self._driver.stop()
-
-    def _authenticate(self, token: str) -> Caller | None:
-        deployment = self.deployment
-        deployment.organizations.refresh()
-        found = deployment.identity.authenticate(token)
-        return deployment.home.caller(found) if found else None
+        await self._side.end()
 
     def _connect(self, token: str) -> "SparkSession":
         from headgate.spark.client import connect
@@ -177,9 +134,9 @@ class Server:
         return connect(self._spark_port(), token)
 
     def _spark_port(self) -> int:
-        if not self.gateway_port:
+        if not self._side.inner_port:
             raise StatementError(NOT_READY, None, "UNAVAILABLE")
-        return self.gateway_port
+        return self._side.inner_port
 
     def _seconds(self) -> float:
         return time.monotonic() - self._began
@@ -206,7 +163,6 @@ class _Statements:
             self._loaded.close()
 
 
-def _load_clients() -> None:
+def _load_client() -> None:
     """Load PySpark while the driver starts: it takes a second that nobody then waits for."""
-    import headgate.spark.client
-    import headgate.spark.gateway.server  # noqa: F401 (loaded for later)
+    import headgate.spark.client  # noqa: F401 (loaded for later)

@@ -23,6 +23,27 @@ SPARK_PORT = 15002
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectStore:
+    """How an S3-compatible object store is reached; what is empty, the machine's own configuration says."""
+
+    endpoint: str = ""
+    region: str = ""
+    access_key: str = field(default="", repr=False)
+    secret_key: str = field(default="", repr=False)
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The same as PyIceberg's FileIO names it."""
+        named = {
+            "s3.endpoint": self.endpoint,
+            "s3.region": self.region,
+            "s3.access-key-id": self.access_key,
+            "s3.secret-access-key": self.secret_key,
+        }
+        return {name: value for name, value in named.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """One deployment. Port 0 takes a free one. Raises `SettingsError` for what cannot be together."""
 
@@ -38,6 +59,9 @@ class Settings:
     owner: str = "owner"
     store_url: str | None = field(default=None, repr=False)
     """A `postgresql://` URL; without one the store is a file in the data folder."""
+    bucket: str | None = None
+    """Where in an object store the tables' files lie; without it they lie in the data folder."""
+    s3: ObjectStore = field(default_factory=ObjectStore)
     log_key: Path | None = None
     """The key that seals the log; without one it lies in the data folder."""
     audit: Level = "denied"
@@ -58,6 +82,10 @@ class Settings:
     sql: SqlLimits = field(default_factory=SqlLimits)
 
     def __post_init__(self) -> None:
+        if self.bucket is not None and self.spark:
+            raise SettingsError(
+                "Spark reads tables of the data folder only; set HEADGATE_SPARK=0 with HEADGATE_WAREHOUSE, or drop that"
+            )
         if (self.tls_cert is None) != (self.tls_key is None):
             raise SettingsError("HEADGATE_TLS_CERT and HEADGATE_TLS_KEY go together; set both or neither")
         if not (self.tls or self.insecure_http or ip_address(self.bind).is_loopback):
@@ -77,7 +105,7 @@ class Settings:
 
     @property
     def warehouse(self) -> Path:
-        """Where the tables' files lie."""
+        """Where the tables' files lie, if not in an object store."""
         return self.folder / "warehouse"
 
     @property
@@ -105,6 +133,7 @@ def default_settings(
     written |= {name: value for name, value in given.items() if value is not None}
     own = {name: value for name, value in written.items() if "." not in name}
     own |= {"limits": replace(Limits(), **_below("limits", written)), "logins": _logins(written)}
+    own["s3"] = ObjectStore(**_below("s3", written))
     own |= {"sql": replace(SqlLimits(), **_below("sql", written))}
     defaults = {"folder": Path(".headgate"), "cache": default_cache({}), "jars_folder": default_jars_folder({})}
     settings = Settings(**{**defaults, **own})

@@ -25,6 +25,7 @@ Kind = Literal[
     "address",
     "postgresql",
     "web",
+    "bucket",
 ]
 
 
@@ -81,6 +82,34 @@ _STORE = (
         "log_key",
         "the file of the key that seals the log; made if it is not there",
         "`keys/log.pem` in the data folder",
+    ),
+    Variable(
+        "HEADGATE_WAREHOUSE",
+        "bucket",
+        "bucket",
+        "where the tables' files lie in an S3-compatible object store: `s3://bucket/prefix`. Spark reads from the data folder "
+        "only, so it goes with `HEADGATE_SPARK=0`",
+        "`warehouse` in the data folder",
+    ),
+    Variable(
+        "HEADGATE_S3_ENDPOINT", "web", "s3.endpoint", "the address of an object store that is not Amazon's", "Amazon S3"
+    ),
+    Variable("HEADGATE_S3_REGION", "text", "s3.region", "the object store's region", "as the machine says"),
+    Variable(
+        "HEADGATE_S3_ACCESS_KEY",
+        "text",
+        "s3.access_key",
+        "the id of the key that Headgate reads and writes the object store with; nobody else is given it",
+        "as the machine says",
+        secret=True,
+    ),
+    Variable(
+        "HEADGATE_S3_SECRET_KEY",
+        "text",
+        "s3.secret_key",
+        "the secret of that key",
+        "as the machine says",
+        secret=True,
     ),
     Variable(
         "HEADGATE_AUDIT",

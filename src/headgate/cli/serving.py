@@ -79,10 +79,10 @@ def demo(
 
 
 def _run(server: "Server") -> None:
-    # uvloop answers more requests. With Spark the loop stays the one that its gateway was tried with.
+    # uvloop answers more requests.
     from uvicorn.loops.auto import auto_loop_factory
 
-    with asyncio.Runner(loop_factory=None if server.settings.spark else auto_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=auto_loop_factory()) as runner:
         runner.run(_until_signal(server))
 
 
@@ -97,7 +97,7 @@ async def _until_signal(server: "Server") -> None:
 
 def _or_exit(work: Callable[[], T]) -> T:
     """Do it; what is known to go wrong ends with one sentence and exit code 1."""
-    from headgate.app.server import ServerError
+    from headgate.app.listening import ServerError
     from headgate.cli.demo.data import DemoError
     from headgate.control.ports import StoreError
     from headgate.spark.driver import DriverError

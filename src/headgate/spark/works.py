@@ -1,19 +1,21 @@
 """Work that is under way on Spark, and what it needs: when a right goes, the work that stands on it goes too."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from headgate.facts.caller import Caller
+from headgate.spark.gateway.authority import STREAM, Refused
 from headgate.spark.needs import Need
 from headgate.spark.sessions import Sessions
 
-STREAM: Final = "stream:"
-"""How the operation of a streaming query begins: it goes on after the call that started it."""
 PER_SESSION: Final = 1000
 """More operations of one session are not kept in mind, and so not allowed."""
-_ENDED: Final = "the session that this was started in has ended"
+UNHEARD_SECONDS: Final = 30.0
+"""So long an operation is kept in mind that nobody says to be running: it may be about to be said."""
+ENDED: Final = "the session that this was started in has ended"
 
 Work = tuple[str, str]
 """A session's handle, and an operation of it."""
@@ -24,52 +26,51 @@ class TooMuchWorkError(Exception):
     """A session has more under way than can be kept in mind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """Work that is not allowed any more, and why, for who started it."""
-
-    handle: str
-    operation: str
-    message: str
+@dataclass(slots=True)
+class _Kept:
+    at: float
+    needs: dict[Need, None] = field(default_factory=dict[Need, None])
+    """Each once, in the order in which they came."""
 
 
 class Works:
     """What runs now, with everything that was allowed for it. Safe to use from several threads."""
 
-    def __init__(self, sessions: Sessions, refusal: Refusal) -> None:
+    def __init__(self, sessions: Sessions, refusal: Refusal, clock: Callable[[], float] = time.monotonic) -> None:
         self._sessions = sessions
         self._refusal = refusal
+        self._clock = clock
         self._lock = threading.Lock()
-        self._works: dict[str, dict[str, dict[Need, None]]] = {}
-        """Handle -> operation -> needs, each once and in the order in which they came."""
+        self._works: dict[str, dict[str, _Kept]] = {}
+        """Handle -> operation -> what it was allowed."""
 
     def record(self, handle: str, operation: str, needs: Iterable[Need]) -> None:
         """Keep in mind what an operation was allowed, beside what it was allowed before. Raises `TooMuchWorkError`."""
         with self._lock:
             of_session = self._works.setdefault(handle, {})
-            if operation not in of_session and len(of_session) >= PER_SESSION:
-                raise TooMuchWorkError("too much is under way in this session; end some of it")
-            of_session.setdefault(operation, {}).update(dict.fromkeys(needs))
+            kept = of_session.pop(operation, None) or _Kept(0.0)
+            _make_room(of_session)
+            of_session[operation] = kept
+            kept.at = self._clock()
+            kept.needs.update(dict.fromkeys(needs))
 
-    def refused(self, running: Iterable[Work] = ()) -> list[Refused]:
+    def refused(self, running: Collection[Work]) -> list[Refused]:
         """Ask again about all that is recorded, and about who runs what is `running`; return what may not go on.
 
-        It is returned each time until it has `ended`.
+        What is recorded and does not run is forgotten after a while. A stream is returned until it has `ended`.
         """
         with self._lock:
-            works = dict.fromkeys(running, ())
+            self._forget(running)
+            needs: dict[Work, Sequence[Need]] = dict.fromkeys(running, ())
             for handle, of_session in self._works.items():
-                works |= {(handle, operation): tuple(needs) for operation, needs in of_session.items()}
-        answers = ((work, self._refused(work[0], needs)) for work, needs in works.items())
+                needs |= {(handle, operation): tuple(kept.needs) for operation, kept in of_session.items()}
+        answers = ((work, self._refused(work[0], each)) for work, each in needs.items())
         return [Refused(*work, message) for work, message in answers if message is not None]
 
     def ended(self, handle: str, operation: str) -> None:
         """Forget an operation."""
         with self._lock:
-            of_session = self._works.get(handle, {})
-            of_session.pop(operation, None)
-            if not of_session:
-                self._works.pop(handle, None)
+            self._works.get(handle, {}).pop(operation, None)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -82,4 +83,29 @@ class Works:
 
     def _refused(self, handle: str, needs: Sequence[Need]) -> str | None:
         caller = self._sessions.peek(handle)
-        return _ENDED if caller is None else self._refusal(caller, needs)
+        return ENDED if caller is None else self._refusal(caller, needs)
+
+    def _forget(self, running: Collection[Work]) -> None:
+        """Drop what has ended: the operations that do not run, and the streams of sessions that are gone."""
+        heard, oldest = set(running), self._clock() - UNHEARD_SECONDS
+        for handle, of_session in list(self._works.items()):
+            streams = self._sessions.is_open(handle)
+            kept = {
+                operation: each
+                for operation, each in of_session.items()
+                if each.at > oldest or (handle, operation) in heard or (streams and operation.startswith(STREAM))
+            }
+            if kept:
+                self._works[handle] = kept
+            else:
+                del self._works[handle]
+
+
+def _make_room(of_session: dict[str, _Kept]) -> None:
+    """Forget the stream that has asked for nothing the longest: its next batch asks anew. Raises `TooMuchWorkError`."""
+    if len(of_session) < PER_SESSION:
+        return
+    stream = next((operation for operation in of_session if operation.startswith(STREAM)), None)
+    if stream is None:
+        raise TooMuchWorkError("too much is under way in this session; end some of it")
+    del of_session[stream]

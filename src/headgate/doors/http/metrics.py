@@ -16,7 +16,10 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the core has counted since it began, and how it stands now. `revisions` is by organization."""
+    """What the core has counted since it began, and how it stands now. `revisions` is by organization.
+
+    `spark` is what the gateway said last: name -> label -> count.
+    """
 
     allowed: int = 0
     denied: int = 0
@@ -25,6 +28,7 @@ class Figures:
     head_reads: int = 0
     audit_waiting: int = 0
     revisions: Mapping[str, int] = field(default_factory=dict[str, int])
+    spark: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
 
 
 class Metrics:
@@ -35,7 +39,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._requests = _Requests()
         self.observe = self._requests.observe
-        for collector in (self._requests, _Core(figures)):
+        for collector in (self._requests, _Core(figures), _Spark(figures)):
             self.registry.register(collector)
         ProcessCollector(registry=self.registry)
 
@@ -77,6 +81,35 @@ class _Requests(Collector):
 def _cumulated(times: Sequence[int]) -> Sequence[tuple[str, float]]:
     names = (*(str(float(each)) for each in _SECONDS), "+Inf")
     return tuple(zip(names, accumulate(times), strict=True))
+
+
+class _Spark(Collector):
+    """The gateway's counts begin anew with each of its processes, as counters may."""
+
+    def __init__(self, figures: Callable[[], Figures]) -> None:
+        self._figures = figures
+
+    def collect(self) -> Iterable[Metric]:
+        spark = self._figures().spark
+        calls = CounterMetricFamily("headgate_spark_calls", "Calls of Spark Connect.", labels=("call", "status"))
+        for label, count in spark.get("calls", {}).items():
+            calls.add_metric(label.split(" "), count)
+        seconds = CounterMetricFamily("headgate_spark_call_seconds", "How long they took.", labels=("call",))
+        for call, count in spark.get("seconds", {}).items():
+            seconds.add_metric((call,), count)
+        yield from (calls, seconds)
+        for name, kind, means in _SPARK:
+            if name in spark:
+                yield kind(f"headgate_spark_{name}", means, spark[name][""])
+
+
+_SPARK = (
+    ("result_bytes", CounterMetricFamily, "Bytes of results that went through the gateway."),
+    ("cut", CounterMetricFamily, "Operations and streams ended because a right went."),
+    ("sessions", GaugeMetricFamily, "Sessions that the gateway has signed."),
+    ("operations", GaugeMetricFamily, "Operations under way."),
+    ("gateway_starts", CounterMetricFamily, "Starts of the gateway's process."),
+)
 
 
 class _Core(Collector):

@@ -1,6 +1,7 @@
 """From the bytes of a request to a request that may go on, in the caller's name - or an error."""
 
 import threading
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,7 +15,7 @@ from headgate.spark.gateway.messages import check
 from headgate.spark.gateway.plans import unpack
 from headgate.spark.gateway.references import named_relations, unseen
 from headgate.spark.gateway.rewrites import rewrite
-from headgate.spark.gateway.rpcs import Rpc
+from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
 from headgate.spark.gateway.rules import Reader
 
 _STACK: Final = 256 * 1024 * 1024
@@ -43,7 +44,11 @@ def admit(rpc: Rpc, data: bytes, reader: Reader) -> Admitted:
     unpack(request)
     rewrite(request)
     check(request, reader)
-    return Admitted(request, stamp(request, reader.caller), unseen(request), named_relations(request))
+    key = stamp(request, reader.caller)
+    if rpc is EXECUTE_PLAN and not request.operation_id:
+        # Spark would give it one that nobody here knows.
+        request.operation_id = str(uuid.uuid4())
+    return Admitted(request, key, unseen(request), named_relations(request))
 
 
 def inspector() -> ThreadPoolExecutor:

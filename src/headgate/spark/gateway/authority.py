@@ -2,10 +2,54 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from headgate.facts.caller import Caller
-from headgate.spark.works import Refused
+
+STREAM: Final = "stream:"
+"""How the operation of a streaming query begins: it goes on after the call that started it. Alone it stands for all."""
+
+
+class NobodyError(Exception):
+    """Nobody is known by what was presented."""
+
+
+class NotServedError(Exception):
+    """That start of the driver serves nobody any more."""
+
+
+class Driver(Protocol):
+    """The driver process: where it listens, the secrets of its present start, and whether it serves."""
+
+    @property
+    def name(self) -> str:
+        """Return what it is called among the drivers."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Return host and port of the Spark Connect server."""
+        ...
+
+    @property
+    def token(self) -> str:
+        """Return the token that the server asks of every call."""
+        ...
+
+    @property
+    def key(self) -> bytes:
+        """Return the key that signs what the guard believes."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """Return the number of the present start; sessions of an earlier one are gone."""
+        ...
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether the driver serves, and refused its canary."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +72,11 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Who is calling, and the driver that serves them; None while it serves nobody."""
+    """Who is calling, and the driver that serves them; None while it serves nobody. `why_not`: and never will."""
 
     caller: Caller
     driver: Endpoint | None
+    why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +108,15 @@ class Report:
     used: tuple[str, ...] = ()
     ended: tuple[tuple[str, str], ...] = ()
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Work that is not allowed any more, and why, for who started it."""
+
+    handle: str
+    operation: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The driver as the gateway sees it: one channel per start of the driver, and its errors made fit for users."""
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import grpc
 import grpc.aio
@@ -10,7 +10,8 @@ from headgate.spark.gateway.authority import Endpoint
 from headgate.spark.gateway.errors import STATUS_KEY, UnavailableError
 from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.gateway.protos import base, commands
-from headgate.spark.gateway.rpcs import ANALYZE_PLAN, CONFIG, RELEASE_SESSION, Rpc
+from headgate.spark.gateway.rpcs import ANALYZE_PLAN, CONFIG, EXECUTE_PLAN, INTERRUPT, RELEASE_SESSION, Rpc
+from headgate.spark.gateway.scrubbing import mask, scrub
 from headgate.spark.statements import NOT_READY
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024
@@ -23,40 +24,6 @@ CHANNEL_OPTIONS: Final = (
 
 _UNARY_SECONDS: Final = 600.0
 """A call with one answer reads, analyses or tells something; what takes longer has no client any more."""
-
-
-class Driver(Protocol):
-    """The driver process: where it listens, the secrets of its present start, and whether it serves."""
-
-    @property
-    def name(self) -> str:
-        """Return what it is called among the drivers."""
-        ...
-
-    @property
-    def address(self) -> str:
-        """Return host and port of the Spark Connect server."""
-        ...
-
-    @property
-    def token(self) -> str:
-        """Return the token that the server asks of every call."""
-        ...
-
-    @property
-    def key(self) -> bytes:
-        """Return the key that signs what the guard believes."""
-        ...
-
-    @property
-    def generation(self) -> int:
-        """Return the number of the present start; sessions of an earlier one are gone."""
-        ...
-
-    @property
-    def ready(self) -> bool:
-        """Tell whether the driver serves, and refused its canary."""
-        ...
 
 
 class Backend:
@@ -138,9 +105,12 @@ class Backend:
         rich = tuple((key, bytes(value)) for key, value in trailers if key == STATUS_KEY and isinstance(value, bytes))
         if not rich and error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED):
             raise UnavailableError(NOT_READY) from None
-        rich = tuple((key, value) for key, value in rich if not self._leaks(value.decode(errors="replace")))
-        details = error.details() or ""
-        return error.code(), "Spark failed" if self._leaks(details) else details, rich
+        if not rich:
+            return error.code(), mask(error.details() or ""), ()
+        code, text, status = scrub(error.code(), rich[0][1])
+        if self._leaks(status.decode(errors="replace")):
+            return code, "Spark failed", ()
+        return code, text, ((STATUS_KEY, status),)
 
     def _leaks(self, text: str) -> bool:
         return any(secret and secret in text for secret in (self.endpoint.token, self.endpoint.address))

@@ -1,26 +1,35 @@
 """Which Spark sessions are signed: each begins with the caller's handle in its configuration, before anything else."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from headgate.facts.caller import Caller
+from headgate.spark.gateway.authority import Authority, Credential, Endpoint
 from headgate.spark.gateway.backend import Backend
 from headgate.spark.gateway.checkpoints import Checkpoints
-from headgate.spark.gateway.errors import ExhaustedError, RefusedError
+from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.identity import SessionKey
-from headgate.spark.sessions import Sessions, TooManySessionsError
-from headgate.spark.signature import sign_session
+from headgate.spark.sessions import IDLE_SECONDS
 
 PRINCIPAL_KEY: Final = "spark.headgate.principal.token"
 HANDLE_KEY: Final = "spark.sql.catalog.lake.token-handle"
+_LIVES: Final = IDLE_SECONDS - 300
+"""Seconds without a use after which a handle is not relied on any more: it is about to expire."""
 
 
 @dataclass(slots=True)
-class _Binding:
+class Binding:
+    """A session: its handle, the start of the driver that it is in, and who was in it last."""
+
+    key: SessionKey
     handle: str = ""
-    generation: int = -1
+    backend: Backend | None = None
+    credential: Credential = field(default_factory=lambda: Credential(""))
+    used: float = 0.0
+    streams: bool = False
+    """Whether it has begun streaming queries."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
@@ -28,79 +37,110 @@ class _Binding:
 class Bindings:
     """The handle of every Spark session that the gateway has begun."""
 
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-        self._bindings: dict[SessionKey, _Binding] = {}
+    def __init__(self, authority: Authority, clock: Callable[[], float] = time.monotonic) -> None:
+        self._authority = authority
+        self._clock = clock
+        self._bindings: dict[tuple[str, SessionKey], Binding] = {}
+        self._used = set[str]()
 
-    async def ensure(self, key: SessionKey, caller: Caller, backend: Backend) -> None:
-        """Return once the session is signed; nothing else of it reaches the driver before. Raises `ExhaustedError`.
+    async def ensure(self, key: SessionKey, credential: Credential, backend: Backend) -> Binding:
+        """Return the session once it is signed; nothing else of it reaches the driver before. Raises `GatewayError`s.
 
         A session whose handle is dead, or that an earlier start of the driver had, begins anew: Iceberg keeps the
         handle that a session first used, so the old session would never reach the catalog again.
         """
-        binding = self._bindings.setdefault(key, _Binding())
+        binding = self._binding(key, backend)
         async with binding.lock:
             if not self._is_live(binding, backend):
                 await backend.forget(key)
-                await self._sign(binding, key, caller, backend)
+                await self._sign(binding, credential, backend)
+        self._use(binding, credential)
+        return binding
 
     async def clone(
-        self, key: SessionKey, caller: Caller, backend: Backend, send: Callable[[], Awaitable[bytes]]
+        self, key: SessionKey, credential: Credential, backend: Backend, send: Callable[[], Awaitable[bytes]]
     ) -> bytes:
         """Send a request that makes a new session, and return the answer once that session is signed itself."""
-        binding = self._bindings.setdefault(key, _Binding())
+        binding = self._binding(key, backend)
         async with binding.lock:
             if self._is_live(binding, backend):
                 raise RefusedError("the new session exists already; choose another id")
             answer = await send()
-            await self._sign(binding, key, caller, backend)
-            return answer
+            await self._sign(binding, credential, backend)
+        self._use(binding, credential)
+        return answer
 
-    async def release(self, key: SessionKey, send: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def release(self, key: SessionKey, backend: Backend, send: Callable[[], Awaitable[bytes]]) -> bytes:
         """End the session: its handle dies first, then the driver is told."""
-        binding = self._bindings.setdefault(key, _Binding())
+        binding = self._binding(key, backend)
         async with binding.lock:
-            self._sessions.close(binding.handle)
-            binding.handle = ""
+            await self._end(binding)
             return await send()
 
-    def checkpoints(self, key: SessionKey) -> Checkpoints:
-        """Return the relations that the session may name by id; one that is not begun may name none."""
-        binding = self._bindings.get(key)
-        return binding.checkpoints if binding else Checkpoints()
+    def find(self, key: SessionKey, backend: Backend) -> Binding:
+        """Return a session; one that is not begun has no handle."""
+        return self._bindings.get((backend.name, key)) or Binding(key)
 
-    def touch(self, key: SessionKey) -> None:
-        """Count a use of the session, so that it does not expire under a long statement."""
-        binding = self._bindings.get(key)
-        if binding is not None:
-            self._sessions.caller(binding.handle)
+    def of_handle(self, handle: str) -> Binding | None:
+        """Return the session that has a handle, or None."""
+        return next((each for each in self._bindings.values() if each.handle == handle), None)
 
-    def _is_live(self, binding: _Binding, backend: Backend) -> bool:
-        return binding.generation == backend.generation and self._sessions.caller(binding.handle) is not None
+    def streaming(self) -> tuple[Binding, ...]:
+        """Return the sessions that have begun streaming queries."""
+        return tuple(each for each in self._bindings.values() if each.streams and each.handle)
 
-    async def _sign(self, binding: _Binding, key: SessionKey, caller: Caller, backend: Backend) -> None:
-        self._sessions.close(binding.handle)
-        self._prune()
+    def touch(self, handles: Iterable[str]) -> None:
+        """Count a use of these handles, so that no session expires under a long statement."""
+        self._used.update(handles)
+
+    def take_used(self) -> tuple[str, ...]:
+        """Return the handles that were used since this was called last."""
+        used, self._used = tuple(self._used), set()
+        return used
+
+    def drop(self, gone: Iterable[str]) -> None:
+        """Take note of handles that stand for nobody any more: their sessions begin anew."""
+        dead = frozenset(gone)
+        for binding in tuple(self._bindings.values()) if dead else ():
+            if binding.handle in dead:
+                binding.handle = ""
+
+    def prune(self) -> None:
+        """Forget the sessions that have ended."""
+        for place, binding in tuple(self._bindings.items()):
+            if not binding.lock.locked() and (not binding.handle or self._is_idle(binding)):
+                del self._bindings[place]
+
+    def __len__(self) -> int:
+        return sum(1 for each in self._bindings.values() if each.handle)
+
+    def _binding(self, key: SessionKey, backend: Backend) -> Binding:
+        return self._bindings.setdefault((backend.name, key), Binding(key))
+
+    def _use(self, binding: Binding, credential: Credential) -> None:
+        binding.credential, binding.used = credential, self._clock()
+        self._used.add(binding.handle)
+
+    def _is_idle(self, binding: Binding) -> bool:
+        return self._clock() - binding.used > _LIVES
+
+    def _is_live(self, binding: Binding, backend: Backend) -> bool:
+        begun = binding.backend.endpoint if binding.backend else None
+        return bool(binding.handle) and begun == backend.endpoint and not self._is_idle(binding)
+
+    async def _sign(self, binding: Binding, credential: Credential, backend: Backend) -> None:
+        await self._end(binding)
+        endpoint: Endpoint = backend.endpoint
+        opened = await self._authority.open(credential, binding.key.session_id, endpoint)
         try:
-            handle = self._sessions.open(caller, key.session_id)
-        except TooManySessionsError as error:
-            raise ExhaustedError(str(error)) from None
-        try:
-            await backend.configure(key, {PRINCIPAL_KEY: sign_session(backend.key, handle), HANDLE_KEY: handle})
+            await backend.configure(binding.key, {PRINCIPAL_KEY: opened.signature, HANDLE_KEY: opened.handle})
         except BaseException:
-            self._sessions.close(handle)
+            await self._authority.close(opened.handle)
             raise
-        binding.handle, binding.generation = handle, backend.generation
-        binding.checkpoints = Checkpoints()
+        binding.handle, binding.backend, binding.used = opened.handle, backend, self._clock()
+        binding.checkpoints, binding.streams = Checkpoints(), False
 
-    def _prune(self) -> None:
-        """Drop the bindings of dead handles once they outnumber the living."""
-        if len(self._bindings) <= 2 * len(self._sessions) + 100:
-            return
-        dead = [
-            key
-            for key, binding in self._bindings.items()
-            if not binding.lock.locked() and not self._sessions.is_open(binding.handle)
-        ]
-        for key in dead:
-            del self._bindings[key]
+    async def _end(self, binding: Binding) -> None:
+        handle, binding.handle = binding.handle, ""
+        if handle:
+            await self._authority.close(handle)

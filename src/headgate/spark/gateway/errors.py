@@ -46,6 +46,13 @@ class InvalidRequestError(GatewayError):
     code = grpc.StatusCode.INVALID_ARGUMENT
 
 
+class NoSessionError(GatewayError):
+    """The session was begun with an earlier gateway. Clients know Spark's name for that, and send a statement again."""
+
+    def __init__(self) -> None:
+        super().__init__("[INVALID_HANDLE.SESSION_NOT_FOUND] the session has ended; begin a new one")
+
+
 class UnavailableError(GatewayError):
     """There is no driver to ask at the moment."""
 

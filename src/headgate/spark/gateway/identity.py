@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from headgate.facts.caller import Caller
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.gateway.errors import InvalidRequestError, RefusedError, UnauthenticatedError
 
+ORGANIZATION: Final = "x-headgate-organization"
+"""Names the organization, for those who are in several: `sc://localhost:<port>/;token=...;x-headgate-organization=...`."""
 _SCHEME: Final = "bearer "
 _ID: Final = re.compile(r"[A-Za-z0-9_.@-]+")
 
@@ -21,12 +24,16 @@ class SessionKey:
     session_id: str
 
 
-def bearer_token(metadata: Iterable[tuple[str, str | bytes]]) -> str:
-    """Return the token of a call. Raises `UnauthenticatedError` unless there is exactly one."""
-    values = [str(value) for key, value in metadata if key.lower() == "authorization"]
-    if len(values) != 1 or not values[0].lower().startswith(_SCHEME):
+def credential(metadata: Iterable[tuple[str, str | bytes]]) -> Credential:
+    """Return what a call presents. Raises `UnauthenticatedError` unless there is exactly one token."""
+    given = [(key.lower(), str(value)) for key, value in metadata]
+    tokens = [value for key, value in given if key == "authorization"]
+    named = [value for key, value in given if key == ORGANIZATION]
+    if len(tokens) != 1 or not tokens[0].lower().startswith(_SCHEME):
         raise UnauthenticatedError("a token is missing; connect with `sc://localhost:<port>/;token=<token>`")
-    return values[0][len(_SCHEME) :].strip()
+    if len(named) > 1:
+        raise UnauthenticatedError(f"`{ORGANIZATION}` is there several times; one organization can be meant")
+    return Credential(tokens[0][len(_SCHEME) :].strip(), *named)
 
 
 def user_id(caller: Caller) -> str:
@@ -44,7 +51,7 @@ def uuid_text(value: str, what: str) -> str:
         text = str(uuid.UUID(value))
     except ValueError:
         text = ""
-    if text != value:
+    if not text or text != value:
         raise InvalidRequestError(f"the {what} must be a UUID in lower case")
     return text
 

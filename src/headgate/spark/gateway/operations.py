@@ -33,6 +33,8 @@ class Operation:
     left: float = 0.0
     calls: set["asyncio.Task[object]"] = field(default_factory=set["asyncio.Task[object]"])
     refusal: str | None = None
+    interrupted: bool = False
+    """Whether the driver was told that it is refused."""
 
     def cut(self, refusal: str) -> None:
         """End the calls that bring its results; they and those that come later are refused."""
@@ -101,6 +103,12 @@ class Operations:
         if self._operations.pop(_place(operation), None) is not None:
             self._held[operation.principal] -= 1
             self._held += Counter()
+
+    def end_session(self, backend: Backend, key: SessionKey) -> None:
+        """Forget the operations of a session that ends."""
+        for each in tuple(self._operations.values()):
+            if (each.backend.name, each.key) == (backend.name, key):
+                self.end(each)
 
     def running(self) -> tuple[Operation, ...]:
         """Return those under way, and forget those that no client came back for."""

@@ -1,204 +1,247 @@
 """The gateway's server: every call is authenticated, checked, put into the caller's name and only then passed on."""
 
 import asyncio
-import inspect
-import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import grpc
 import grpc.aio
 
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.admission import Admitted, admit, inspector
-from headgate.spark.gateway.backend import CHANNEL_OPTIONS, Backend, Driver
-from headgate.spark.gateway.bindings import Bindings
-from headgate.spark.gateway.errors import (
-    STATUS_KEY,
-    GatewayError,
-    InvalidRequestError,
-    RefusedError,
-    UnauthenticatedError,
-    UnavailableError,
-    status_details,
+from headgate.spark.gateway.answering import Answering, Context
+from headgate.spark.gateway.authority import Admission, Authority, Credential
+from headgate.spark.gateway.backend import CHANNEL_OPTIONS
+from headgate.spark.gateway.backends import Backends
+from headgate.spark.gateway.bindings import Binding, Bindings
+from headgate.spark.gateway.counts import Counts
+from headgate.spark.gateway.errors import InvalidRequestError, NoSessionError, RefusedError, UnauthenticatedError
+from headgate.spark.gateway.identity import SessionKey, credential, uuid_text
+from headgate.spark.gateway.operations import Operation, Operations
+from headgate.spark.gateway.router import Router
+from headgate.spark.gateway.rpcs import (
+    CLONE_SESSION,
+    EXECUTE_PLAN,
+    FETCH_ERROR_DETAILS,
+    REATTACH_EXECUTE,
+    RELEASE_EXECUTE,
+    RELEASE_SESSION,
+    Rpc,
 )
-from headgate.spark.gateway.identity import SessionKey, bearer_token, uuid_text
-from headgate.spark.gateway.rpcs import CLONE_SESSION, RELEASE_SESSION, RPCS, Rpc
-from headgate.spark.gateway.rules import MayRead, Reader
-from headgate.spark.sessions import Sessions
-from headgate.spark.statements import NOT_READY
+from headgate.spark.gateway.rules import Reader
+from headgate.spark.gateway.scrubbing import scrub_chain
+from headgate.spark.gateway.under_way import UnderWay
+from headgate.spark.gateway.watch import Watch
 
-Authenticate = Callable[[str], Caller | Awaitable[Caller | None] | None]
-Context = grpc.aio.ServicerContext[Any, Any]
-
-_RECHECK_SECONDS: Final = 5.0
-"""How often a token is looked at again while results stream."""
+_LOOPBACK: Final = "127.0.0.1"
+_CALLS_AT_ONCE: Final = 4096
+_UPLOAD_SECONDS: Final = 60.0
+"""Within which the next part of an upload comes."""
+_SERVER_OPTIONS: Final = (
+    *CHANNEL_OPTIONS,
+    ("grpc.so_reuseport", 0),
+    # A client whose machine is gone is noticed, and what it began is not kept for it.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class GatewaySettings:
-    """Where the gateway listens. Port 0 takes a free one. Without TLS it may only be a loopback address."""
+    """Where the gateway listens: for everybody, with TLS if there are `credentials`, and on loopback without.
 
-    host: str = "127.0.0.1"
+    Port 0 takes a free one. Where the first is on loopback without TLS already, it is both.
+    """
+
+    host: str = _LOOPBACK
     port: int = 15002
-
-
-@dataclass(slots=True)
-class _Call:
-    """A call under way: which, by whom, and the connection that serves it."""
-
-    rpc: Rpc
-    context: Context
-    token: str
-    caller: Caller
-    backend: Backend
+    inner_port: int = 0
+    credentials: grpc.ServerCredentials | None = None
 
 
 class Gateway:
     """A Spark Connect server that passes on what Headgate allows.
 
-    `authenticate` is asked at every call. `may_read` is asked on another thread. The event loop must be running when
-    `start` is awaited, and stays the gateway's.
+    `authority` is asked at every call. The event loop must be running when `start` is awaited, and stays the gateway's.
     """
 
-    def __init__(
-        self,
-        settings: GatewaySettings,
-        authenticate: Authenticate,
-        may_read: MayRead,
-        sessions: Sessions,
-        driver: Driver,
-    ) -> None:
+    def __init__(self, settings: GatewaySettings, authority: Authority) -> None:
         self._settings = settings
-        self._authenticate = authenticate
-        self._may_read = may_read
-        self._driver = driver
-        self._bindings = Bindings(sessions)
+        self._authority = authority
+        self._counts = Counts()
+        self._backends = Backends()
+        self._bindings = Bindings(authority)
+        self._operations = Operations()
+        self.watch = Watch(authority, self._bindings, self._operations, self._counts)
+        self._watching: asyncio.Task[None] | None = None
         self._inspector = inspector()
         self._server: grpc.aio.Server | None = None
-        self._backend: Backend | None = None
 
-    async def start(self) -> int:
-        """Listen, and return the port. Raises `RuntimeError` if the port is taken."""
-        self._server = grpc.aio.server(options=(*CHANNEL_OPTIONS, ("grpc.so_reuseport", 0)))
-        self._server.add_generic_rpc_handlers((_Router(self),))
-        port = self._server.add_insecure_port(f"{self._settings.host}:{self._settings.port}")
+    async def start(self) -> tuple[int, int]:
+        """Listen, and return the port for everybody and the one on loopback. Raises `RuntimeError` if one is taken."""
+        self._server = grpc.aio.server(options=_SERVER_OPTIONS, maximum_concurrent_rpcs=_CALLS_AT_ONCE)
+        self._server.add_generic_rpc_handlers((Router(self),))
+        ports = self._listen(self._server)
         await self._server.start()
-        return port
+        self._watching = asyncio.create_task(self.watch.run())
+        return ports
 
     async def stop(self, grace: float | None = None) -> None:
-        """Take no more calls, give those under way `grace` seconds, and close the way to the driver."""
+        """Take no more calls, give those under way `grace` seconds, and close the ways to the drivers."""
         if self._server is not None:
             await self._server.stop(grace)
-        if self._backend is not None:
-            await self._backend.close()
+        if self._watching is not None:
+            self._watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watching
+        await self._backends.close()
         self._inspector.shutdown(wait=False)
+
+    def _listen(self, server: grpc.aio.Server) -> tuple[int, int]:
+        settings = self._settings
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        address = f"{host}:{settings.port}"
+        if settings.credentials is not None:
+            port = server.add_secure_port(address, settings.credentials)
+        else:
+            port = server.add_insecure_port(address)
+            if settings.host in (_LOOPBACK, "0.0.0.0"):  # noqa: S104 (compared with)
+                return port, port
+        return port, server.add_insecure_port(f"{_LOOPBACK}:{settings.inner_port}")
 
     async def answer(self, rpc: Rpc, data: bytes, context: Context) -> bytes:
         """Serve a call of one request and one answer."""
-        async with _Answering(context) as answering:
-            call = answering.call = await self._begin(rpc, context)
-            admitted = await self._admit(call, data)
-            self._bindings.checkpoints(admitted.key).admit(admitted.request, admitted.named)
+        async with Answering(rpc.name, context, self._counts) as answering:
+            call = answering.call = await self._begin(context)
+            admitted, binding = await self._admit(rpc, call, data)
+            binding.checkpoints.admit(admitted.request, admitted.named)
             if rpc is RELEASE_SESSION:
-                return await self._bindings.release(admitted.key, lambda: _send(call, admitted))
+                self._operations.end_session(call.backend, admitted.key)
+                return await self._bindings.release(admitted.key, call.backend, lambda: _send(rpc, call, admitted))
             if rpc is CLONE_SESSION:
-                return await self._clone(call, admitted)
-            return await _send(call, admitted)
+                return await self._clone(rpc, call, admitted)
+            if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
+                self._release(call, admitted)
+            answer = await _send(rpc, call, admitted)
+            return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
         raise AssertionError("an aborted call goes no further")
 
     async def answer_stream(self, rpc: Rpc, data: bytes, context: Context) -> None:
         """Serve a call with a stream of answers, no faster than the client takes them."""
-        async with _Answering(context) as answering:
-            call = answering.call = await self._begin(rpc, context)
-            admitted = await self._admit(call, data)
-            checkpoints = self._bindings.checkpoints(admitted.key)
-            note = checkpoints.note if checkpoints.admit(admitted.request, admitted.named) else None
-            answers = call.backend.stream(rpc, admitted.request.SerializeToString())
-            try:
-                await self._relay(call, admitted.key, answers, note)
-            finally:
-                answers.cancel()
+        async with Answering(rpc.name, context, self._counts) as answering:
+            call = answering.call = await self._begin(context)
+            admitted, binding = await self._admit(rpc, call, data)
+            note = binding.checkpoints.note if binding.checkpoints.admit(admitted.request, admitted.named) else None
+            with self._operations.attached(self._operation(rpc, call, admitted, binding)):
+                answers = call.backend.stream(rpc, admitted.request.SerializeToString())
+                try:
+                    await self._relay(context, answers, note)
+                finally:
+                    answers.cancel()
 
     async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
         """Serve a call with a stream of requests, all of one session."""
-        async with _Answering(context) as answering:
-            call = answering.call = await self._begin(rpc, context)
+        async with Answering(rpc.name, context, self._counts) as answering:
+            call = answering.call = await self._begin(context)
             upload = call.backend.upload(rpc)
             try:
-                return await self._upload(call, requests, upload)
+                return await self._upload(rpc, call, requests, upload)
             finally:
                 upload.cancel()
         raise AssertionError("an aborted call goes no further")
 
     async def refuse(self, name: str, context: Context) -> None:
         """End a call that is not in the table."""
-        async with _Answering(context):
-            await self._identify(bearer_token(context.invocation_metadata() or ()))
+        async with Answering("unknown", context, self._counts):
+            await self._identify(credential(context.invocation_metadata() or ()))
             raise RefusedError(f"the call `{name}` is not allowed: Headgate does not know it")
 
-    async def _begin(self, rpc: Rpc, context: Context) -> _Call:
-        token = bearer_token(context.invocation_metadata() or ())
-        caller = await self._identify(token)
-        return _Call(rpc, context, token, caller, await self._reach())
+    async def _begin(self, context: Context) -> UnderWay:
+        presented = credential(context.invocation_metadata() or ())
+        admission = await self._identify(presented)
+        if admission.why_not:
+            raise RefusedError(admission.why_not)
+        return UnderWay(presented, admission.caller, await self._backends.reach(admission.driver))
 
-    async def _identify(self, token: str) -> Caller:
-        found = self._authenticate(token)
-        caller = await found if inspect.isawaitable(found) else found
-        if caller is None:
+    async def _identify(self, presented: Credential) -> Admission:
+        admission = await self._authority.authenticate(presented)
+        if admission is None:
             raise UnauthenticatedError("the token is not valid; ask for a new one")
-        return caller
+        return admission
 
-    async def _reach(self) -> Backend:
-        """Return the connection to the driver's present start."""
-        driver, backend = self._driver, self._backend
-        if not driver.ready:
-            raise UnavailableError(NOT_READY)
-        if backend is not None and backend.generation == driver.generation:
-            return backend
-        self._backend = Backend(driver)
-        if backend is not None:
-            await backend.close()
-        return self._backend
-
-    async def _admit(self, call: _Call, data: bytes) -> Admitted:
+    async def _admit(self, rpc: Rpc, call: UnderWay, data: bytes) -> tuple[Admitted, Binding]:
         """Check a request, and see to it that its session is signed."""
-        admitted = await self._inspect(call, data)
-        if call.rpc.opens:
-            await self._bindings.ensure(admitted.key, call.caller, call.backend)
+        admitted = await self._inspect(rpc, call, data)
+        if rpc.opens:
+            binding = await self._bindings.ensure(admitted.key, call.credential, call.backend)
+        else:
+            binding = self._bindings.find(admitted.key, call.backend)
+        if rpc is REATTACH_EXECUTE and not binding.handle:
+            raise NoSessionError
         for query in admitted.unseen:
             await call.backend.analyse(admitted.key, query)
-        return admitted
+        return admitted, binding
 
-    async def _inspect(self, call: _Call, data: bytes) -> Admitted:
-        reader = Reader(call.caller, self._may_read)
-        return await asyncio.get_running_loop().run_in_executor(self._inspector, admit, call.rpc, data, reader)
+    async def _inspect(self, rpc: Rpc, call: UnderWay, data: bytes) -> Admitted:
+        loop = asyncio.get_running_loop()
 
-    async def _clone(self, call: _Call, admitted: Admitted) -> bytes:
+        def may_read(_: Caller, path: str) -> bool:
+            asked = self._authority.may_read(call.credential, path)
+            return asyncio.run_coroutine_threadsafe(asked, loop).result()
+
+        return await loop.run_in_executor(self._inspector, admit, rpc, data, Reader(call.caller, may_read))
+
+    async def _clone(self, rpc: Rpc, call: UnderWay, admitted: Admitted) -> bytes:
         request = admitted.request
         request.new_session_id = uuid_text(request.new_session_id or str(uuid.uuid4()), "new session id")
         key = SessionKey(admitted.key.user, request.new_session_id)
-        return await self._bindings.clone(key, call.caller, call.backend, lambda: _send(call, admitted))
+        return await self._bindings.clone(key, call.credential, call.backend, lambda: _send(rpc, call, admitted))
+
+    def _operation(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> Operation:
+        """Return the operation whose results the call brings."""
+        request, found = admitted.request, None
+        if rpc is REATTACH_EXECUTE:
+            found = self._operations.find(call.backend, admitted.key, request.operation_id)
+        elif request.plan.command.HasField("write_stream_operation_start"):
+            binding.streams = True
+        if found is not None:
+            return found
+        return self._operations.begin(
+            Operation(
+                key=admitted.key,
+                id=request.operation_id,
+                handle=binding.handle,
+                principal=call.caller.principal,
+                backend=call.backend,
+                stays=rpc is EXECUTE_PLAN
+                and any(each.reattach_options.reattachable for each in request.request_options),
+            )
+        )
+
+    def _release(self, call: UnderWay, admitted: Admitted) -> None:
+        found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
+        if found is not None:
+            self._operations.end(found)
 
     async def _relay(
-        self, call: _Call, key: SessionKey, answers: AsyncIterator[bytes], note: Callable[[bytes], None] | None
+        self, context: Context, answers: AsyncIterator[bytes], note: Callable[[bytes], None] | None
     ) -> None:
-        checked = time.monotonic()
         async for message in answers:
-            if time.monotonic() - checked > _RECHECK_SECONDS:
-                await self._identify(call.token)
-                self._bindings.touch(key)
-                checked = time.monotonic()
             if note is not None:
                 note(message)
-            await call.context.write(message)
+            self._counts.bytes += len(message)
+            await context.write(message)
 
-    async def _upload(self, call: _Call, requests: AsyncIterator[bytes], upload: Any) -> bytes:
+    async def _upload(self, rpc: Rpc, call: UnderWay, requests: AsyncIterator[bytes], upload: Any) -> bytes:
         key: SessionKey | None = None
-        async for data in requests:
-            admitted = await (self._admit(call, data) if key is None else self._inspect(call, data))
+        while (data := await _next(requests)) is not None:
+            if key is None:
+                admitted, _ = await self._admit(rpc, call, data)
+            else:
+                admitted = await self._inspect(rpc, call, data)
             if key not in (None, admitted.key):
                 raise InvalidRequestError("all requests of one upload must be of one session")
             key = admitted.key
@@ -210,73 +253,12 @@ class Gateway:
         return await upload
 
 
-async def _send(call: _Call, admitted: Admitted) -> bytes:
-    return await call.backend.unary(call.rpc, admitted.request.SerializeToString())
+async def _next(requests: AsyncIterator[bytes]) -> bytes | None:
+    try:
+        return await asyncio.wait_for(anext(requests, None), _UPLOAD_SECONDS)
+    except TimeoutError:
+        raise InvalidRequestError(f"nothing came for {_UPLOAD_SECONDS:.0f} seconds; upload it again") from None
 
 
-class _Answering:
-    """Ends a call with the status that its exception stands for."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self.call: _Call | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        try:
-            if isinstance(error, grpc.aio.AioRpcError) and self.call is not None:
-                code, details, rich = self.call.backend.explain(error)
-                await self._context.abort(code, details, rich)
-        except UnavailableError as unavailable:
-            error = unavailable
-        if isinstance(error, GatewayError):
-            await self._context.abort(error.code, error.message, ((STATUS_KEY, status_details(error)),))
-
-
-class _Router(grpc.GenericRpcHandler):
-    """Finds the gateway's method for a call. Bytes go in and come out: nothing is parsed on the way."""
-
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
-        """Return the handler of a call."""
-        path = handler_call_details.method
-        rpc = RPCS.get(path)
-        if rpc is None:
-            return grpc.stream_stream_rpc_method_handler(_refusing(self._gateway, path))
-        if rpc.streams_out:
-            return grpc.unary_stream_rpc_method_handler(_streaming(self._gateway, rpc))
-        if rpc.streams_in:
-            return grpc.stream_unary_rpc_method_handler(_taking(self._gateway, rpc))
-        return grpc.unary_unary_rpc_method_handler(_answering(self._gateway, rpc))
-
-
-def _answering(gateway: Gateway, rpc: Rpc) -> Any:
-    async def handle(data: bytes, context: Context) -> bytes:
-        return await gateway.answer(rpc, data, context)
-
-    return handle
-
-
-def _streaming(gateway: Gateway, rpc: Rpc) -> Any:
-    async def handle(data: bytes, context: Context) -> None:
-        await gateway.answer_stream(rpc, data, context)
-
-    return handle
-
-
-def _taking(gateway: Gateway, rpc: Rpc) -> Any:
-    async def handle(requests: AsyncIterator[bytes], context: Context) -> bytes:
-        return await gateway.take_stream(rpc, requests, context)
-
-    return handle
-
-
-def _refusing(gateway: Gateway, path: str) -> Any:
-    async def handle(_requests: AsyncIterator[bytes], context: Context) -> None:
-        await gateway.refuse(path.rpartition("/")[2], context)
-
-    return handle
+async def _send(rpc: Rpc, call: UnderWay, admitted: Admitted) -> bytes:
+    return await call.backend.unary(rpc, admitted.request.SerializeToString())

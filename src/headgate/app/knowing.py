@@ -1,0 +1,55 @@
+"""Who presents a credential to the gateway, and the Spark and the driver that they come to."""
+
+from headgate.app.deployment import Deployment
+from headgate.app.drivers import Drivers
+from headgate.control.command import MissingError
+from headgate.control.identity import Presented
+from headgate.control.organization import Organization
+from headgate.spark.authority import Known
+from headgate.spark.gateway.authority import Credential
+from headgate.spark.sparks import Sparks
+
+
+class Knowing:
+    """Looks credentials up. A session goes to the driver of the organization that its caller acts in."""
+
+    def __init__(self, deployment: Deployment, sparks: Sparks, drivers: Drivers) -> None:
+        self._deployment = deployment
+        self._sparks = sparks
+        self._drivers = drivers
+
+    def known(self, credential: Credential) -> Known | None:
+        """Return who presents it now, or None. May wait for the store."""
+        presented = self._deployment.identity.authenticate(credential.token)
+        if presented is None:
+            return None
+        organization = self._meant(presented, credential.organization)
+        return self._in(organization, presented) if organization else None
+
+    def at_hand(self, credential: Credential) -> Known | None:
+        """Return the same if nothing has to be looked up for that, else None. Never waits."""
+        presented = self._deployment.identity.remembered(credential.token)
+        if presented is None or presented.organization is None or credential.organization:
+            return None
+        organization = self._deployment.organizations.at_hand(presented.organization)
+        return self._in(organization, presented) if organization else None
+
+    def _in(self, organization: Organization, presented: Presented) -> Known | None:
+        caller = organization.caller(presented)
+        if caller is None:
+            return None
+        driver, why_not = self._drivers.of(organization)
+        return Known(caller, self._sparks.of(organization), driver, why_not)
+
+    def _meant(self, presented: Presented, named: str) -> Organization | None:
+        """Return the organization that is named, else that of the token; logins are at home where nothing else is said."""
+        organizations = self._deployment.organizations
+        if named:
+            try:
+                return organizations.find(named)
+            except MissingError:
+                return None
+        if presented.organization is not None:
+            return organizations.open(presented.organization)
+        mine = organizations.of(presented.principal)
+        return mine[0] if len(mine) == 1 else self._deployment.home

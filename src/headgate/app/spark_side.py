@@ -1,0 +1,143 @@
+"""Spark beside the doors: the drivers, the gateway's process in front of them, and what answers that."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from headgate.app.deployment import Deployment
+from headgate.app.drivers import Drivers
+from headgate.app.knowing import Knowing
+from headgate.app.listening import Alone, ServerError
+from headgate.app.settings import Settings
+from headgate.control.organization import Organization
+from headgate.doors.freshness import Freshness
+from headgate.doors.gateway import gateway_application
+from headgate.spark.authority import DecidingAuthority
+from headgate.spark.driver import Driver, DriverSettings, DriverState, rest_lake
+from headgate.spark.gateway.child import LogLevel, Told
+from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
+from headgate.spark.sparks import Sparks
+from headgate.spark.toolchain import Toolchain, prepare
+
+Say = Callable[[str], None]
+
+
+class SparkSide:
+    """Everything of Spark that one server begins and ends. `freshness` is that of its doors."""
+
+    def __init__(self, deployment: Deployment, say: Say) -> None:
+        settings = deployment.settings
+        self._deployment = deployment
+        self._say = say
+        self._drivers = Drivers(deployment.organizations, deployment.home, settings.spark_organizations)
+        self.sparks = Sparks(deployment.may_read, self._drivers.key)
+        self._knowing = Knowing(deployment, self.sparks, self._drivers)
+        self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all)
+        self._answering: Alone | None = None
+        self._gateway: GatewayProcess | None = None
+        self.freshness = Freshness(deployment.organizations)
+
+    @property
+    def port(self) -> int:
+        """The port of Spark Connect for everybody; 0 before it is served."""
+        return self._gateway.port if self._gateway else 0
+
+    @property
+    def inner_port(self) -> int:
+        """The same on loopback, without TLS."""
+        return self._gateway.inner_port if self._gateway else 0
+
+    @property
+    def state(self) -> str:
+        """Whether Spark can be used now: `ready`, or how the driver or the gateway is."""
+        driver = self._drivers.home.state if self._drivers.home else DriverState.STARTING
+        gateway = self._gateway.state if self._gateway else GatewayState.STARTING
+        if driver is not DriverState.SERVING:
+            return driver.value
+        return "ready" if gateway is GatewayState.SERVING else gateway.value
+
+    def serves(self, organization: Organization) -> bool:
+        """Say whether an organization has Spark here."""
+        return self._drivers.serves(organization)
+
+    def figures(self) -> Mapping[str, Mapping[str, float]]:
+        """Return what the gateway has counted."""
+        starts = self._gateway.starts if self._gateway else 0
+        return {**self._authority.figures, "gateway_starts": {"": starts}} if starts else {}
+
+    async def begin(self, inner_url: str) -> None:
+        """Start the home organization's driver and the gateway; `inner_url` is where drivers find the doors.
+
+        Raises `ServerError`, `DriverError` or `ToolchainError`.
+        """
+        settings = self._deployment.settings
+        tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
+        key = secrets.token_urlsafe(32)
+        self._answering = Alone(gateway_application(self._authority, self._knowing.at_hand, key, self.freshness))
+        await self._answering.begin()
+        told = _told(settings, self._answering.url, key)
+        self._gateway = GatewayProcess(told, self._forget, self._say)
+        # Side by side: each takes seconds to begin.
+        gateway = asyncio.create_task(self._gateway.start())
+        try:
+            await self._drivers.begin(lambda organization: self._driver(organization, tools, inner_url))
+        finally:
+            await asyncio.wait({gateway})
+        try:
+            gateway.result()
+        except GatewayProcessError as error:
+            raise ServerError(f"Spark Connect cannot be served on port {told.port}: {error}") from error
+
+    async def end(self) -> None:
+        """Let the calls under way finish in their time, then stop the drivers."""
+        if self._gateway:
+            await self._gateway.stop()
+        if self._answering:
+            await self._answering.end()
+        await self._drivers.end()
+
+    def _forget(self) -> None:
+        for spark in self.sparks.all:
+            spark.forget()
+
+    def _driver(self, organization: Organization, tools: Toolchain, inner_url: str) -> Driver:
+        settings, home = self._deployment.settings, organization is self._deployment.home
+        own = Path() if home else Path(organization.id)
+        settings_of_it = DriverSettings(
+            java=tools.java,
+            guard_jar=tools.guard_jar,
+            iceberg_jar=tools.iceberg_jar,
+            log=settings.folder / "logs" / own / "driver.log",
+            scratch=settings.folder / "scratch" / own,
+            decision_url=f"{inner_url}/guard/v1/decide",
+            name="home" if home else organization.id,
+            conf=rest_lake(f"{inner_url}/iceberg"),
+        )
+        return Driver(settings_of_it, self._say)
+
+
+def _told(settings: Settings, authority: str, key: str) -> Told:
+    return Told(
+        host=settings.bind,
+        port=settings.gateway_port,
+        inner_port=0,
+        authority=authority,
+        key=key,
+        tls_cert=settings.tls_cert,
+        tls_key=settings.tls_key,
+        drain_seconds=settings.drain_seconds,
+        log=settings.log,
+        log_level=_log_level(),
+    )
+
+
+def _log_level() -> LogLevel:
+    """Return from which level on this process logs, which may be quieter than its settings say."""
+    level = logging.getLogger().getEffectiveLevel()
+    if level >= logging.ERROR:
+        return "error"
+    if level >= logging.WARNING:
+        return "warning"
+    return "info" if level >= logging.INFO else "debug"

@@ -1,0 +1,144 @@
+"""The answers to the gateway's questions, from the process that decides."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from headgate.facts.caller import Caller
+from headgate.spark.gateway.authority import (
+    Admission,
+    Credential,
+    Driver,
+    Endpoint,
+    NobodyError,
+    NotServedError,
+    Opened,
+    Refused,
+    Report,
+    Running,
+    Verdicts,
+)
+from headgate.spark.needs import MayRead
+from headgate.spark.sessions import Sessions
+from headgate.spark.signature import sign_session
+from headgate.spark.works import ENDED, Works
+
+_NO_TOKEN: Final = "the token or login that this was started with has ended"  # noqa: S105 (a sentence)
+
+
+class Spark(Protocol):
+    """An organization's Spark, as far as the gateway is concerned."""
+
+    @property
+    def sessions(self) -> Sessions:
+        """Its sessions."""
+        ...
+
+    @property
+    def works(self) -> Works:
+        """What runs in them."""
+        ...
+
+    @property
+    def may_read(self) -> MayRead:
+        """Says which files may be read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Who presents a credential, on which Spark, and the driver of that; `why_not` says why there will be none."""
+
+    caller: Caller
+    spark: Spark
+    driver: Driver | None
+    why_not: str = ""
+
+
+class DecidingAuthority:
+    """Answers from the facts as they are. `known` looks a credential up anew each time, and may wait for the store."""
+
+    def __init__(self, known: Callable[[Credential], Known | None], sparks: Callable[[], Iterable[Spark]]) -> None:
+        self._known = known
+        self._sparks = sparks
+        self.figures: Mapping[str, Mapping[str, float]] = {}
+        """What the gateway counted, as it said last."""
+
+    def authenticate(self, credential: Credential) -> Admission | None:
+        """Return who is calling, and the driver that serves them."""
+        known = self._known(credential)
+        return self.admission(known) if known else None
+
+    def admission(self, known: Known) -> Admission:
+        """Return what the gateway is told of who is known."""
+        return Admission(known.caller, endpoint(known.driver), known.why_not)
+
+    def open(self, credential: Credential, session_id: str, name: str, generation: int) -> Opened:
+        """Begin a session on that start of that driver.
+
+        Raises `NobodyError`, `NotServedError`, `TooManySessionsError`.
+        """
+        known = self._caller(credential)
+        driver = known.driver
+        if driver is None or not driver.ready or (driver.name, driver.generation) != (name, generation):
+            raise NotServedError
+        handle = known.spark.sessions.open(known.caller, session_id)
+        return Opened(handle, sign_session(driver.key, handle))
+
+    def close(self, handle: str) -> None:
+        """Make a handle stand for nobody."""
+        for spark in self._sparks():
+            spark.sessions.close(handle)
+
+    def may_read(self, credential: Credential, path: str) -> bool:
+        """Tell whether who presents it may read a file. Raises `NobodyError`."""
+        known = self._caller(credential)
+        return known.spark.may_read(known.caller, path)
+
+    def report(self, report: Report) -> Verdicts:
+        """Take note of what is under way, and return what may not go on."""
+        self.figures = report.figures
+        for handle, operation in report.ended:
+            for spark in self._sparks():
+                spark.works.ended(handle, operation)
+        refused = {(each.handle, each.operation): each for each in (*self._refused(report), *self._dead(report))}
+        return Verdicts(tuple(refused.values()), tuple(self._gone(report.used)))
+
+    def _refused(self, report: Report) -> Iterator[Refused]:
+        running = [(each.handle, each.operation) for each in report.running]
+        for spark in self._sparks():
+            yield from spark.works.refused([each for each in running if spark.sessions.is_open(each[0])])
+
+    def _dead(self, report: Report) -> Iterator[Refused]:
+        """Yield what is run by a session that has ended, or on a token that has."""
+        callers = dict[Credential, Caller | None]()
+        for each in report.running:
+            owner = self._owner(each)
+            if each.credential not in callers:
+                known = self._known(each.credential)
+                callers[each.credential] = known.caller if known else None
+            if owner is None:
+                yield Refused(each.handle, each.operation, ENDED)
+            elif callers[each.credential] != owner:
+                yield Refused(each.handle, each.operation, _NO_TOKEN)
+
+    def _owner(self, running: Running) -> Caller | None:
+        return next((caller for spark in self._sparks() if (caller := spark.sessions.peek(running.handle))), None)
+
+    def _gone(self, used: Iterable[str]) -> Iterator[str]:
+        for handle in used:
+            if not any(spark.sessions.caller(handle) for spark in self._sparks()):
+                yield handle
+
+    def _caller(self, credential: Credential) -> Known:
+        known = self._known(credential)
+        if known is None:
+            raise NobodyError
+        return known
+
+
+def endpoint(driver: Driver | None) -> Endpoint | None:
+    """Return how the gateway reaches a driver, while that serves."""
+    if driver is None or not driver.ready:
+        return None
+    return Endpoint(driver.name, driver.generation, driver.address, driver.token)

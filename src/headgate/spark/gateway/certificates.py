@@ -1,0 +1,68 @@
+"""The gateway's certificate: the files are looked at for each connection, so that a new one is taken without a restart."""
+
+import logging
+import ssl
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+
+log = logging.getLogger(__name__)
+
+_UNUSABLE: Final = "the certificate `%s` with its key cannot be used (%s); the one in use stays"
+
+
+class CertificateError(Exception):
+    """The certificate and its key cannot be used."""
+
+
+class Certificates:
+    """Hands gRPC the newest certificate that can be used."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        """Read the files. Raises `CertificateError`."""
+        self._files = (certificate, key)
+        self._seen = self._stamps()
+        try:
+            self._first = self._read()
+        except (OSError, ValueError) as error:
+            raise CertificateError(f"the certificate `{certificate}` with its key cannot be used: {error}") from None
+
+    def credentials(self) -> grpc.ServerCredentials:
+        """Return what a secure port is opened with."""
+        return grpc.dynamic_ssl_server_credentials(self._first, self._renewed)
+
+    def _renewed(self) -> Any:
+        """Return the certificate if the files have changed and can be used. Called at each handshake, on any thread."""
+        stamps = self._stamps()
+        if stamps == self._seen:
+            return None
+        self._seen = stamps
+        try:
+            renewed = self._read()
+        except (OSError, ValueError) as error:
+            log.error(_UNUSABLE, self._files[0], error)  # noqa: TRY400 (the sentence says it all)
+            return None
+        log.info("the certificate was read again")
+        return renewed
+
+    def _read(self) -> Any:
+        certificate, key = self._files
+        # gRPC takes any bytes and fails at each handshake; this says at once whether the two fit.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
+        return grpc.ssl_server_certificate_configuration([(key.read_bytes(), certificate.read_bytes())])
+
+    def _stamps(self) -> tuple[tuple[int, int, int] | None, ...]:
+        return tuple(_stamp(file) for file in self._files)
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_ino, found.st_size)
+
+
+def _no_password() -> str:
+    raise ValueError("the key needs a password; use one that does not")

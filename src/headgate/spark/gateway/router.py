@@ -1,0 +1,76 @@
+"""From the path of a call to the gateway's method that serves it."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+import grpc
+
+from headgate.spark.gateway.answering import Context
+from headgate.spark.gateway.rpcs import RPCS, Rpc
+
+
+class Serves(Protocol):
+    """The ways to serve a call, by whether either side is a stream."""
+
+    async def answer(self, rpc: Rpc, data: bytes, context: Context) -> bytes:
+        """Serve a call of one request and one answer."""
+        ...
+
+    async def answer_stream(self, rpc: Rpc, data: bytes, context: Context) -> None:
+        """Serve a call with a stream of answers."""
+        ...
+
+    async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
+        """Serve a call with a stream of requests."""
+        ...
+
+    async def refuse(self, name: str, context: Context) -> None:
+        """End a call that is not in the table."""
+        ...
+
+
+class Router(grpc.GenericRpcHandler):
+    """Finds the gateway's method for a call. Bytes go in and come out: nothing is parsed on the way."""
+
+    def __init__(self, gateway: Serves) -> None:
+        self._gateway = gateway
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        """Return the handler of a call."""
+        path = handler_call_details.method
+        rpc = RPCS.get(path)
+        if rpc is None:
+            return grpc.stream_stream_rpc_method_handler(_refusing(self._gateway, path))
+        if rpc.streams_out:
+            return grpc.unary_stream_rpc_method_handler(_streaming(self._gateway, rpc))
+        if rpc.streams_in:
+            return grpc.stream_unary_rpc_method_handler(_taking(self._gateway, rpc))
+        return grpc.unary_unary_rpc_method_handler(_answering(self._gateway, rpc))
+
+
+def _answering(gateway: Serves, rpc: Rpc) -> Any:
+    async def handle(data: bytes, context: Context) -> bytes:
+        return await gateway.answer(rpc, data, context)
+
+    return handle
+
+
+def _streaming(gateway: Serves, rpc: Rpc) -> Any:
+    async def handle(data: bytes, context: Context) -> None:
+        await gateway.answer_stream(rpc, data, context)
+
+    return handle
+
+
+def _taking(gateway: Serves, rpc: Rpc) -> Any:
+    async def handle(requests: AsyncIterator[bytes], context: Context) -> bytes:
+        return await gateway.take_stream(rpc, requests, context)
+
+    return handle
+
+
+def _refusing(gateway: Serves, path: str) -> Any:
+    async def handle(_requests: AsyncIterator[bytes], context: Context) -> None:
+        await gateway.refuse(path.rpartition("/")[2], context)
+
+    return handle

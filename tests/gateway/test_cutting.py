@@ -1,0 +1,216 @@
+"""Work that is under way ends when a right goes that it stands on, and its client is told why."""
+
+import threading
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from fake_backend import FakeBackend, fake_backend
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
+from raw_client import Client
+from running import RunningGateway, running_gateway
+
+from headgate.spark.gateway import operations, protos, watch
+from headgate.spark.gateway.bindings import HANDLE_KEY
+from headgate.spark.gateway.rpcs import RPCS, SERVICE
+from headgate.spark.needs import NameNeed
+
+base: Any = protos.base
+READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
+WHY = "ann: `table.select` on `lake.raw.t` is not allowed"
+DENIED = grpc.StatusCode.PERMISSION_DENIED
+
+
+@pytest.fixture
+def backend() -> Iterator[FakeBackend]:
+    with fake_backend() as running:
+        running.held = True
+        yield running
+
+
+@pytest.fixture
+def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
+    with running_gateway(backend.driver, "ann") as running:
+        yield running
+
+
+class Statement:
+    """A statement of ann's that has given its first answer, and for which the guard has asked to read a table."""
+
+    def __init__(self, gateway: RunningGateway, backend: FakeBackend, *, reattachable: bool = False) -> None:
+        self.client = Client(gateway.port, "ann")
+        self.operation = str(uuid.uuid4())
+        self.handle = ""
+        options = [{"reattach_options": {"reattachable": reattachable}}]
+        self.answers = self.stream("ExecutePlan", request_options=options)
+        next(self.answers)
+        self.handle = handle(backend)
+        gateway.spark.works.record(self.handle, self.operation, [READ])
+
+    def stream(self, name: str, **fields: Any) -> Any:
+        rpc = RPCS[SERVICE + name]
+        request = rpc.request(session_id=self.client.session_id, operation_id=self.operation, **fields)
+        return self.client.channel.unary_stream(rpc.path)(request.SerializeToString(), metadata=self.client.metadata)
+
+    def fails(self) -> Any:
+        with pytest.raises(grpc.RpcError) as raised:
+            list(self.answers)
+        return raised.value
+
+
+def handle(backend: FakeBackend) -> str:
+    return next(pair.value for pair in backend.last("Config").operation.set.pairs if pair.key == HANDLE_KEY)
+
+
+def sqlstate(error: Any) -> str:
+    status, info = Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"]), ErrorInfo()
+    status.details[0].Unpack(info)
+    return info.metadata["sqlState"]
+
+
+class TestAStatement:
+    def test_ends_with_the_reason_when_a_right_goes(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend)
+        gateway.report()
+
+        gateway.spark.denied[READ] = WHY
+        gateway.report()
+
+        error = statement.fails()
+        assert (error.code(), error.details(), sqlstate(error)) == (DENIED, WHY, "42501")
+        assert backend.interrupted == {statement.operation}
+        assert backend.last("Interrupt").user_context.user_id == "ann:token-t-ann"
+
+    def test_goes_on_while_nothing_that_it_needs_has_gone(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend)
+
+        gateway.report()
+        backend.go_on.set()
+
+        assert len(list(statement.answers)) == 2
+        assert not backend.interrupted
+
+    def test_ends_with_its_token(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend)
+
+        del gateway.tokens.callers["ann"]
+        gateway.report()
+
+        assert statement.fails().details() == "the token or login that this was started with has ended"
+
+    def test_ends_with_its_session(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend)
+
+        gateway.sessions.close(statement.handle)
+        gateway.report()
+
+        assert statement.fails().code() is DENIED
+
+    def test_that_nobody_waits_for_is_refused_to_who_comes_back(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        statement = Statement(gateway, backend, reattachable=True)
+        statement.answers.cancel()
+
+        gateway.spark.denied[READ] = WHY
+        gateway.report()
+        gateway.report()
+        statement.answers = statement.stream("ReattachExecute")
+
+        assert statement.fails().details() == WHY
+        assert backend.names().count("Interrupt") == 1
+
+    def test_is_ended_when_nobody_says_that_it_may_go_on(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        statement = Statement(gateway, backend)
+        monkeypatch.setattr(watch, "_UNHEARD", 0.0)
+        gateway.forbid()
+
+        assert "could not be decided" in statement.fails().details()
+
+
+def test_a_stream_is_stopped_when_a_right_goes(gateway: RunningGateway, backend: FakeBackend) -> None:
+    backend.go_on.set()
+    backend.streams = ["s-1", "s-2"]
+    Client(gateway.port, "ann").version()
+    gateway.spark.works.record(handle(backend), "stream:s-2", [READ])
+
+    gateway.spark.denied[READ] = WHY
+    gateway.report()
+    gateway.report()
+
+    stopped = [
+        request.plan.command.streaming_query_command.query_id.id
+        for name, request in backend.calls
+        if name == "ExecutePlan" and request.plan.command.streaming_query_command.stop
+    ]
+    assert stopped == ["s-2"]
+    assert len(gateway.spark.works) == 0
+
+
+class TestBounds:
+    def test_nobody_runs_more_than_so_much_at_once(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(operations, "PER_PRINCIPAL", 2)
+        first, second = Statement(gateway, backend), Statement(gateway, backend)
+
+        error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
+
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        backend.go_on.set()
+        assert list(first.answers)
+        assert list(second.answers)
+        assert Client(gateway.port, "ann").call("ExecutePlan")
+
+    def test_a_slow_client_is_waited_for_and_not_buffered_for(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        backend.rows = 400
+        statement = Statement(gateway, backend)
+        backend.go_on.set()
+        next(statement.answers)
+        taken = _settled(backend)
+
+        gateway.spark.denied[READ] = WHY
+        gateway.report()
+
+        assert taken < 100  # MiB, most of it in the windows of two connections
+        assert statement.fails().code() is DENIED
+        assert backend.sent < 200
+
+
+def test_what_is_under_way_ends_by_itself_while_no_new_call_is_taken(
+    gateway: RunningGateway, backend: FakeBackend
+) -> None:
+    statement = Statement(gateway, backend)
+    ending = threading.Thread(target=gateway.drain)
+    ending.start()
+
+    while not _is_refused(gateway):
+        pass
+    backend.go_on.set()
+
+    assert len(list(statement.answers)) == 2
+    ending.join()
+
+
+def _is_refused(gateway: RunningGateway) -> bool:
+    try:
+        Client(gateway.port, "ann").version()
+    except grpc.RpcError:
+        return True
+    return False
+
+
+def _settled(backend: FakeBackend) -> int:
+    """Return how many answers the driver was rid of, when that does not change any more."""
+    still, before = threading.Event(), -1
+    while before != backend.sent:
+        before = backend.sent
+        still.wait(0.5)
+    return before

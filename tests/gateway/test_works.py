@@ -1,0 +1,97 @@
+"""What runs is asked about again, and what stands on a right that went is said to be refused."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId
+from headgate.spark.gateway.authority import Refused
+from headgate.spark.needs import NameNeed, Need, PathNeed
+from headgate.spark.sessions import Sessions
+from headgate.spark.works import ENDED, PER_SESSION, UNHEARD_SECONDS, TooMuchWorkError, Works
+
+ANN = Caller(PrincipalId("ann"))
+READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
+FILE = PathNeed(action="path.read", path="/in/a.csv")
+
+
+class Scene:
+    """Works of one session, the needs that are refused now, and the time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.taken: set[Need] = set()
+        self.sessions = Sessions()
+        self.handle = self.sessions.open(ANN, "s")
+        self.works = Works(self.sessions, self.refusal, lambda: self.now)
+
+    def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+        return "no more" if caller == ANN and self.taken & set(needs) else None
+
+    def refused(self, *running: str) -> list[Refused]:
+        return self.works.refused([(self.handle, each) for each in running])
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_what_is_still_allowed_goes_on(scene: Scene) -> None:
+    scene.works.record(scene.handle, "op", [READ])
+
+    assert scene.refused("op") == []
+
+
+@pytest.mark.parametrize("taken", [READ, FILE])
+def test_what_needs_a_right_that_went_is_refused_until_it_ends(scene: Scene, taken: Need) -> None:
+    scene.works.record(scene.handle, "op", [READ])
+    scene.works.record(scene.handle, "op", [FILE])
+    scene.works.record(scene.handle, "other", [])
+
+    scene.taken.add(taken)
+
+    found = [Refused(scene.handle, "op", "no more")]
+    assert scene.refused("op", "other") == found
+    assert scene.refused("op", "other") == found
+    scene.works.ended(scene.handle, "op")
+    assert scene.refused("other") == []
+
+
+def test_a_session_that_ended_takes_its_work_with_it(scene: Scene) -> None:
+    scene.works.record(scene.handle, "stream:1", [READ])
+    scene.sessions.close(scene.handle)
+
+    assert scene.refused("op") == [
+        Refused(scene.handle, "op", ENDED),
+        Refused(scene.handle, "stream:1", ENDED),
+    ]
+
+
+def test_what_does_not_run_is_forgotten_but_not_at_once_and_streams_are_kept(scene: Scene) -> None:
+    for operation in ("op", "runs", "stream:1"):
+        scene.works.record(scene.handle, operation, [READ])
+
+    scene.refused("runs")
+    assert len(scene.works) == 3
+
+    scene.now += UNHEARD_SECONDS + 1
+    scene.refused("runs")
+    assert len(scene.works) == 2
+    scene.sessions.close(scene.handle)
+    scene.refused()
+    assert len(scene.works) == 0
+
+
+def test_a_session_holds_so_much_and_the_stream_heard_of_longest_ago_makes_room(scene: Scene) -> None:
+    scene.works.record(scene.handle, "stream:1", [READ])
+    for number in range(PER_SESSION - 1):
+        scene.works.record(scene.handle, str(number), [READ])
+
+    scene.works.record(scene.handle, "new", [READ])
+
+    assert len(scene.works) == PER_SESSION
+    with pytest.raises(TooMuchWorkError):
+        scene.works.record(scene.handle, "newer", [READ])
+    scene.works.record(scene.handle, "new", [FILE])
