@@ -13,7 +13,7 @@ from headgate.spark.gateway.scrubbing import mask, scrub, scrub_chain
 
 base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
 INTERNAL = grpc.StatusCode.INTERNAL
-SECRET = "Lost task (node7.corp executor 3): open /warehouse/secret/salaries/a.parquet\n\tat x.Y(Z.java:1)"
+INSIDE = "Lost task (node7.corp executor 3): open /warehouse/secret/salaries/a.parquet\n\tat x.Y(Z.java:1)"
 
 
 def rich(message: str, **metadata: str) -> bytes:
@@ -40,7 +40,7 @@ def test_a_refusal_has_one_code_and_only_its_sentence() -> None:
 
 @pytest.mark.parametrize("more", [{}, {"sqlState": "XX000"}], ids=str)
 def test_an_internal_error_keeps_its_first_line_without_places(more: dict[str, str]) -> None:
-    code, text, status = scrub(INTERNAL, rich(SECRET, errorId="e1", stackTrace="at x.Y", **more))
+    code, text, status = scrub(INTERNAL, rich(INSIDE, errorId="e1", stackTrace="at x.Y", **more))
 
     assert (code, text) == (INTERNAL, "Lost task (<host>): open <path>")
     assert Status.FromString(status).message == text
@@ -63,7 +63,7 @@ def test_what_cannot_be_read_says_nothing() -> None:
 def test_the_causes_of_an_error_tell_no_more() -> None:
     errors = [
         {"message": "[DIVIDE_BY_ZERO] ...", "spark_throwable": {"sql_state": "22012"}, "stack_trace": [{}]},
-        {"message": SECRET, "stack_trace": [{"declaring_class": "x.Y"}]},
+        {"message": INSIDE, "stack_trace": [{"declaring_class": "x.Y"}]},
     ]
     answer = base.FetchErrorDetailsResponse(errors=errors).SerializeToString()
 
