@@ -47,8 +47,7 @@ final class Needs(session: SparkSession) {
     case set: SetCatalogCommand => Need.of("describe", Namespace(Names.governed(Seq(set.catalogName))))
     case set: SetNamespaceCommand => Need.of("describe", Namespace(names.inCatalog(set.namespace)))
     case call: Call => Procedures.needs(call, names)
-    case DescribeProcedureCommand(UnresolvedProcedure(parts), _) => Need.of("describe", Namespace(names.full(parts).init))
-    case DescribeProcedureCommand(_, _) => Nil
+    case describe: DescribeProcedureCommand => targets.of(describe.child).toSeq.flatMap(described(describe, _))
     case _ => Refuse.node(plan)
   }
 
@@ -110,6 +109,11 @@ final class Needs(session: SparkSession) {
 
   private def parts(identifier: TableIdentifier): Seq[String] =
     identifier.catalog.toSeq ++ identifier.database :+ identifier.table
+
+  private def described(plan: LogicalPlan, procedure: Target): Seq[Need] = procedure match {
+    case Relation(name) => Need.of("describe", Namespace(name.init))
+    case _ => Refuse.node(plan)
+  }
 
   private def files(relation: LogicalRelation): Seq[Need] = relation.relation match {
     case files: HadoopFsRelation if relation.catalogTable.isEmpty => files.location.rootPaths.map(path => PathNeed(path.toString))

@@ -50,9 +50,13 @@ object Statement {
   def requireKnown(session: SparkSession, name: Seq[String]): Unit =
     if (!needs(session).exists(isAbout(name))) require(session, Set(Need.discover(name)), "catalog")
 
-  /** Asks whether the principal may read from a name, unless this statement has been allowed something on it. */
+  /**
+   * Asks whether the principal may read from a name that came up while a statement is analyzed, unless this
+   * statement has been allowed something on it; without a statement, whether it may know the name.
+   */
   def requireReadable(session: SparkSession, name: Seq[String]): Unit =
-    if (!needs(session).exists(isAbout(name))) require(session, Need.of("read", Target.Relation(name)).toSet, "view")
+    if (!isOpen(session)) requireKnown(session, name)
+    else if (!needs(session).exists(isAbout(name))) require(session, Need.of("read", Target.Relation(name)).toSet, "view")
 
   /**
    * The last question about a statement: Spark has given up its relation cache by now, so what was allowed last
@@ -69,9 +73,10 @@ object Statement {
 
   private def needs(session: SparkSession): Set[Need] = {
     val asker = handle(session)
-    val open = Option(allowed.get).filter(_.is(asker, scope))
-    (open ++ Option(running.get).filter(_.handle == asker)).flatMap(_.needs).toSet
+    (Option(allowed.get).filter(_.is(asker, scope)) ++ Option(running.get).filter(_.handle == asker)).flatMap(_.needs).toSet
   }
+
+  private def isOpen(session: SparkSession): Boolean = Option(allowed.get).exists(_.is(handle(session), scope))
 
   private def isAbout(name: Seq[String])(need: Need): Boolean = need match {
     case ObjectNeed(_, `name`) => true
