@@ -31,6 +31,7 @@ class DecisionService:
     def __init__(self) -> None:
         self.rule: Callable[[str, Need], bool] = everything_to_the_admin
         self.asked: list[Need] = []
+        self.operations: list[str | None] = []
         self.is_down = False
         self.key: Callable[[], bytes] = lambda: b""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -67,10 +68,13 @@ class DecisionService:
         handle = request.headers["Authorization"].removeprefix("Bearer ")
         at, signature = int(request.headers["X-Headgate-Time"]), request.headers["X-Headgate-Signature"]
         signed = verify(self.key(), "POST", request.path, at, handle, body, signature=signature, now=at)
-        needs = json.loads(body)["needs"]
+        question = json.loads(body)
+        needs = question["needs"]
         self.asked += needs
+        self.operations.append(question["operation"])
         allowed = signed and all(self.rule(handle, need) for need in needs)
-        answer = json.dumps({"allowed": allowed, "revision": 1, "message": f"{handle} may not do that"}).encode()
+        said = {"allowed": allowed, "revision": 1, "principal": handle, "message": f"{handle} may not do that"}
+        answer = json.dumps(said).encode()
         request.send_response(500 if self.is_down else 200)
         request.send_header("Content-Length", str(len(answer)))
         request.end_headers()
@@ -142,5 +146,10 @@ def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSet
         log=folder / "logs" / "driver.log",
         scratch=folder / "scratch",
         decision_url=decision_url,
-        conf={f"{lake}.type": "hadoop", f"{lake}.warehouse": str(folder / "warehouse")},
+        conf={
+            f"{lake}.type": "hadoop",
+            f"{lake}.warehouse": str(folder / "warehouse"),
+            f"{lake}.io-impl": "io.headgate.guard.GuardedFileIO",
+            f"{lake}.headgate.location": str(folder / "warehouse"),
+        },
     )
