@@ -147,7 +147,7 @@ def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSet
         scratch=folder / "scratch",
         decision_url=decision_url,
         conf={
-            f"{lake}.type": "hadoop",
+            f"{lake}.catalog-impl": "org.apache.iceberg.hadoop.HadoopCatalog",
             f"{lake}.warehouse": str(folder / "warehouse"),
             f"{lake}.io-impl": "io.headgate.guard.GuardedFileIO",
             f"{lake}.headgate.location": str(folder / "warehouse"),

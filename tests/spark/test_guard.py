@@ -179,7 +179,6 @@ class TestWrites:
 
 
 FORBIDDEN = (
-    "CALL lake.system.rollback_to_snapshot('secret.salaries', 1)",
     "SET spark.sql.catalog.evil = org.apache.iceberg.spark.SparkCatalog",
     "SET spark.headgate.principal.token = x",
     "SET",

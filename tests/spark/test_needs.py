@@ -1,0 +1,103 @@
+"""What each kind of statement needs, row by row of `needs.jsonl`: no less is enough, and nothing else is asked."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+
+from headgate.spark.toolchain import Toolchain
+from tests.spark.guard_world import ADMIN, REFUSED, DecisionService, Need, World, everything_to_the_admin, world
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+ROWS = [json.loads(line) for line in Path(__file__).with_name("needs.jsonl").read_text("utf-8").splitlines()]
+SETUP = (
+    "CREATE SCHEMA lake.raw",
+    "CREATE SCHEMA lake.trusted",
+    "CREATE SCHEMA lake.secret",
+    "CREATE TABLE lake.raw.flights (carrier STRING, dep_delay DOUBLE, year INT) PARTITIONED BY (year)",
+    "CREATE TABLE lake.trusted.delays (carrier STRING, avg_delay DOUBLE)",
+    "CREATE TABLE lake.secret.salaries (emp STRING, amount DOUBLE)",
+    "INSERT INTO lake.trusted.delays VALUES ('AA', 1.0)",
+    "ALTER TABLE lake.trusted.delays CREATE BRANCH dev",
+    "CREATE VIEW lake.trusted.v AS SELECT carrier FROM lake.raw.flights",
+    "CREATE VIEW lake.trusted.vv AS SELECT * FROM lake.trusted.v",
+    "DECLARE VARIABLE m DOUBLE",
+    "DECLARE VARIABLE named STRING DEFAULT 'lake.secret.salaries'",
+    "CREATE TEMPORARY FUNCTION top_pay() RETURNS DOUBLE RETURN (SELECT max(amount) FROM lake.secret.salaries)",
+    "CREATE TEMPORARY FUNCTION rich() RETURNS TABLE (e STRING) RETURN SELECT emp FROM lake.secret.salaries",
+)
+
+
+@dataclass
+class Asker:
+    """One session over a lake that has views, and what its statements are asked for."""
+
+    spark: SparkSession
+    decisions: DecisionService
+
+    def run(self, statement: str) -> str | None:
+        """Run the statement; return the SQLSTATE of its error, or None."""
+        try:
+            self.spark.sql(statement).collect()
+        except PySparkException as error:
+            return error.getSqlState() or "error"
+        return None
+
+
+@pytest.fixture(scope="module")
+def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, SparkSession]]:
+    with world(toolchain, tmp_path_factory.mktemp("needs")) as made:
+        spark = made.session(ADMIN)
+        # the folder that the lake of a test lies in keeps no views; this one lives as long as the session
+        spark.conf.set("spark.sql.catalog.lake.catalog-impl", "org.apache.iceberg.inmemory.InMemoryCatalog")
+        for statement in SETUP:
+            spark.sql(statement).collect()
+        yield made, spark
+
+
+@pytest.fixture
+def asker(running: tuple[World, SparkSession]) -> Iterator[Asker]:
+    made, spark = running
+    made.decisions.asked.clear()
+    yield Asker(spark, made.decisions)
+    made.decisions.rule = everything_to_the_admin
+    spark.catalog.setCurrentCatalog("lake")
+
+
+def of(row: dict[str, Any]) -> str:
+    """Return what a row is called."""
+    return row["statement"]
+
+
+def named(need: Need) -> str:
+    """Return a need as the rows write it."""
+    return f"{need['action']} {'.'.join(need['object'])}"
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if "runs" in row], ids=of)
+def test_statement_that_runs_is_asked_for_what_it_needs(asker: Asker, row: dict[str, Any]) -> None:
+    assert asker.run(row["statement"]) is None
+    assert sorted(asker.decisions.names()) == row["needs"]
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["needs"]], ids=of)
+def test_statement_is_refused_where_one_need_is_not_met(asker: Asker, row: dict[str, Any]) -> None:
+    for missing in row["needs"]:
+        asker.decisions.rule = lambda _, need, missing=missing: named(need) != missing
+        assert asker.run(row["statement"]) == REFUSED, missing
+
+    assert sorted(asker.decisions.names()) == row["needs"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("row", ROWS, ids=of)
+def test_statement_is_not_refused_where_exactly_its_needs_are_met(asker: Asker, row: dict[str, Any]) -> None:
+    asker.decisions.rule = lambda _, need: need["action"] == "discover" or named(need) in row["needs"]
+
+    assert asker.run(row["statement"]) != REFUSED
