@@ -1,0 +1,146 @@
+"""Streams: what a streaming query needs, where it may come from and go to, and that a revoke ends it."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headgate.spark.toolchain import Toolchain
+from tests.spark.guard_world import ADMIN, REFUSED, World, everything_to_the_admin, world
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+READER = "hgs_reader"
+READS = {"table.select lake.raw.flights"}
+
+
+@pytest.fixture(scope="module")
+def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world(toolchain, tmp_path_factory.mktemp("streams")) as made:
+        yield made
+
+
+@pytest.fixture
+def lake(running: World) -> Iterator[World]:
+    running.decisions.asked.clear()
+    running.decisions.operations.clear()
+    yield running
+    running.decisions.rule = everything_to_the_admin
+    running.decisions.is_down = False
+
+
+def refused(act: Callable[[], object]) -> None:
+    """Fail unless the guard refuses."""
+    with pytest.raises(PySparkException) as caught:
+        act()
+    assert caught.value.getSqlState() == REFUSED, caught.value
+
+
+def finished(query: StreamingQuery) -> None:
+    """Let a query take in what there is, and stop it."""
+    query.processAllAvailable()
+    query.stop()
+
+
+def flights(spark: SparkSession):  # noqa: ANN201 (PySpark has a class of its own for each kind of session)
+    """Return the stream of a table."""
+    return spark.readStream.table("lake.raw.flights")
+
+
+class TestReads:
+    """A streaming read is a read, from its first analysis on."""
+
+    def test_analysis_alone_asks_and_has_no_operation(self, lake: World) -> None:
+        assert flights(lake.session(ADMIN)).isStreaming
+
+        assert lake.decisions.names() == READS
+        assert set(lake.decisions.operations) == {None}
+
+    def test_is_refused_to_whoever_may_not_read(self, lake: World) -> None:
+        spark = lake.session(READER)
+
+        refused(lambda: flights(spark).isStreaming)
+        refused(lambda: flights(spark).writeStream.format("memory").queryName("seen").start())
+
+    def test_files_are_no_source(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+
+        refused(lambda: spark.readStream.schema("x string").format("text").load("/etc").isStreaming)
+        refused(lambda: spark.readStream.format("rate").option("path", "/etc").load().isStreaming)
+
+
+class TestSinks:
+    """A stream goes to a table of the lake, to memory or to nothing, and its checkpoints where the platform says."""
+
+    def test_table_is_made_and_written(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+
+        finished(flights(spark).writeStream.toTable("lake.trusted.sink"))
+
+        made = {"database.create_table lake.trusted", "table.insert lake.trusted.sink"}
+        assert lake.decisions.names() == READS | made
+        assert spark.table("lake.trusted.sink").count() == 1
+
+    @pytest.mark.parametrize("missing", ["table.select", "database.create_table", "table.insert"])
+    def test_one_need_less_is_refused(self, lake: World, missing: str) -> None:
+        lake.decisions.rule = lambda _, need: need["action"] != missing
+        spark, before = lake.session(READER), lake.files()
+
+        refused(lambda: flights(spark).writeStream.toTable(f"lake.trusted.without_{missing.replace('.', '_')}"))
+
+        if missing != "table.insert":  # the empty table may be made by whoever may make it
+            assert lake.files() == before
+
+    def test_place_of_checkpoints_is_not_chosen(self, lake: World, tmp_path_factory: pytest.TempPathFactory) -> None:
+        folder = tmp_path_factory.mktemp("checkpoints")
+        writer = flights(lake.session(ADMIN)).writeStream.option("checkpointLocation", f"file://{folder}/mine")
+
+        refused(lambda: writer.format("noop").start())
+
+        assert list(folder.iterdir()) == []
+
+    def test_other_sinks_are_refused(self, lake: World) -> None:
+        refused(lambda: flights(lake.session(ADMIN)).writeStream.format("console").start())
+
+    def test_rows_in_memory_are_asked_for_again(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        finished(flights(spark).writeStream.format("memory").queryName("kept").start())
+        assert spark.table("kept").count() == 1
+        lake.decisions.rule = lambda *_: False
+
+        refused(lambda: spark.table("kept").count())
+
+
+class TestRevoke:
+    """A running stream is asked for at every batch, under a name by which it can be stopped."""
+
+    def test_next_batch_after_a_revoke_ends_the_query(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        query = flights(spark).writeStream.format("noop").start()
+        query.processAllAvailable()
+        assert f"stream:{query.id}" in lake.decisions.operations
+        lake.decisions.rule = lambda _, need: need["action"] != "table.select"
+
+        spark.sql("INSERT INTO lake.raw.flights VALUES ('BB', 2013)").collect()
+
+        assert ended(query), "the query went on"
+        assert "42501" in str(query.exception()) or "may not do that" in str(query.exception())
+
+    def test_no_answer_ends_the_query_too(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        query = spark.readStream.format("rate").load().writeStream.format("noop").start()
+        assert query.isActive
+        lake.decisions.is_down = True
+
+        assert ended(query), "the query went on"
+
+
+def ended(query: StreamingQuery, seconds: float = 30) -> bool:
+    """Return whether a query ends in time."""
+    deadline = time.monotonic() + seconds
+    while query.isActive and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not query.isActive
