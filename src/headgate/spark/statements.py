@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 REFUSED = "42501"
 """The SQLSTATE of a refusal, by whoever refuses."""
@@ -89,11 +90,11 @@ class Reading(Protocol):
         """Whether there were more rows than were wanted; known when all of them are read."""
         ...
 
-    def open(self) -> tuple[tuple[Column, ...], pa.Schema]:
+    def open(self) -> "tuple[tuple[Column, ...], pa.Schema]":
         """Run it until its first rows are there, and return what they will be. Raises `StatementError`."""
         ...
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> "Iterator[pa.RecordBatch]":
         """Yield the rows as Spark makes them. Raises `StatementError`."""
         ...
 
