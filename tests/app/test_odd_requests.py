@@ -1,11 +1,9 @@
 """Requests that no client means: each gets an answer, and none an error of ours."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
-from headgate.spark.statements import Rows
 from tests.app.world import World, world_in
 
 HALF = '"\\ud800"'
@@ -69,20 +67,3 @@ def test_a_table_by_a_path_that_is_spelled_otherwise_is_missing(world: World, me
     )
 
     assert answer.status_code == 404
-
-
-class _Bytes:
-    """Answers every statement with bytes that are no text, and a number that JSON has not."""
-
-    def run(self, token: str, statement: str, limit: int) -> Rows:
-        """Return one row."""
-        row = (b"\xff", [b"\xff"], float("nan"))
-        return Rows(("a", "b", "c"), ("binary", "array<binary>", "double"), (row,), more=False)
-
-
-def test_bytes_are_written_in_base64(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.app.state, "deployed", replace(world.app.state.deployed, statements=_Bytes()))
-
-    answer = world.call("vic", "POST", "/sql", {"statement": "SELECT X'FF'"})
-
-    assert answer.json()["rows"] == [["_w==", ["_w=="], None]]

@@ -1,6 +1,7 @@
 """RFC 9457 problems: the one table from errors to answers of the HTTP API."""
 
 import logging
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -71,7 +72,7 @@ def statement_problem(error: StatementError) -> dict[str, Any]:
     if not refusal:
         status, code = known or (400, "statement-failed")
         return _document(status, code, str(error), sqlstate=error.sqlstate)
-    reason, link = asked(str(error))
+    reason, link = asked(_CONDITION.sub("", str(error)))
     more: dict[str, Any] = {"sqlstate": REFUSED, "reason": reason}
     if link is not None:
         more |= {"missing": [dict(parse_qsl(urlsplit(link).query))], "ask": link}
@@ -85,6 +86,8 @@ _STATEMENT_STATUS = {
     "CANCELLED": (409, "cancelled"),
 }
 _LATER = (429, 503)
+_CONDITION = re.compile(r"^\[[A-Z_.]+\] | SQLSTATE: \w{5}$")
+"""What Spark puts around a message."""
 
 
 def install(app: FastAPI) -> None:

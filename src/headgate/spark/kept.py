@@ -124,11 +124,11 @@ class KeptStatements:
             kept.used = self._clock()
             return kept
 
-    def drop(self, kept: KeptStatement) -> None:
+    def drop(self, kept: KeptStatement, why: str = CANCELLED_BY) -> None:
         """End a statement and keep nothing of it."""
         with self._lock:
             self._kept.pop(kept.id, None)
-        kept.cancel()
+        kept.cancel(why)
 
     def close(self) -> None:
         """End everything."""

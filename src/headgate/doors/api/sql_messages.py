@@ -1,16 +1,16 @@
 """What is sent and answered by SQL over HTTP."""
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
-from pydantic_core import to_jsonable_python
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from headgate.doors.api.bodies import Strict
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import Problem
 from headgate.doors.problems import ProblemError, statement_problem
 from headgate.spark.kept import KeptStatement
-from headgate.spark.statements import SqlLimits, Wanted
+from headgate.spark.statements import Scalar, SqlLimits, Wanted
 
 PAGE = 10_000
 """So many rows in one answer at most."""
@@ -19,7 +19,16 @@ ROWS = 1_000
 
 ARROW = "application/vnd.apache.arrow.stream"
 
-_Parameter = Text | Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | bool | None
+_LARGEST = 2**63
+
+
+def _of_spark(value: Scalar) -> Scalar:
+    if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        raise ValueError("an integer has at most 64 bits; write it as text and cast it")
+    return value
+
+
+_Parameter = Annotated[Text | bool | int | float | None, AfterValidator(_of_spark)]
 
 
 class Statement(Strict):
@@ -71,45 +80,40 @@ class ShownStatement(BaseModel):
     """A statement, and its rows, column by column, once it succeeded.
 
     `id` is there as long as it can be asked for. `more` says that there are other rows than those that were wanted, `next` where
-    the next part of those begins. `problem` is why it failed.
+    the next part of those begins. `problem` is why it failed. Bytes are written in URL-safe base64, numbers that are none as
+    words.
     """
+
+    model_config = ConfigDict(ser_json_bytes="base64", ser_json_inf_nan="strings")
 
     id: str | None
     state: Literal["running", "succeeded", "failed", "cancelled"]
     progress: ShownProgress
     columns: list[ShownColumn]
-    rows: list[list[Any]]
+    rows: list[tuple[Any, ...]]
     more: bool
     next: int | None
     problem: Problem | None = None
 
 
-def shown(kept: KeptStatement, start: int, rows: int) -> dict[str, Any]:
-    """Return a statement with so many of its rows, from one on. Raises `ProblemError` for a value that JSON cannot hold.
-
-    Bytes are written in URL-safe base64, numbers that are none as words.
-    """
-    state, table = kept.state, kept.rows
-    found: list[list[Any]] = []
-    left = 0
-    if table is not None:
-        part = table.slice(start, rows)
-        left = max(0, table.num_rows - start - rows)
+def shown(kept: KeptStatement, start: int, rows: int) -> ShownStatement:
+    """Return a statement with so many of its rows, from one on. Raises `ProblemError` for a value that JSON cannot hold."""
+    found, left = [], 0
+    if kept.rows is not None:
+        part = kept.rows.slice(start, rows)
+        left = max(0, kept.rows.num_rows - start - rows)
         try:
-            found = to_jsonable_python(
-                list(zip(*(column.to_pylist() for column in part.columns), strict=True)),
-                bytes_mode="base64",
-                inf_nan_mode="strings",
-            )
+            # By position: two columns of a result may have the same name.
+            found = list(zip(*(column.to_pylist() for column in part.columns), strict=True))
         except (OverflowError, ValueError) as error:
             raise ProblemError(400, "statement-failed", f"a value cannot be shown ({error}); cast it") from None
-    return {
-        "id": kept.id,
-        "state": state,
-        "progress": kept.progress,
-        "columns": kept.columns,
-        "rows": found,
-        "more": kept.more,
-        "next": start + rows if left else None,
-        "problem": statement_problem(kept.error) if kept.error else None,
-    }
+    return ShownStatement(
+        id=kept.id,
+        state=kept.state,
+        progress=ShownProgress(**asdict(kept.progress)),
+        columns=[ShownColumn(name=each.name, type=each.type) for each in kept.columns],
+        rows=found,
+        more=kept.more,
+        next=start + rows if left else None,
+        problem=Problem(**statement_problem(kept.error)) if kept.error else None,
+    )

@@ -1,0 +1,82 @@
+"""A Spark that runs nothing: its statements give the rows, the wait and the error that a test wants."""
+
+import threading
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from headgate.spark.statements import CANCELLED, Column, Progress, StatementError, Wanted
+
+PATIENCE = 20.0
+"""Seconds after which a statement that nobody lets go fails the test instead of hanging it."""
+
+
+class FakeReading:
+    """`headgate.spark.statements.Reading`. It goes on when `go` is set, and remembers what happened to it."""
+
+    def __init__(self, wanted: Wanted, batches: Sequence[pa.RecordBatch], error: StatementError | None) -> None:
+        self.progress = Progress(stages=2, stages_done=1, tasks=8, tasks_done=3, tasks_running=2, bytes=1000)
+        self.wanted = wanted
+        self.go = threading.Event()
+        self.closed = threading.Event()
+        self.more = False
+        self.why: str | None = None
+        self._batches = batches
+        self._error = error
+
+    def open(self) -> tuple[tuple[Column, ...], pa.Schema]:
+        """Wait until it may go on."""
+        assert self.go.wait(PATIENCE), "nobody let the statement go on"
+        if self.why is not None:
+            raise StatementError(f"the statement was cancelled: {self.why}", CANCELLED, "CANCELLED")
+        if self._error is not None:
+            raise self._error
+        schema = self._batches[0].schema
+        return tuple(Column(field.name, str(field.type)) for field in schema), schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield as many rows as are wanted."""
+        left = self.wanted.rows
+        for each in self._batches:
+            yield each.slice(0, left)
+            if each.num_rows > left:
+                self.more = True
+                return
+            left -= each.num_rows
+
+    def cancel(self, why: str) -> None:
+        """End it."""
+        self.why = self.why or why
+        self.go.set()
+
+    def close(self) -> None:
+        """Remember that it was let go of."""
+        self.closed.set()
+
+
+class FakeSpark:
+    """`headgate.spark.statements.RunsStatements`: `begun` are the statements so far, with whose token they came."""
+
+    def __init__(self, *batches: pa.RecordBatch, error: StatementError | None = None, waits: bool = False) -> None:
+        self.begun: list[tuple[str, FakeReading]] = []
+        self.closed = False
+        self._batches = batches or (pa.RecordBatch.from_pydict({"n": [1]}),)
+        self._error = error
+        self._waits = waits
+
+    @property
+    def last(self) -> FakeReading:
+        """The newest statement."""
+        return self.begun[-1][1]
+
+    def begin(self, token: str, wanted: Wanted) -> FakeReading:
+        """Begin one, which goes on at once unless it is to wait."""
+        reading = FakeReading(wanted, self._batches, self._error)
+        if not self._waits:
+            reading.go.set()
+        self.begun.append((token, reading))
+        return reading
+
+    def close(self) -> None:
+        """Remember that it was closed."""
+        self.closed = True

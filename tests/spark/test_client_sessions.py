@@ -1,0 +1,100 @@
+"""One session for each token, shared by its statements, and let go of when it is not used."""
+
+import pytest
+
+from headgate.spark import client_sessions
+from headgate.spark.client_sessions import ClientSession, ClientSessions
+
+
+class Spark:
+    """Counts how often it was stopped."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self.stopped = 0
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+class Opened:
+    """Opens sessions, and remembers them."""
+
+    def __init__(self) -> None:
+        self.all: list[Spark] = []
+
+    def __call__(self, token: str) -> Spark:
+        self.all.append(Spark(token))
+        return self.all[-1]
+
+
+@pytest.fixture
+def opened() -> Opened:
+    return Opened()
+
+
+@pytest.fixture
+def sessions(opened: Opened) -> ClientSessions:
+    return ClientSessions(opened)  # pyright: ignore[reportArgumentType]
+
+
+def used(sessions: ClientSessions, token: str) -> ClientSession:
+    session = sessions.take(token)
+    session.spark(sessions.connect)
+    sessions.give_back(session)
+    return session
+
+
+class TestATokensStatements:
+    def test_share_a_session_also_at_once(self, sessions: ClientSessions, opened: Opened) -> None:
+        one, other = sessions.take("mine"), sessions.take("mine")
+
+        assert one.spark(sessions.connect) is other.spark(sessions.connect)
+        assert [each.token for each in opened.all] == ["mine"]
+
+    def test_of_another_token_have_another(self, sessions: ClientSessions) -> None:
+        assert used(sessions, "mine") is not used(sessions, "another")
+
+
+class TestASession:
+    def test_that_is_least_used_ends(
+        self, sessions: ClientSessions, opened: Opened, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(client_sessions, "KEPT", 2)
+        for token in ("a", "b", "a", "c"):
+            used(sessions, token)
+
+        assert {each.token: each.stopped for each in opened.all} == {"a": 0, "b": 1, "c": 0}
+
+    def test_that_is_in_use_does_not(
+        self, sessions: ClientSessions, opened: Opened, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(client_sessions, "KEPT", 1)
+        held = sessions.take("a")
+        held.spark(sessions.connect)
+        used(sessions, "b")
+
+        assert opened.all[0].stopped == 0
+        assert opened.all[1].stopped == 1
+
+    def test_that_is_gone_is_replaced_and_stopped_once_nobody_uses_it(
+        self, sessions: ClientSessions, opened: Opened
+    ) -> None:
+        one, other = sessions.take("mine"), sessions.take("mine")
+        one.spark(sessions.connect)
+        sessions.forget(one)
+        used(sessions, "mine")
+        sessions.give_back(one)
+        assert [each.stopped for each in opened.all] == [0, 0]
+
+        sessions.give_back(other)
+
+        assert [each.stopped for each in opened.all] == [1, 0]
+
+    def test_ends_with_all_others(self, sessions: ClientSessions, opened: Opened) -> None:
+        used(sessions, "a")
+        used(sessions, "b")
+
+        sessions.close()
+
+        assert [each.stopped for each in opened.all] == [1, 1]

@@ -1,0 +1,121 @@
+"""Statements that are kept: whose they are, how many, for how long, and what becomes of them."""
+
+import pytest
+
+from headgate.spark.kept import KeptStatement, KeptStatements
+from headgate.spark.statements import TOO_MANY, SqlLimits, StatementError, Wanted
+from tests.fakes.statements import PATIENCE, FakeSpark
+
+WANTED = Wanted("SELECT 1", None, 10, 1000, 60.0)
+
+
+class Clock:
+    """Stands until it is set."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def ended(kept: KeptStatement) -> KeptStatement:
+    kept.ended.result(PATIENCE)
+    return kept
+
+
+class TestAStatement:
+    def test_is_running_until_it_has_rows(self) -> None:
+        spark = FakeSpark(waits=True)
+        statements = KeptStatements(spark, SqlLimits())
+        kept = statements.start("mine", WANTED)
+        assert kept.state == "running"
+        assert kept.progress.tasks_done == 3
+
+        spark.last.go.set()
+
+        assert ended(kept).state == "succeeded"
+        assert kept.rows is not None
+        assert kept.rows.to_pylist() == [{"n": 1}]
+        assert spark.last.closed.is_set()
+
+    def test_that_fails_keeps_why(self) -> None:
+        error = StatementError("no", "42501", None)
+
+        kept = ended(KeptStatements(FakeSpark(error=error), SqlLimits()).start("mine", WANTED))
+
+        assert kept.state == "failed"
+        assert kept.error is error
+
+    def test_that_is_ended_was_cancelled(self) -> None:
+        spark = FakeSpark(waits=True)
+        kept = KeptStatements(spark, SqlLimits()).start("mine", WANTED)
+
+        kept.cancel()
+
+        assert ended(kept).state == "cancelled"
+        assert spark.last.closed.is_set()
+
+    def test_that_breaks_says_nothing_of_this_machine(self) -> None:
+        kept = ended(KeptStatements(FakeSpark(error=OSError("/secret")), SqlLimits()).start("mine", WANTED))  # type: ignore[arg-type]
+
+        assert kept.state == "failed"
+        assert "/secret" not in str(kept.error)
+
+    def test_is_found_by_its_own_token_only(self) -> None:
+        statements = KeptStatements(FakeSpark(), SqlLimits())
+        kept = ended(statements.start("mine", WANTED))
+
+        assert statements.find("mine", kept.id) is kept
+        assert statements.find("another", kept.id) is None
+        assert statements.find("mine", "s_nosuch") is None
+
+    def test_that_is_dropped_is_ended_and_gone(self) -> None:
+        spark = FakeSpark(waits=True)
+        statements = KeptStatements(spark, SqlLimits())
+        kept = statements.start("mine", WANTED)
+
+        statements.drop(kept)
+
+        assert statements.find("mine", kept.id) is None
+        assert ended(kept).state == "cancelled"
+
+
+class TestOneToken:
+    def test_has_so_many_at_once(self) -> None:
+        statements = KeptStatements(FakeSpark(), SqlLimits(at_once=2))
+        first = statements.start("mine", WANTED)
+        statements.start("mine", WANTED)
+
+        with pytest.raises(StatementError) as raised:
+            statements.start("mine", WANTED)
+        assert raised.value.condition == TOO_MANY
+
+        statements.start("another", WANTED)
+        statements.drop(first)
+        statements.start("mine", WANTED)
+
+
+class TestWhatNobodyAsksFor:
+    def test_is_let_go_of_after_a_while(self) -> None:
+        clock, spark = Clock(), FakeSpark(waits=True)
+        statements = KeptStatements(spark, SqlLimits(kept_seconds=60.0), clock)
+        kept = statements.start("mine", WANTED)
+
+        clock.now = 59.0
+        assert statements.find("mine", kept.id) is kept
+        clock.now = 118.0
+        assert statements.find("mine", kept.id) is kept
+        clock.now = 179.0
+
+        assert statements.find("mine", kept.id) is None
+        assert ended(kept).state == "cancelled"
+
+    def test_is_kept_while_somebody_waits(self) -> None:
+        clock = Clock()
+        statements = KeptStatements(FakeSpark(), SqlLimits(kept_seconds=60.0), clock)
+        kept = statements.start("mine", WANTED)
+        kept.waiting = 1
+
+        clock.now = 1000.0
+
+        assert statements.find("mine", kept.id) is kept

@@ -1,0 +1,24 @@
+"""Whether a text is several statements."""
+
+import pytest
+
+from headgate.spark.several import several
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT 1; SELECT 2", "SELECT 1;SELECT 2;", "a; -- one\nb", "SELECT ';'; SELECT 1", "x /* ; */ ; y", ";a;;b"],
+)
+def test_more_than_one(text: str) -> None:
+    assert several(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("SELECT 1", "SELECT 1;", "SELECT 1 ; \n ;", "SELECT ';'", 'SELECT "a;b"', "SELECT `a;b` FROM t", "", ";"),
+        *("SELECT 1; -- and; no more", "SELECT 1 /* ; b */", r"SELECT 'it\'s; one'", "SELECT 1; /* a; b */"),
+    ],
+)
+def test_one(text: str) -> None:
+    assert not several(text)
