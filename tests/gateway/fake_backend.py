@@ -1,7 +1,7 @@
 """A Spark Connect server that answers at once and remembers what it was asked."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -64,6 +64,7 @@ class FakeBackend(grpc.GenericRpcHandler):
     """So many MiB a statement answers, one by one; `sent` counts those that were taken."""
     sent: int = 0
     streams: list[str] = field(default_factory=list[str])
+    die: Callable[[], object] = lambda: None
 
     def names(self) -> list[str]:
         """Return the names of the calls, in order."""
@@ -145,6 +146,7 @@ def fake_backend() -> Iterator[FakeBackend]:
     """Serve until the block ends."""
     backend = FakeBackend()
     server = grpc.server(ThreadPoolExecutor(16), handlers=[backend])
+    backend.die = lambda: server.stop(None)
     backend.driver.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     try:

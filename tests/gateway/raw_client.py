@@ -30,6 +30,12 @@ class Client:
             )
         return ANSWERS[name].FromString(self.channel.unary_unary(rpc.path)(request, metadata=self.metadata))
 
+    def begin(self, name: str, **fields: Any) -> Any:
+        """Send a call, and return the answers as they come."""
+        rpc = RPCS[SERVICE + name]
+        request = rpc.request(session_id=self.session_id, **fields).SerializeToString()
+        return self.channel.unary_stream(rpc.path)(request, metadata=self.metadata)
+
     def fails(self, name: str, session_id: str | None = None, **fields: Any) -> grpc.RpcError:
         with pytest.raises(grpc.RpcError) as raised:
             self.call(name, session_id, **fields)

@@ -48,6 +48,10 @@ class FakeSpark:
         self.works = Works(self.sessions, self._refusal)
         self.may_read = read_nothing
 
+    def forget(self) -> None:
+        """End all sessions."""
+        self.sessions.close_where(lambda _: True)
+
     def _refusal(self, _caller: Caller, needs: Sequence[Need]) -> str | None:
         return next((self.denied[need] for need in needs if need in self.denied), None)
 
@@ -91,9 +95,8 @@ class RunningGateway:
 
 
 @contextmanager
-def running_gateway(driver: Driver, *names: str) -> Iterator[RunningGateway]:
-    """Serve the driver until the block ends; the gateway asks over HTTP, as it does in its own process."""
-    spark, tokens = FakeSpark(), Tokens(*names)
+def answering(spark: FakeSpark, tokens: Tokens, driver: Driver) -> Iterator[str]:
+    """Answer a gateway that has the key until the block ends; gives the address."""
 
     def known(credential: Credential) -> Known | None:
         caller = tokens.authenticate(credential.token)
@@ -101,7 +104,15 @@ def running_gateway(driver: Driver, *names: str) -> Iterator[RunningGateway]:
 
     deciding = DecidingAuthority(known, lambda: (spark,))
     freshness = Freshness(Organizations(FakeStores(), {}, time.time))
-    with served(gateway_application(deciding, known, KEY, freshness)) as url, event_loop() as run:
+    with served(gateway_application(deciding, known, KEY, freshness)) as url:
+        yield url
+
+
+@contextmanager
+def running_gateway(driver: Driver, *names: str) -> Iterator[RunningGateway]:
+    """Serve the driver until the block ends; the gateway asks over HTTP, as it does in its own process."""
+    spark, tokens = FakeSpark(), Tokens(*names)
+    with answering(spark, tokens, driver) as url, event_loop() as run:
 
         async def build() -> RunningGateway:
             authority = RemoteAuthority(url, KEY)

@@ -13,12 +13,11 @@ from google.rpc.status_pb2 import Status
 from raw_client import Client
 from running import RunningGateway, running_gateway
 
-from headgate.spark.gateway import operations, protos, watch
+from headgate.spark.gateway import operations, watch
 from headgate.spark.gateway.bindings import HANDLE_KEY
-from headgate.spark.gateway.rpcs import RPCS, SERVICE
 from headgate.spark.needs import NameNeed
+from headgate.spark.statements import NOT_READY
 
-base: Any = protos.base
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
 WHY = "ann: `table.select` on `lake.raw.t` is not allowed"
 DENIED = grpc.StatusCode.PERMISSION_DENIED
@@ -51,9 +50,7 @@ class Statement:
         gateway.spark.works.record(self.handle, self.operation, [READ])
 
     def stream(self, name: str, **fields: Any) -> Any:
-        rpc = RPCS[SERVICE + name]
-        request = rpc.request(session_id=self.client.session_id, operation_id=self.operation, **fields)
-        return self.client.channel.unary_stream(rpc.path)(request.SerializeToString(), metadata=self.client.metadata)
+        return self.client.begin(name, operation_id=self.operation, **fields)
 
     def fails(self) -> Any:
         with pytest.raises(grpc.RpcError) as raised:
@@ -150,6 +147,23 @@ def test_a_stream_is_stopped_when_a_right_goes(gateway: RunningGateway, backend:
     ]
     assert stopped == ["s-2"]
     assert len(gateway.spark.works) == 0
+
+
+def test_a_statement_whose_driver_dies_is_unavailable_and_the_next_one_runs(
+    gateway: RunningGateway, backend: FakeBackend
+) -> None:
+    statement = Statement(gateway, backend)
+
+    backend.die()
+    error = statement.fails()
+    driver, backend.driver.ready = backend.driver, False
+    with fake_backend() as another:
+        driver.address, driver.generation, driver.ready = another.driver.address, 2, True
+        again = statement.client.call("ExecutePlan")
+
+    assert (error.code(), error.details()) == (grpc.StatusCode.UNAVAILABLE, NOT_READY)
+    assert len(again) == 3
+    assert another.names() == ["ReleaseSession", "Config", "ExecutePlan"]
 
 
 class TestBounds:

@@ -1,0 +1,168 @@
+"""The gateway in a process of its own: it comes back when it dies, ends with its parent, and shows the newest certificate."""
+
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from cryptography import x509
+from fake_backend import FakeBackend, fake_backend
+from pydantic import TypeAdapter
+from raw_client import Client
+from running import KEY, FakeSpark, Tokens, answering
+
+from headgate.spark.gateway.child import Ready, Told
+from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError
+from tests.doors.http.test_tls import issue
+from tests.threads import event_loop
+
+
+class Scene:
+    """A gateway's process before a driver that remembers, and who answers it."""
+
+    def __init__(self, backend: FakeBackend, url: str, spark: FakeSpark, run: Callable[[Any], Any]) -> None:
+        self.backend = backend
+        self.spark = spark
+        self.run = run
+        self.said: list[str] = []
+        self.told = Told("127.0.0.1", 0, 0, url, KEY, drain_seconds=5, log_level="error")
+
+    @contextmanager
+    def process(self, **changed: Any) -> Iterator[GatewayProcess]:
+        process = GatewayProcess(replace(self.told, **changed), self.spark.forget, self.said.append)
+        self.run(process.start())
+        try:
+            yield process
+        finally:
+            self.run(process.stop())
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    spark = FakeSpark()
+    with (
+        fake_backend() as backend,
+        answering(spark, Tokens("ann"), backend.driver) as url,
+        event_loop() as run,
+    ):
+        yield Scene(backend, url, spark, run)
+
+
+def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 40
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def works(client: Client) -> bool:
+    try:
+        client.version()
+    except grpc.RpcError:
+        return False
+    return True
+
+
+def test_it_serves_again_after_it_was_killed_with_new_sessions(scene: Scene) -> None:
+    with scene.process() as process:
+        client = Client(process.port, "ann")
+        client.version()
+        first, port = process.pid, process.port
+        assert first is not None
+
+        os.kill(first, signal.SIGKILL)
+        until(lambda: process.starts == 2)
+        until(lambda: works(client))
+
+        assert process.port == port
+        assert process.pid != first
+        assert scene.backend.names().count("Config") == 2
+        assert len(scene.spark.sessions) == 1
+        assert scene.said[-1] == "the gateway serves again"
+
+
+def test_a_statement_under_way_fails_as_unavailable_when_it_is_killed(scene: Scene) -> None:
+    scene.backend.held = True
+    with scene.process() as process:
+        answers = Client(process.port, "ann").begin("ExecutePlan")
+        next(answers)
+        assert process.pid is not None
+
+        os.kill(process.pid, signal.SIGKILL)
+
+        with pytest.raises(grpc.RpcError) as raised:
+            next(answers)
+        assert raised.value.code() is grpc.StatusCode.UNAVAILABLE  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_port_that_is_taken_is_said(scene: Scene) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+
+        with pytest.raises(GatewayProcessError):
+            scene.run(GatewayProcess(replace(scene.told, port=taken.getsockname()[1]), print, print).start())
+
+
+def test_it_ends_when_its_parent_is_gone(scene: Scene) -> None:
+    command = [sys.executable, "-P", "-m", "headgate.app.gateway"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(TypeAdapter(Told).dump_json(scene.told) + b"\n")
+        process.stdin.flush()
+        assert TypeAdapter(Ready).validate_json(process.stdout.readline()).port
+
+        process.stdin.close()
+
+        assert process.wait(30) == 0
+
+
+class TestTls:
+    def test_everybody_needs_it_and_loopback_does_not(self, scene: Scene, tmp_path: Path) -> None:
+        certificate, key = issue(tmp_path, "localhost")
+        with scene.process(tls_cert=certificate, tls_key=key) as process:
+            trusted = grpc.ssl_channel_credentials(certificate.read_bytes())
+            client = Client(process.port, "ann")
+            plain, client.channel = client.channel, grpc.secure_channel(f"localhost:{process.port}", trusted)
+
+            client.version()
+            Client(process.inner_port, "ann").version()
+
+            assert process.inner_port != process.port
+            with pytest.raises(grpc.RpcError):
+                plain.unary_unary("/spark.connect.SparkConnectService/AnalyzePlan")(b"", timeout=5)
+
+    def test_a_new_certificate_is_shown_to_new_connections(self, scene: Scene, tmp_path: Path) -> None:
+        certificate, key = issue(tmp_path, "first")
+        with scene.process(tls_cert=certificate, tls_key=key) as process:
+            assert shown(process.port) == "first"
+
+            issue(tmp_path, "second")
+            assert shown(process.port) == "second"
+            certificate.write_text("broken", encoding="utf-8")
+            assert shown(process.port) == "second"
+            assert process.starts == 1
+
+    def test_a_certificate_that_cannot_be_used_is_said(self, scene: Scene, tmp_path: Path) -> None:
+        certificate, key = issue(tmp_path, "localhost")
+        key.write_text("no key", encoding="utf-8")
+
+        with pytest.raises(GatewayProcessError, match="cannot be used"):
+            scene.run(GatewayProcess(replace(scene.told, tls_cert=certificate, tls_key=key), print, print).start())
+
+
+def shown(port: int) -> str:
+    """Return the name of the certificate that a new connection is shown."""
+    found = x509.load_pem_x509_certificate(ssl.get_server_certificate(("127.0.0.1", port)).encode())
+    return str(found.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)[0].value)
