@@ -20,6 +20,7 @@ from headgate.spark.signature import sign_session
 from headgate.spark.toolchain import Toolchain
 
 _ROOT = Path(__file__).resolve().parents[2]
+_LAKE = "spark.sql.catalog.lake"
 
 
 class Sides(NamedTuple):
@@ -40,9 +41,10 @@ class _Decisions(NamedTuple):
 @contextmanager
 def direct(tools: Toolchain, folder: Path) -> Iterator[Sides]:
     """Run both drivers, and the decisions that the guard asks for, until the block ends."""
-    lake = {"spark.sql.catalog.lake.type": "hadoop", "spark.sql.catalog.lake.warehouse": str(folder / "warehouse")}
+    warehouse = folder / "warehouse"
+    lake = {f"{_LAKE}.type": "hadoop", f"{_LAKE}.warehouse": str(warehouse)}
     with plain_spark(tools, folder / "plain", lake) as plain, _decisions(folder / "data") as decisions:
-        (folder / "warehouse" / DATABASE).mkdir(parents=True)
+        (warehouse / DATABASE).mkdir(parents=True)
         for name, query in TABLES.items():
             plain.sql(f"CREATE TABLE lake.{DATABASE}.{name} AS {query}")
         settings = DriverSettings(
@@ -52,10 +54,15 @@ def direct(tools: Toolchain, folder: Path) -> Iterator[Sides]:
             log=folder / "guarded.log",
             scratch=folder / "scratch",
             decision_url=f"http://127.0.0.1:{decisions.port}/guard/v1/decide",
-            conf=lake,
+            conf={**lake, **_contained(warehouse)},
         )
         with _guarded(settings, decisions) as guarded:
             yield Sides(plain, guarded)
+
+
+def _contained(warehouse: Path) -> dict[str, str]:
+    """Return what has the guard keep tables inside a folder; from the REST catalog it hears that table by table."""
+    return {f"{_LAKE}.io-impl": "io.headgate.guard.GuardedFileIO", f"{_LAKE}.headgate.location": str(warehouse)}
 
 
 @contextmanager
