@@ -1,6 +1,7 @@
 """Alice, who holds everything and is at work while others try to be her."""
 
 import logging
+import time
 import uuid
 from typing import Self
 
@@ -9,10 +10,13 @@ from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.server import Server
 from headgate.spark.client import connect
+from headgate.spark.gateway.watch import EVERY
 
 logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.CRITICAL)  # ending a session early is no news
 _kept: list[SparkSession] = []
 """A session that is collected ends itself on whatever thread that is, and may then wait for itself."""
+_HEARD = EVERY + 1.0
+"""Seconds after which the gateway has told what was used."""
 _READ = "SELECT count(*) AS n FROM hers"
 
 
@@ -64,8 +68,9 @@ class Alice:
         return operation
 
     def _uses(self) -> list[float]:
-        """When each session of hers was used last: the gateway and every decision count there."""
+        """When each session of hers was used last: the gateway tells of every use, a moment later."""
+        time.sleep(_HEARD)
         deployment = self._server.deployment
-        sessions = self._server._sparks.of(deployment.home).sessions._sessions  # noqa: SLF001 (only this check may see all)
+        sessions = self._server._side.sparks.of(deployment.home).sessions._sessions  # noqa: SLF001 (only this check may)
         hers = deployment.directory.principal("alice")
         return [each.used for each in list(sessions.values()) if each.caller.principal == hers]
