@@ -267,6 +267,8 @@ def _fixed(settings: DriverSettings) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(settings.scratch),
         "spark.sql.warehouse.dir": str(settings.scratch / "unused"),
+        "spark.checkpoint.dir": str(settings.scratch / "checkpoints"),
+        "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
         "spark.sql.extensions": _EXTENSIONS,
         "spark.sql.catalog.lake": "io.headgate.guard.GuardedCatalog",
         "spark.sql.catalog.lake.cache-enabled": "false",

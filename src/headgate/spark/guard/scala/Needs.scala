@@ -46,10 +46,15 @@ final class Needs(session: SparkSession) {
     case like: CreateTableLikeCommand => copied(like)
     case set: SetCatalogCommand => Need.of("describe", Namespace(Names.governed(Seq(set.catalogName))))
     case set: SetNamespaceCommand => Need.of("describe", Namespace(names.inCatalog(set.namespace)))
+    case named: UnresolvedTableOrView => bare(named)
     case call: Call => Procedures.needs(call, names)
     case describe: DescribeProcedureCommand => targets.of(describe.child).toSeq.flatMap(described(describe, _))
     case _ => Refuse.node(plan)
   }
+
+  /** Whether there is such a table is the catalog's to say, to whoever may know of it; its columns are more than that. */
+  private def bare(named: UnresolvedTableOrView): Seq[Need] =
+    if (Needs.Lookups(named.commandName)) Nil else targets.of(named).toSeq.flatMap(Need.of("describe", _))
 
   /** Needs of nodes that do more to their target than their class tells. */
   private def special(plan: LogicalPlan, target: Target): Seq[Need] = plan match {
@@ -119,4 +124,9 @@ final class Needs(session: SparkSession) {
     case files: HadoopFsRelation if relation.catalogTable.isEmpty => files.location.rootPaths.map(path => PathNeed(path.toString))
     case _ => Refuse.because("data that is neither a table of the lake nor files of a connection is refused")
   }
+}
+
+object Needs {
+  /** What Spark calls the looking up of one name, and of each that it lists. */
+  private val Lookups = Set("Catalog.makeTable", "Catalog.tableExists")
 }

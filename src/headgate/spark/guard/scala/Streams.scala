@@ -16,9 +16,6 @@ import org.apache.spark.sql.streaming.OutputMode
 object Streams {
   private val Rate = "rate"
 
-  /** By name: the class is Spark's own secret. */
-  private val Nothing = "org.apache.spark.sql.execution.datasources.noop.NoopTable$"
-
   /** What the rows that a query keeps in the driver's memory needed to be read; they are asked for again. */
   private val kept = Collections.synchronizedMap(new WeakHashMap[MemorySink, Set[Need]])
 
@@ -81,7 +78,7 @@ object Streams {
 
   private def sink(sink: Table, target: Option[(TableCatalog, Identifier)]): Unit = (sink, target) match {
     case (_, Some(_)) | (_: MemorySink, None) =>
-    case (table, None) if table.getClass.getName == Nothing =>
+    case (table, None) if table.getClass.getName == Targets.Nothing =>
     case _ => Refuse.because("a stream is written to a table of the lake, to memory or to nothing")
   }
 }

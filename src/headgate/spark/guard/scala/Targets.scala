@@ -40,6 +40,7 @@ final class Targets(session: SparkSession) {
     case ResolvedIdentifier(catalog, identifier) => Some(Relation(Names.of(catalog, identifier)))
     case ResolvedV2View(catalog, identifier) => Some(Relation(Names.of(catalog, identifier)))
     case ResolvedNamespace(catalog, namespace, _) => Some(Namespace(Names.governed(catalog.name +: namespace)))
+    case relation: DataSourceV2Relation if relation.table.getClass.getName == Targets.Nothing => None
     case relation: DataSourceV2Relation => Some(Relation(table(relation)))
     case _: ResolvedTempView | _: PlanWithUnresolvedIdentifier => None
     case parts: Seq[_] => Some(Relation(names.full(parts.map { case part: String => part })))
@@ -64,6 +65,9 @@ final class Targets(session: SparkSession) {
 object Targets {
   private val Iceberg = "org.apache.iceberg.spark.source."
 
+  /** The sink that computes and keeps nothing; by name, because the class is Spark's own secret. */
+  val Nothing = "org.apache.spark.sql.execution.datasources.noop.NoopTable$"
+
   /** What a row-level write works on and how; told by its shape, because the class is Spark's own secret. */
   object RowLevel {
     def unapply(table: Table): Option[(Table, RowLevelOperation)] = table match {
@@ -75,9 +79,9 @@ object Targets {
     }
   }
 
-  /** Whether a target would count as a read if nothing acted on it. */
+  /** Whether a target would need something of its own if nothing acted on it. */
   def isRelation(target: LogicalPlan): Boolean = chain(target).last match {
-    case _: UnresolvedRelation | _: DataSourceV2Relation => true
+    case _: UnresolvedRelation | _: UnresolvedTableOrView | _: DataSourceV2Relation => true
     case _ => false
   }
 
