@@ -208,7 +208,7 @@ class TestWhoMayDoWhat:
 
     def test_nobody_is_not_served(self, world: World) -> None:
         for path in ("/config", "/namespaces", "/namespaces/raw/tables/flights", "/nonsense"):
-            answer = world.call("GET", path, token="")
+            answer = world.call("GET", path, by="")
             assert (answer.status_code, answer.json()["error"]["type"]) == (401, "NotAuthorizedException")
 
     def test_a_reader_reads_and_does_not_write(self, world: World) -> None:

@@ -190,11 +190,11 @@ class World:
         """A real PyIceberg client."""
         return RestCatalog("lake", uri=self.url, token=token)
 
-    def call(self, method: str, path: str, body: Any = None, token: str = ADMIN, **headers: str) -> httpx.Response:
+    def call(self, method: str, path: str, body: Any = None, by: str = ADMIN, **headers: str) -> httpx.Response:
         """One request by hand; a header's name is written with `_`."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        if token:
-            sent["Authorization"] = f"Bearer {token}"
+        if by:
+            sent["Authorization"] = f"Bearer {by}"
         return self._client.request(method, f"{self.url}/v1{path}", json=body, headers=sent)
 
     def metadata_files(self) -> list[Path]:

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from headgate.app.deployment import Deployment
-from headgate.app.lakes import Lakes, identifier
+from headgate.app.lakes import Lakes, identifier, warehouse_of
 from headgate.doors import identity, problems
 from headgate.doors.api import api_router, openapi
 from headgate.doors.authzen.at_once import AtOnce
@@ -20,7 +20,6 @@ from headgate.doors.guard import guard_router
 from headgate.doors.iceberg_rest import iceberg_router
 from headgate.doors.services import CarriesOutRuns, Deployed
 from headgate.doors.tenants import Tenants
-from headgate.lake.warehouse import FileWarehouse
 from headgate.spark.kept import KeptStatements
 from headgate.spark.sparks import Sparks
 from headgate.spark.statements import RunsStatements
@@ -44,6 +43,7 @@ def http_application(
         runner=runner,
         statements=KeptStatements(statements, deployment.settings.sql),
         health=health,
+        has_spark=sparks.serves,
     )
     problems.install(app)
     document(app)
@@ -60,7 +60,7 @@ def http_application(
     identity.install(app, deployment.entrance)
     app.include_router(guard_router(sparks))
     organizations = deployment.organizations
-    lakes = Lakes(FileWarehouse(deployment.settings.warehouse), lambda: organizations.now)
+    lakes = Lakes(warehouse_of(deployment.settings), lambda: organizations.now)
     app.include_router(
         iceberg_router(identifier(deployment.identity, organizations, deployment.home, sparks, lakes)),
         prefix="/iceberg",

@@ -4,18 +4,27 @@ import threading
 from collections.abc import Callable
 
 from headgate.app.lakegate import LakeGate
+from headgate.app.settings import Settings
 from headgate.control.command import MissingError
 from headgate.control.identity import Identity
 from headgate.control.organization import Organization, Organizations
 from headgate.doors.iceberg_rest.ports import Identified, Identify, Lake, Sent
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
+from headgate.lake.objects import ObjectWarehouse
 from headgate.lake.view_catalog import ViewCatalog
-from headgate.lake.warehouse import Warehouse
+from headgate.lake.warehouse import FileWarehouse, Warehouse
 from headgate.spark.driver_calls import SIGNATURE_HEADER
 from headgate.spark.sparks import Sparks
 
 _BEARER = "Bearer "
+
+
+def warehouse_of(settings: Settings) -> Warehouse:
+    """Return the one warehouse of a deployment."""
+    if settings.bucket is not None:
+        return ObjectWarehouse(settings.bucket, settings.s3.properties)
+    return FileWarehouse(settings.warehouse)
 
 
 class Lakes:

@@ -191,6 +191,12 @@ def _web(word: str, _: Sequence[str]) -> str:
     return word
 
 
+def _bucket(word: str, _: Sequence[str]) -> str:
+    if not re.fullmatch(r"s3://[^\s/?#]+(/[^\s/?#]+)*/?", word):
+        raise ValueError("a place in an object store; use one such as s3://bucket/prefix")
+    return word
+
+
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
     "text": _text,
@@ -207,4 +213,5 @@ _KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
     "address": _address,
     "postgresql": _postgresql,
     "web": _web,
+    "bucket": _bucket,
 }

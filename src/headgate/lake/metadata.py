@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,8 +13,10 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil, TableMetadataV1, new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import (
+    AddSchemaUpdate,
     AddSnapshotUpdate,
     RemovePropertiesUpdate,
+    SetCurrentSchemaUpdate,
     TableRequirement,
     TableUpdate,
     update_table_metadata,
@@ -25,6 +27,8 @@ from headgate.lake.errors import ConflictError, InvalidError
 from headgate.lake.rules import check_properties
 
 T = TypeVar("T")
+LAST_ADDED = -1
+"""Where an update names a schema: the one that was added last in the same commit."""
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
 
 
@@ -60,7 +64,7 @@ def updated_metadata(
     # Not validated: validation gives an empty base a schema of its own, which the first real one then collides with.
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
     _check_sequence(start, updates)
-    kept = tuple(_only_existing(start, update) for update in updates)
+    kept = tuple(_only_existing(start, update) for update in (updates if base is None else _numbered(base, updates)))
     changed = _sound(lambda: update_table_metadata(start, kept, base is None, base_path))
     # A metadata file that could not be read back would lose the table.
     return _sound(lambda: TableMetadataUtil.parse_raw(changed.model_dump_json()))
@@ -96,6 +100,26 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> None
             if number is None or number <= last:
                 raise ConflictError("a snapshot must have a sequence number above the table's last one")
             last = number
+
+
+def _numbered(base: TableMetadata, updates: Sequence[TableUpdate]) -> Iterator[TableUpdate]:
+    """Yield the updates with schemas numbered as Iceberg's own writers do, whatever number the client gave them.
+
+    PyIceberg takes that number as it is, and two schemas of one number are a table that nobody reads rightly.
+    """
+    known = {schema.schema_id: schema for schema in base.schemas}
+    last = LAST_ADDED
+    for update in updates:
+        if isinstance(update, AddSchemaUpdate):
+            same = [id for id, schema in known.items() if schema == update.schema_]
+            last = same[0] if same else max(known) + 1
+            known[last] = update.schema_.model_copy(update={"schema_id": last})
+            if not same:
+                yield update.model_copy(update={"schema_": known[last]})
+        elif isinstance(update, SetCurrentSchemaUpdate) and update.schema_id == LAST_ADDED:
+            yield update.model_copy(update={"schema_id": last})
+        else:
+            yield update
 
 
 def _only_existing(base: TableMetadata, update: TableUpdate) -> TableUpdate:

@@ -3,6 +3,8 @@
 Everything is read before: a table that names one file outside its location is not taken.
 """
 
+from collections.abc import Iterable
+
 from pyiceberg.table.metadata import TableMetadata
 
 from headgate.control.ports import Pointer, Store
@@ -31,8 +33,8 @@ def registered(store: Store, warehouse: Warehouse, path: str) -> Loaded:
     return _checked(warehouse, table, location, path)
 
 
-def adopted(store: Store, warehouse: Warehouse, path: str) -> Loaded:
-    """Return a table that another catalog made, outside the warehouse and apart from every table.
+def adopted(warehouse: Warehouse, path: str, taken: Iterable[str]) -> Loaded:
+    """Return a table that another catalog made, outside the warehouse and apart from the locations that are taken.
 
     Raises `RuleError` or `InvalidError`.
     """
@@ -41,7 +43,7 @@ def adopted(store: Store, warehouse: Warehouse, path: str) -> Loaded:
         raise RuleError("its metadata files do not lie in a folder `metadata` of the table's location")
     if warehouse.holds(location):
         raise RuleError("its files lie in Headgate's own warehouse")
-    if any(overlap(location, location_of(each.metadata_location)) for each in store.pointers()):
+    if any(overlap(location, each) for each in taken):
         raise RuleError("its files lie where those of another table are")
     metadata = parse(warehouse.read(location, path))
     return _checked(warehouse, ResourceId(str(metadata.table_uuid)), location, path)

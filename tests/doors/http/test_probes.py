@@ -28,6 +28,12 @@ class TestReady:
     def test_is_said_while_nothing_is_wrong(self) -> None:
         assert ask(guarded(), "GET", "/readyz").json() == {"status": "ready"}
 
+    def test_is_ready_without_spark_too_and_says_how_that_is(self) -> None:
+        readiness = Readiness(lambda: None)
+        readiness.spark = lambda: "down"
+
+        assert ask(guarded(readiness=readiness), "GET", "/readyz").json() == {"status": "ready", "spark": "down"}
+
     def test_is_not_said_while_something_is(self) -> None:
         answer = ask(guarded(readiness=Readiness(lambda: "the store cannot be read")), "GET", "/readyz")
 

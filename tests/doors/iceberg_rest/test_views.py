@@ -38,22 +38,22 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def _create(world: World, name: str = "v", token: str = "admin", **more: Any) -> httpx.Response:
+def _create(world: World, name: str = "v", by: str = "admin", **more: Any) -> httpx.Response:
     body = {"name": name, "schema": SCHEMA.model_dump(), "view-version": version(), "properties": {}, **more}
-    return world.call("POST", "/namespaces/raw/views", body, token)
+    return world.call("POST", "/namespaces/raw/views", body, by)
 
 
-def _commit(world: World, updates: list[dict[str, Any]], token: str = "admin", **headers: str) -> httpx.Response:
+def _commit(world: World, updates: list[dict[str, Any]], by: str = "admin", **headers: str) -> httpx.Response:
     uuid = str(world.gate.ids[VIEW])
     body = {"requirements": [{"type": "assert-view-uuid", "uuid": uuid}], "updates": updates}
-    return world.call("POST", "/namespaces/raw/views/v", body, token, **headers)
+    return world.call("POST", "/namespaces/raw/views/v", body, by, **headers)
 
 
 def _replaced(sql: str) -> list[dict[str, Any]]:
     """What Iceberg's Java client sends for `CREATE OR REPLACE VIEW`."""
     return [
         {"action": "add-schema", "schema": SCHEMA.model_dump(), "last-column-id": 2},
-        {"action": "add-view-version", "view-version": version(sql, **{"schema-id": -1, "version-id": 2})},
+        {"action": "add-view-version", "view-version": {**version(sql), "schema-id": -1, "version-id": 2}},
         {"action": "set-current-view-version", "view-version-id": -1},
     ]
 
@@ -147,7 +147,7 @@ class TestRules:
         [
             {"action": "set-current-view-version", "view-version-id": -1},
             {"action": "set-current-view-version", "view-version-id": 9},
-            {"action": "add-view-version", "view-version": version(**{"schema-id": 9})},
+            {"action": "add-view-version", "view-version": {**version(), "schema-id": 9}},
             {"action": "add-view-version", "view-version": version(representations=[])},
             {"action": "add-snapshot"},
         ],
@@ -173,15 +173,15 @@ class TestRights:
 
     @pytest.mark.parametrize("action", ["table.describe", "table.select"])
     def test_to_load_one_takes_describe_or_select(self, world: World, action: str) -> None:
-        assert world.call("GET", "/namespaces/raw/views/v", token="ina").status_code == 404
+        assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 404
         world.gate.allow("ina", VIEW, "table.drop")
-        assert world.call("GET", "/namespaces/raw/views/v", token="ina").status_code == 403
+        assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 403
         world.gate.allow("ina", VIEW, action)
-        assert world.call("GET", "/namespaces/raw/views/v", token="ina").status_code == 200
+        assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 200
 
     def test_a_guarded_session_loads_what_it_may_know_of(self, world: World) -> None:
         world.gate.allow("ina", VIEW, "table.drop")
-        assert world.call("GET", "/namespaces/raw/views/v", token="spark:ina").status_code == 200
+        assert world.call("GET", "/namespaces/raw/views/v", by="spark:ina").status_code == 200
 
     def test_to_make_one_takes_create_view(self, world: World) -> None:
         world.gate.allow("ina", RAW, "database.create_table")

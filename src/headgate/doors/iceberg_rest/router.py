@@ -46,8 +46,11 @@ def iceberg_router(identify: Identify) -> APIRouter:
     endpoints = [each for route in router.routes if isinstance(route, APIRoute) for each in _advertised(route)]
 
     @router.get("/v1/config", **_needs(DISCOVER))
-    def config() -> dict[str, Any]:
-        return {"defaults": {}, "overrides": {}, "endpoints": endpoints, "idempotency-key-lifetime": _REMEMBERED}
+    def config(asking: Asked) -> dict[str, Any]:
+        # Spark would send a report for each scan, of which nothing is kept.
+        overrides = {"rest-metrics-reporting-enabled": "false"} if asking.who.guarded else {}
+        lifetime = {"idempotency-key-lifetime": _REMEMBERED}
+        return {"defaults": {}, "overrides": overrides, "endpoints": endpoints, **lifetime}
 
     @router.api_route("/{rest:path}", methods=["GET", "HEAD", "POST", "PUT", "DELETE"], include_in_schema=False)
     def nothing() -> None:

@@ -1,0 +1,96 @@
+"""Tables of another catalog become tables here: their files stay where they are, and nothing is moved."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyiceberg.catalog import Catalog
+
+from headgate.control.command import CommandError
+from headgate.control.ids import new_id
+from headgate.control.names import usable
+from headgate.control.organization import Organization
+from headgate.control.resources import CreateResource
+from headgate.control.tables import RegisterTable
+from headgate.facts.ids import ResourceId
+from headgate.lake.loaded import Loaded
+from headgate.lake.pointed import location_of
+from headgate.lake.registering import adopted
+from headgate.lake.warehouse import Warehouse
+
+LAKE = "lake"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A table of another catalog: what it would be here, or why it cannot be taken."""
+
+    name: tuple[str, ...]
+    loaded: Loaded | None = None
+    problem: str = ""
+
+
+class Importing:
+    """Takes tables of another catalog into the lake of an organization, as the deployment itself."""
+
+    def __init__(self, organization: Organization, warehouse: Warehouse) -> None:
+        self._organization = organization
+        self._warehouse = warehouse
+        pointers = organization.store.pointers()
+        self._taken = [location_of(each.metadata_location) for each in pointers]
+
+    def found(self, source: Catalog) -> Iterator[Found]:
+        """Yield every table of the catalog, in order, with whether it can be taken. Every file of it is checked."""
+        for name in sorted(names(source)):
+            yield self._judged(source, name)
+
+    def take(self, found: Found) -> Found:
+        """Make the table, and its database if there is none; nobody is assigned anything. Returns it as it went."""
+        if found.loaded is None:
+            return found
+        try:
+            command = RegisterTable(
+                self._database(found.name[0]), _id(found.loaded), found.name[1], found.loaded.pointer
+            )
+            self._organization.control.execute(command, None)
+        except CommandError as error:
+            return Found(found.name, problem=str(error))
+        return found
+
+    def _judged(self, source: Catalog, name: tuple[str, ...]) -> Found:
+        if len(name) != 2:  # noqa: PLR2004 (a database and a table)
+            return Found(name, problem="its namespace has more than one level")
+        if not all(map(usable, name)):
+            return Found(name, problem="its name is none that every engine can use")
+        if self._organization.control.snapshot.find((LAKE, *name)) is not None:
+            return Found(name, problem="there is something of that name already")
+        try:
+            path = source.load_table(name).metadata_location
+            loaded = adopted(self._warehouse, path, self._taken)
+        except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
+            return Found(name, problem=str(error))
+        if _id(loaded) in self._organization.control.snapshot.resources:
+            return Found(name, problem="a table of its uuid is here already")
+        self._taken.append(loaded.metadata.location)
+        return Found(name, loaded)
+
+    def _database(self, name: str) -> ResourceId:
+        facts, control = self._organization.control.snapshot, self._organization.control
+        there = facts.find((LAKE, name))
+        if there is not None:
+            return there.id
+        lake = facts.find((LAKE,))
+        made = ResourceId(new_id("d"))
+        control.execute(CreateResource(made, "database", lake.id if lake else ResourceId(LAKE), name), None)
+        return made
+
+
+def names(source: Catalog, above: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the names of all tables of a catalog."""
+    for namespace in source.list_namespaces(tuple(above)):
+        yield from source.list_tables(namespace)
+        if len(namespace) > len(above):
+            yield from names(source, namespace)
+
+
+def _id(loaded: Loaded) -> ResourceId:
+    return loaded.pointer.table

@@ -1,0 +1,85 @@
+"""`headgate catalog`: what the operator does with other catalogs, on the deployment's own machine."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.opened import Data, deployed
+from headgate.cli.output import errors, fail, say, table
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+    from headgate.app.importing import Found
+
+From = Annotated[
+    list[str],
+    typer.Option(
+        "--from",
+        metavar="NAME|KEY=VALUE",
+        help="the other catalog: its name in PyIceberg's configuration, or its properties, one option each (`type=sql`)",
+    ),
+]
+COLUMNS = ("table", "location", "snapshots", "columns", "result")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
+    catalogs = typer.Typer(name="catalog", help="Other Iceberg catalogs.", no_args_is_help=True)
+    catalogs.command("import")(take)
+    catalogs.callback()(lambda: None)
+    app.add_typer(catalogs)
+
+
+def take(
+    source: From,
+    organization: Annotated[str | None, typer.Option(help="whose lake takes them; the first one's if left out")] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would be taken")] = False,
+    data: Data = None,
+) -> None:
+    """Take in the tables of another catalog that PyIceberg can read. Their files stay where they are.
+
+    Nobody is assigned anything. What must not be taken is refused, with the reason: a table any of whose files lies
+    outside its own location, where Headgate cannot read, or in another table's folder. The exit code is 1 then. From
+    now on write to these tables through Headgate only: the other catalog does not learn of its commits.
+    """
+    from rich.progress import Progress
+
+    from headgate.app.importing import Importing, names
+    from headgate.app.lakes import warehouse_of
+
+    with deployed(data) as deployment:
+        home = deployment.organizations.find(organization) if organization else deployment.home
+        other, importing = _opened(source), Importing(home, warehouse_of(deployment.settings))
+        with Progress(console=errors, transient=True) as progress:
+            tables = progress.track(importing.found(other), total=sum(1 for _ in names(other)), description="reading")
+            found = [each if dry_run else importing.take(each) for each in tables]
+    table(COLUMNS, [_row(each, dry_run=dry_run) for each in found])
+    refused = sum(1 for each in found if each.problem)
+    say(f"{len(found) - refused} {'would be' if dry_run else 'were'} taken, {refused} refused")
+    if refused:
+        sys.exit(1)
+
+
+def _opened(source: list[str]) -> "Catalog":
+    """Return the other catalog. A wrong or missing property ends with exit code 2."""
+    from pyiceberg.catalog import load_catalog
+
+    pairs = [each.partition("=") for each in source]
+    named = [key for key, equals, _ in pairs if not equals]
+    try:
+        return load_catalog(named[0] if named else "other", **{key: value for key, equals, value in pairs if equals})
+    except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
+        fail(f"the other catalog cannot be opened: {error}")
+        sys.exit(2)
+
+
+def _row(found: "Found", *, dry_run: bool) -> tuple[object, ...]:
+    name = ".".join(found.name)
+    if found.loaded is None:
+        return (name, "", "", "", f"refused: {found.problem}")
+    metadata = found.loaded.metadata
+    done = "would be taken" if dry_run else "taken"
+    return (name, metadata.location, len(metadata.snapshots), len(metadata.schema().columns), done)

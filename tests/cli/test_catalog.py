@@ -1,0 +1,108 @@
+"""`headgate catalog import`: tables of another catalog become tables here, and whatever must not is refused."""
+
+import shutil
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+from typer.testing import CliRunner
+
+from headgate.app.deployment import Deployment, open_deployment
+from headgate.app.lakes import Lakes, warehouse_of
+from headgate.app.settings import Settings
+from headgate.cli import app
+from headgate.facts.changes import RoleAssigned
+from headgate.lake.errors import RuleError
+
+SCHEMA = Schema(NestedField(1, "n", LongType()))
+ROWS = pa.table({"n": [1, 2]})
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    folder = tmp_path_factory.mktemp("here")
+    return Settings(folder=folder / "data", cache=folder / "cache", jars_folder=None, spark=False)
+
+
+@pytest.fixture(scope="module")
+def properties(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("there")
+    return {"type": "sql", "uri": f"sqlite:///{folder}/other.db", "warehouse": f"file://{folder}/files"}
+
+
+@pytest.fixture(scope="module")
+def other(properties: dict[str, str]) -> Iterator[Catalog]:
+    """Two good tables, and one each of what must not be taken."""
+    made = load_catalog("other", **properties)
+    for database in ("raw", "odd"):
+        made.create_namespace(database)
+    made.create_table("raw.flights", SCHEMA).append(ROWS)
+    made.create_table("raw.empty", SCHEMA)
+    made.create_table("raw.moved", SCHEMA, properties={"write.data.path": f"{properties['warehouse']}/elsewhere"})
+    made.create_table("raw.old", SCHEMA, properties={"format-version": "1"})
+    stolen = made.create_table("raw.stolen", SCHEMA)
+    theirs = next(iter(made.load_table("raw.flights").scan().plan_files())).file.file_path
+    stolen.add_files([theirs])
+    lost = made.create_table("raw.lost", SCHEMA)
+    lost.append(ROWS)
+    shutil.rmtree(lost.location().removeprefix("file://"))
+    made.register_table("odd.again", made.load_table("raw.flights").metadata_location)
+    yield made
+    made.close()
+
+
+def _run(settings: Settings, properties: dict[str, str], *more: str) -> str:
+    sources = [part for key, value in properties.items() for part in ("--from", f"{key}={value}")]
+    arguments = ["catalog", "import", *sources, "--data", str(settings.folder), *more]
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "400", "HEADGATE_SPARK": "0"})
+    assert result.exit_code == 1, result.output
+    return result.output
+
+
+@pytest.fixture
+def deployment(settings: Settings) -> Iterator[Deployment]:
+    made = open_deployment(settings)
+    yield made
+    made.close()
+
+
+@pytest.mark.usefixtures("other")
+def test_a_dry_run_takes_nothing_and_an_import_what_it_said(settings: Settings, properties: dict[str, str]) -> None:
+    open_deployment(settings).close()
+
+    shown = _run(settings, properties, "--dry-run")
+    taken = _run(settings, properties)
+
+    assert "2 would be taken, 5 refused" in shown
+    assert "2 were taken, 5 refused" in taken
+    for said in (
+        "Headgate chooses where a table's files lie",
+        "only tables of format version 2",
+        "a file of a table must lie inside",
+        "those of another table",
+    ):
+        assert said in shown
+        assert said in taken
+    # What is there already is not taken twice.
+    assert "0 were taken, 7 refused" in _run(settings, properties)
+
+
+@pytest.mark.usefixtures("other")
+def test_what_was_taken_is_a_table_that_nobody_was_given(settings: Settings, deployment: Deployment) -> None:
+    facts = deployment.control.snapshot
+    table = facts.find(("lake", "raw", "flights")) or facts.find(("lake", "odd", "again"))
+    assert table is not None
+
+    lake = Lakes(warehouse_of(settings), lambda: 0.0).of(deployment.home)
+    loaded = lake.tables.load(table.id)
+
+    assert loaded.metadata.location.endswith(("/raw/flights", "/raw.db/flights"))
+    assert str(loaded.metadata.table_uuid) == table.id
+    assert table.creator is None
+    changes = [change for entry in deployment.store.entries() for change in entry.changes]
+    assert not [each for each in changes if isinstance(each, RoleAssigned) and each.resource == table.id]
+    with pytest.raises(RuleError, match="not in Headgate's warehouse"):
+        lake.tables.check_purge(loaded)
