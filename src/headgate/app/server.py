@@ -106,7 +106,10 @@ class Server:
     def _front(self) -> Front:
         app = http_application(self.deployment, self._side.sparks, self.runner, self._statements, self.health)
         self._side.freshness = app.state.freshness
-        return fronted(app, self.deployment, self._side.sparks.caller, self._side.figures)
+        front = fronted(app, self.deployment, self._side.sparks.caller, self._side.figures)
+        if self.settings.spark:
+            front.readiness.spark = lambda: self._side.state
+        return front
 
     async def _announce(self) -> None:
         await self._listening.answering.wait()

@@ -32,7 +32,7 @@ class SparkSide:
         self._deployment = deployment
         self._say = say
         self._drivers = Drivers(deployment.organizations, deployment.home, settings.spark_organizations)
-        self.sparks = Sparks(deployment.may_read, self._drivers.key)
+        self.sparks = Sparks(deployment.may_read, self._drivers.key, self._drivers.serves)
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
         self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all)
         self._answering: Alone | None = None
@@ -57,10 +57,6 @@ class SparkSide:
         if driver is not DriverState.SERVING:
             return driver.value
         return "ready" if gateway is GatewayState.SERVING else gateway.value
-
-    def serves(self, organization: Organization) -> bool:
-        """Say whether an organization has Spark here."""
-        return self._drivers.serves(organization)
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """Return what the gateway has counted."""

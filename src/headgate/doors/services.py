@@ -45,6 +45,7 @@ class Deployed:
     runner: CarriesOutRuns
     statements: KeptStatements
     health: Callable[[], Mapping[str, Any]]
+    has_spark: Callable[[Organization], bool] = lambda _: True
 
     def access(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
         """Return the organization that a request is for, and who asks there. Raises `ProblemError` 401 for nobody.
@@ -157,11 +158,12 @@ async def access(request: Request) -> tuple[Organization, Caller]:
 Access = Annotated[tuple[Organization, Caller], Depends(access)]
 
 
-def at_home(request: Request) -> None:
-    """Raise `ProblemError` for an address of another organization than the one whose lake Spark serves."""
-    named, home = request.scope.get(ORGANIZATION), deployed(request).home
-    if named is not None and deployed(request).named(named) is not home:
-        raise ProblemError(404, "no-lake", "this organization has no lake here: Spark serves one organization so far")
+async def on_spark(request: Request, found: Access) -> None:
+    """Raise `ProblemError` for an organization that has no Spark here."""
+    if not deployed(request).has_spark(found[0]):
+        raise ProblemError(
+            404, "no-spark", "this organization has no Spark here; HEADGATE_SPARK_ORGANIZATIONS says which have"
+        )
 
 
 async def services(request: Request, found: Access) -> Services:

@@ -44,10 +44,15 @@ class Sparks:
     """The Sparks of the organizations that have used one here. Safe to use from several threads."""
 
     def __init__(
-        self, may_read: Callable[[Organization], MayRead], key: Callable[[ResourceId], bytes] = lambda _: b""
+        self,
+        may_read: Callable[[Organization], MayRead],
+        key: Callable[[ResourceId], bytes] = lambda _: b"",
+        serves: Callable[[Organization], bool] = lambda _: True,
     ) -> None:
+        """`key` is that of an organization's driver as it runs now, and `serves` says which are to have one."""
         self._may_read = may_read
         self._key = key
+        self.serves = serves
         self._lock = threading.Lock()
         self._sparks: dict[ResourceId, OrganizationSpark] = {}
 

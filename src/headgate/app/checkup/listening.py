@@ -7,7 +7,7 @@ from pathlib import Path
 from cryptography import x509
 
 from headgate.app.checkup.finding import Finding, doubtful, failed
-from headgate.app.settings import HOST, Settings
+from headgate.app.settings import Settings
 from headgate.control.ports import StoreError
 from headgate.doors.http.tls import Certificate, TlsError
 from headgate.store import FolderInUseError, FolderLock
@@ -21,10 +21,11 @@ def ports(settings: Settings, _environ: Mapping[str, str], _now: float) -> Itera
     holder = _serving(settings)
     if holder is not None:
         yield holder
+        yield from _gateway(settings)
         return
     wanted = [("HEADGATE_API_PORT", settings.bind, settings.api_port)]
     if settings.spark:
-        wanted.append(("HEADGATE_SPARK_PORT", HOST, settings.gateway_port))
+        wanted.append(("HEADGATE_SPARK_PORT", settings.bind, settings.gateway_port))
     for variable, host, port in wanted:
         if _free(host, port):
             yield Finding("ports", "ok", f"{port} is free")
@@ -68,6 +69,17 @@ def _serving(settings: Settings) -> Finding | None:
     except StoreError as error:
         return failed("lock", str(error), "give the folder to this user")
     return None
+
+
+def _gateway(settings: Settings) -> Iterator[Finding]:
+    """Look whether the running server's gateway answers, where it is known on which port."""
+    if not settings.spark or not settings.gateway_port:
+        return
+    if _free(settings.bind, settings.gateway_port):
+        seen = f"nothing listens for Spark Connect on {settings.gateway_port} of {settings.bind}"
+        yield doubtful("gateway", seen, "wait if the server is starting; else its log says why the gateway ended")
+    else:
+        yield Finding("gateway", "ok", f"listens for Spark Connect on {settings.gateway_port}")
 
 
 def _free(host: str, port: int) -> bool:

@@ -14,11 +14,11 @@ from headgate.doors.api.bodies import Called
 from headgate.doors.api.routing import own
 from headgate.doors.api.sql_messages import ARROW, PAGE, ROWS, ShownStatement, Statement, shown
 from headgate.doors.problems import ProblemError
-from headgate.doors.services import By, Secret, Uses, at_home
+from headgate.doors.services import By, Secret, Uses, on_spark
 from headgate.spark.kept import KeptStatement, KeptStatements
 from headgate.spark.statements import Reading
 
-router = APIRouter(tags=["sql"], dependencies=[Depends(at_home)])
+router = APIRouter(tags=["sql"], dependencies=[Depends(on_spark)])
 
 GONE = "whoever sent it has gone"
 _CUT = "the result is larger than one may be here; ask for less of it"
@@ -58,16 +58,20 @@ async def run_sql(body: Statement, request: Request, services: Uses, token: Secr
 
 
 @router.get("/sql/{statement}", response_model=ShownStatement, **_OWN)
-def show_statement(
+async def show_statement(
     statement: Called,
+    request: Request,
     services: Uses,
     token: Secret,
     _: By,
     start: Annotated[int, Query(ge=0, description="the first row that is wanted")] = 0,
     rows: Annotated[int, Query(ge=1, le=PAGE, description="how many rows are wanted at most")] = ROWS,
+    wait_seconds: Annotated[float, Query(ge=0, le=3600, description="how long to wait for its end")] = 0.0,
 ) -> Response:
     """Show where a statement is, and rows of its result once there is one."""
-    return _json(shown(_found(services.statements, token, statement), start, rows))
+    kept = _found(services.statements, token, statement)
+    await _ended(kept, request, wait_seconds)
+    return _json(await anyio.to_thread.run_sync(shown, kept, start, rows))
 
 
 @router.delete("/sql/{statement}", status_code=204, **_OWN)

@@ -29,6 +29,8 @@ class Readiness:
         self._unready = unready
         self._clock = clock
         self._known: tuple[float, str | None] | None = None
+        self.spark: Callable[[], str] | None = None
+        """How Spark is, for whoever looks: requests are answered without it too, so it is told beside."""
         self.draining = False
 
     async def why_not(self) -> str | None:
@@ -94,7 +96,8 @@ class Probes:
     async def _ready(self) -> Response:
         why = await self._readiness.why_not()
         if why is None:
-            return JSONResponse({"status": "ready"})
+            spark = self._readiness.spark
+            return JSONResponse({"status": "ready", **({"spark": spark()} if spark else {})})
         return later(problem(503, "not-ready", why))
 
 
