@@ -54,7 +54,7 @@ object Walk {
     (node match {
       case _: LocalRelation | _: CommandResult => own
       case _ => own ++ node.productIterator
-    }).collect { case part: AnyRef => part }
+    }).collect { case Some(part: AnyRef) => part; case part: AnyRef => part }
   }
 
   private def inside(part: AnyRef): Iterator[AnyRef] = (part match {
