@@ -1,14 +1,18 @@
-"""What each kind of statement needs, row by row of `needs.jsonl`: no less is enough, and nothing else is asked."""
+"""What each kind of statement needs, row by row of `needs.jsonl`: no less is enough, and nothing else is asked.
+
+`never.sql` are statements that nobody may run, one a line.
+"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from headgate.spark.toolchain import Toolchain
 from tests.spark.guard_world import ADMIN, REFUSED, DecisionService, Need, World, everything_to_the_admin, world
@@ -16,6 +20,7 @@ from tests.spark.guard_world import ADMIN, REFUSED, DecisionService, Need, World
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("needs.jsonl").read_text("utf-8").splitlines()]
+NEVER = Path(__file__).with_name("never.sql").read_text("utf-8").splitlines()
 SETUP = (
     "CREATE SCHEMA lake.raw",
     "CREATE SCHEMA lake.trusted",
@@ -34,6 +39,42 @@ SETUP = (
 )
 
 
+TARGET = "lake.trusted.delays"
+READ = "table.select lake.raw.flights"
+FRAMES: dict[str, tuple[Callable[[DataFrame], object], set[str]]] = {
+    "saveAsTable, appending": (
+        lambda rows: rows.write.mode("append").saveAsTable(TARGET),
+        {"database.create_table lake.trusted", f"table.insert {TARGET}"},
+    ),
+    "saveAsTable, overwriting": (
+        lambda rows: rows.write.mode("overwrite").saveAsTable(TARGET),
+        {"database.create_table lake.trusted", f"table.drop {TARGET}"},
+    ),
+    "saveAsTable of what is not there": (
+        lambda rows: rows.write.saveAsTable("lake.trusted.fresh"),
+        {"database.create_table lake.trusted"},
+    ),
+    "insertInto": (lambda rows: rows.write.insertInto(TARGET), {f"table.insert {TARGET}"}),
+    "append": (lambda rows: rows.writeTo(TARGET).append(), {f"table.insert {TARGET}"}),
+    "overwrite": (
+        lambda rows: rows.writeTo(TARGET).overwrite(sf.expr("true")),
+        {f"table.insert {TARGET}", f"table.delete_rows {TARGET}"},
+    ),
+    "overwritePartitions": (
+        lambda rows: rows.writeTo(TARGET).overwritePartitions(),
+        {f"table.insert {TARGET}", f"table.delete_rows {TARGET}"},
+    ),
+    "createOrReplace": (
+        lambda rows: rows.writeTo(TARGET).createOrReplace(),
+        {"database.create_table lake.trusted", f"table.drop {TARGET}"},
+    ),
+    "mergeInto": (
+        lambda rows: rows.alias("s").mergeInto(TARGET, sf.expr("s.avg_delay > 0")).whenNotMatched().insertAll().merge(),
+        {f"table.select {TARGET}", f"table.insert {TARGET}"},
+    ),
+}
+
+
 @dataclass
 class Asker:
     """One session over a lake that has views, and what its statements are asked for."""
@@ -43,8 +84,12 @@ class Asker:
 
     def run(self, statement: str) -> str | None:
         """Run the statement; return the SQLSTATE of its error, or None."""
+        return self.attempt(lambda: self.spark.sql(statement).collect())
+
+    def attempt(self, act: Callable[[], object]) -> str | None:
+        """Do something; return the SQLSTATE of its error, or None."""
         try:
-            self.spark.sql(statement).collect()
+            act()
         except PySparkException as error:
             return error.getSqlState() or "error"
         return None
@@ -93,6 +138,22 @@ def test_statement_is_refused_where_one_need_is_not_met(asker: Asker, row: dict[
         assert asker.run(row["statement"]) == REFUSED, missing
 
     assert sorted(asker.decisions.names()) == row["needs"]
+
+
+@pytest.mark.parametrize("write", FRAMES)
+def test_write_of_a_frame_is_refused_where_one_need_is_not_met(asker: Asker, write: str) -> None:
+    act, needs = FRAMES[write]
+    rows = asker.spark.table("lake.raw.flights").selectExpr("carrier", "dep_delay AS avg_delay")
+    for missing in needs | {READ}:
+        asker.decisions.rule = lambda _, need, missing=missing: named(need) != missing
+        assert asker.attempt(lambda: act(rows)) == REFUSED, missing
+
+    assert asker.decisions.names() == needs | {READ}
+
+
+@pytest.mark.parametrize("statement", NEVER)
+def test_statement_is_refused_to_everybody(asker: Asker, statement: str) -> None:
+    assert asker.run(statement) == REFUSED
 
 
 @pytest.mark.soak

@@ -22,7 +22,7 @@ _STOP_WITHIN = 5.0
 _BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
 _STEADY_AFTER = 60.0
 _EXTENSIONS = "io.headgate.guard.GuardExtensions,org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-"""The guard stands first: Iceberg's parser wraps the guard's, and the guard's rules come before Iceberg's."""
+"""The guard stands first: its rules come before those of Iceberg, which bring views, branches and partition fields."""
 _OPENED = [
     "java.lang",
     "java.lang.invoke",

@@ -2,10 +2,9 @@ package io.headgate.guard
 
 import org.apache.spark.sql.SparkSessionExtensions
 
-/** What `spark.sql.extensions` names: the parser, and the three moments at which the guard sees a statement. */
+/** What `spark.sql.extensions` names: the three moments at which the guard sees a statement. */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectParser((_, _) => new GuardedParser)
     extensions.injectHintResolutionRule(session => new Gate(session))
     extensions.injectPostHocResolutionRule(session => new Authorize(session))
     extensions.injectPostHocResolutionRule(session => new CurrentPrincipal(session))
