@@ -1,6 +1,7 @@
 """Takes the time of the same work on both sides, in turn, in one run."""
 
 import gc
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ def in_turn(name: str, without: Work, guarded: Work, rounds: int, warm_up: int =
                 began = time.perf_counter()
                 work()
                 taken[work].append(time.perf_counter() - began)
+    print(f"measured: {name}", file=sys.stderr, flush=True)
     return Pairs(name, taken[without][warm_up:], taken[guarded][warm_up:])
 
 
