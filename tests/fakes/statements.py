@@ -57,12 +57,15 @@ class FakeReading:
 class FakeSpark:
     """`headgate.spark.statements.RunsStatements`: `begun` are the statements so far, with whose token they came."""
 
-    def __init__(self, *batches: pa.RecordBatch, error: StatementError | None = None, waits: bool = False) -> None:
+    def __init__(
+        self, *batches: pa.RecordBatch, error: StatementError | None = None, waits: bool = False, slow: float = 0.0
+    ) -> None:
         self.begun: list[tuple[str, FakeReading]] = []
         self.closed = False
         self._batches = batches or (pa.RecordBatch.from_pydict({"n": [1]}),)
         self._error = error
         self._waits = waits
+        self._slow = slow
 
     @property
     def last(self) -> FakeReading:
@@ -70,9 +73,11 @@ class FakeSpark:
         return self.begun[-1][1]
 
     def begin(self, token: str, wanted: Wanted) -> FakeReading:
-        """Begin one, which goes on at once unless it is to wait."""
+        """Begin one, which goes on at once, after so many slow seconds, or when it is let go."""
         reading = FakeReading(wanted, self._batches, self._error)
-        if not self._waits:
+        if self._slow:
+            threading.Timer(self._slow, reading.go.set).start()
+        elif not self._waits:
             reading.go.set()
         self.begun.append((token, reading))
         return reading

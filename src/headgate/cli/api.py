@@ -1,7 +1,7 @@
 """The API from the command line: where it is, with which token, and its problems as sentences."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -23,17 +23,12 @@ class ApiError(Exception):
 
 def call(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
     """Call the API and return its answer. Raises `ApiError` with the problem's own words."""
-    answer = httpx.request(
-        method,
-        f"{base()}/api/v1{path}",
-        json=body,
-        params={key: value for key, value in query.items() if value is not None},
-        headers={"authorization": f"Bearer {token()}"},
-        timeout=_WAIT,
-    )
-    if answer.is_error:
-        raise ApiError(problem_of(answer))
-    return answer.json()
+    return _called(method, path, body, query).json()
+
+
+def end(path: str) -> None:
+    """Let go of what is there. Raises `ApiError` with the problem's own words."""
+    _called("DELETE", path, None, {})
 
 
 def every(path: str, **query: Any) -> Iterator[dict[str, Any]]:
@@ -70,6 +65,20 @@ def token() -> str:
         raise ApiError(
             f"log in with `headgate login`, or set HEADGATE_TOKEN to a token; there is no owner's token in `{kept}` either"
         ) from None
+
+
+def _called(method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
+    answer = httpx.request(
+        method,
+        f"{base()}/api/v1{path}",
+        json=body,
+        params={key: value for key, value in query.items() if value is not None},
+        headers={"authorization": f"Bearer {token()}"},
+        timeout=_WAIT,
+    )
+    if answer.is_error:
+        raise ApiError(problem_of(answer))
+    return answer
 
 
 def problem_of(answer: httpx.Response) -> str:

@@ -1,4 +1,4 @@
-"""The lake, connections, pipelines and SQL."""
+"""The lake, connections and pipelines."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,6 @@ from headgate.cli.output import say, table
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("ls")(list_resources)
-    app.command("sql")(sql)
     databases = typer.Typer(help="Databases of the lake.", no_args_is_help=True)
     databases.command("create")(create_database)
     app.add_typer(databases, name="database")
@@ -31,17 +30,6 @@ def register(app: typer.Typer) -> None:
 def list_resources() -> None:
     """Show everything that you may see."""
     table(("name", "type"), [(each["name"], each["type"]) for each in every("/resources")])
-
-
-def sql(
-    statement: Annotated[str, typer.Argument(help="one SQL statement")],
-    limit: Annotated[int, typer.Option(help="how many rows at most")] = 100,
-) -> None:
-    """Run a statement on Spark, as yourself."""
-    answer = call("POST", "/sql", body={"statement": statement, "limit": limit})
-    table([each["name"] for each in answer["columns"]], answer["rows"])
-    if answer["more"]:
-        say(f"(the first {limit} rows; there are more)")
 
 
 def create_database(name: Annotated[str, typer.Argument()]) -> None:

@@ -52,6 +52,15 @@ class TestAsking:
         assert shown[0] == shown[1]
         assert shown[0]["own"]
 
+    def test_what_became_of_it_is_found_by_what_was_asked_for(self, acme: Place) -> None:
+        for name in ("lake.secret", "lake.nosuch"):
+            asked(acme, name)
+
+        found = listed(acme, "vic", action="database.describe", resource="lake.secret")
+
+        assert [each["resource"] for each in found] == ["lake.secret"]
+        assert listed(acme, "vic", action="database.drop", resource="lake.secret") == []
+
     def test_is_for_a_purpose_and_for_what_one_may_not_do(self, acme: Place) -> None:
         assert asked(acme, "lake.raw", "max").status_code == 422
         body = {"action": "database.describe", "resource": "lake.raw", "purpose": " "}

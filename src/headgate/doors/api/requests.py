@@ -66,9 +66,19 @@ def list_requests(
     caller: By,
     pages: Pages,
     which: Annotated[Literal["all", "own", "waiting"], Query()] = "all",
+    action: Annotated[Text | None, Query(max_length=100, description="only those for this action")] = None,
+    resource: Annotated[Text | None, Query(max_length=1000, description="only those on what goes by this name")] = None,
 ) -> dict[str, Any]:
-    """List the caller's own requests, and those that wait for them."""
-    rows = [each for each in requests_for(services, caller) if which == "all" or each[which]]
+    """List the caller's own requests, and those that wait for them.
+
+    A refusal leads here, with what it was about: what has become of asking for that, or nothing yet.
+    """
+    wanted = {key: value for key, value in (("action", action), ("resource", resource)) if value is not None}
+    rows = [
+        each
+        for each in requests_for(services, caller)
+        if (which == "all" or each[which]) and wanted.items() <= each.items()
+    ]
     return page(rows, pages, ("state", "resource", "action", "author"), services.control.snapshot.revision)
 
 
