@@ -15,6 +15,7 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
   private val needs = new Needs(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
+    Kept.made(plan, Statement.last(session))
     Statement.begin(session)
     if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(plan, names)) {
       val walk = Walk.of(plan)
@@ -24,7 +25,7 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
       }
       val open = walk.nodes.flatMap(needs.of).toSet
       Statement.require(session, open, plan.nodeName)
-      Streams.keep(plan, open)
+      Kept.started(plan, open)
     }
     Streams.placed(plan)
   }

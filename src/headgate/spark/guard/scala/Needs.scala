@@ -30,6 +30,7 @@ final class Needs(session: SparkSession) {
   private def of(plan: LogicalPlan, entry: PlanClass.Entry): Seq[Need] = entry match {
     case PlanClass.Entry("inner" | "holds", _) => Nil
     case PlanClass.Entry("=stream", _) => Streams.needs(plan)
+    case PlanClass.Entry("=kept", _) => Kept.needs(plan)
     case PlanClass.Entry(verb, Some(field)) =>
       targets.of(PlanClasses.held(plan, field)).toSeq.flatMap { target =>
         if (verb.startsWith("=")) special(plan, target) else Need.of(verb, target)

@@ -31,6 +31,9 @@ object Statement {
     handle(session)
   }
 
+  /** What this principal's last statement on this thread was allowed, if nothing has begun since. */
+  def last(session: SparkSession): Option[Set[Need]] = Option(running.get).filter(_.handle == handle(session)).map(_.needs)
+
   /** What people call the session's principal. */
   def principal(session: SparkSession): String = Decisions.principal(handle(session))
 

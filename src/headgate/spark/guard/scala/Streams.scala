@@ -1,7 +1,5 @@
 package io.headgate.guard
 
-import java.util.{Collections, WeakHashMap}
-
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataSource}
 import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStream, WriteToStreamStatement}
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCatalog}
@@ -16,9 +14,6 @@ import org.apache.spark.sql.streaming.OutputMode
 object Streams {
   private val Rate = "rate"
 
-  /** What the rows that a query keeps in the driver's memory needed to be read; they are asked for again. */
-  private val kept = Collections.synchronizedMap(new WeakHashMap[MemorySink, Set[Need]])
-
   def needs(node: Walk.Node): Seq[Need] = node match {
     case StreamingRelationV2(_, _, table, _, _, catalog, identifier, _) => read(table, catalog, identifier)
     case relation: StreamingDataSourceV2Relation => read(relation.table, relation.catalog, relation.identifier)
@@ -28,7 +23,6 @@ object Streams {
       batch.relation.toSeq.flatMap(target => target.catalog.zip(target.identifier)).flatMap { case (catalog, identifier) =>
         written(catalog, identifier, batch.outputMode)
       }
-    case MemoryPlan(sink, _) => remembered(sink)
     case _ => Nil
   }
 
@@ -45,21 +39,6 @@ object Streams {
   def placed(plan: LogicalPlan): LogicalPlan = plan match {
     case start: WriteToStreamStatement if !start.useTempCheckpointLocation => start.copy(useTempCheckpointLocation = true)
     case other => other
-  }
-
-  /** Remembers what a query needed whose rows stay in memory. */
-  def keep(plan: LogicalPlan, needs: Set[Need]): Unit = plan match {
-    case start: WriteToStreamStatement => start.sink match {
-      case memory: MemorySink => kept.put(memory, needs)
-      case _ =>
-    }
-    case _ =>
-  }
-
-  private def remembered(sink: MemorySink): Seq[Need] = Option(kept.get(sink)) match {
-    case Some(needs) => needs.toSeq
-    case None if sink.allData.isEmpty => Nil // its query has not been started yet
-    case None => Refuse.because("it is not known what these rows needed")
   }
 
   private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[Need] =

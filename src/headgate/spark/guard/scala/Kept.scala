@@ -1,0 +1,38 @@
+package io.headgate.guard
+
+import java.util.{Collections, WeakHashMap}
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.streaming.sources.{MemoryPlan, MemorySink}
+
+/**
+ * Rows that stay in the driver after they were read - a checkpoint, a stream's memory - and what it took to read
+ * them. No name leads back to the tables they came from, so that is remembered, and asked for at every use.
+ */
+object Kept {
+  private val known = Collections.synchronizedMap(new WeakHashMap[AnyRef, Set[Need]])
+
+  def needs(plan: LogicalPlan): Seq[Need] = plan match {
+    case MemoryPlan(sink, _) if !known.containsKey(sink) && sink.allData.isEmpty => Nil // its query has not been started yet
+    case MemoryPlan(sink, _) => found(sink)
+    case rows: LogicalRDD => found(rows.rdd)
+    case _ => Refuse.node(plan)
+  }
+
+  /** Remembers rows that a thread has just made of what its last statement was allowed. */
+  def made(plan: LogicalPlan, last: Option[Set[Need]]): Unit = (plan, last) match {
+    case (rows: LogicalRDD, Some(needs)) => known.putIfAbsent(rows.rdd, needs)
+    case _ =>
+  }
+
+  /** Remembers what a streaming query needs whose rows stay in memory. */
+  def started(plan: LogicalPlan, needs: Set[Need]): Unit = plan match {
+    case start: WriteToStreamStatement if start.sink.isInstanceOf[MemorySink] => known.put(start.sink, needs)
+    case _ =>
+  }
+
+  private def found(rows: AnyRef): Seq[Need] =
+    Option(known.get(rows)).getOrElse(Refuse.because("it is not known what these rows needed")).toSeq
+}
