@@ -8,9 +8,9 @@ class Effort:
     """Sizes of what is measured, each an option of the command line."""
 
     rounds: int = 200
-    """Of a short statement. Half as many go before them, untimed, until Java has compiled what is asked."""
+    """Of a short statement."""
     scans: int = 10
-    """Rounds of the large result and of TPC-H; two go before them."""
+    """Of the large result and of each query of TPC-H."""
     rows: int = 2_000_000
     """Of the large result."""
     tables: int = 10_000
@@ -18,6 +18,15 @@ class Effort:
     scale: float = 0.1
     """The scale factor of TPC-H."""
 
+    @property
+    def warm_rounds(self) -> int:
+        """Rounds that go before, untimed, until Java has compiled what is asked."""
+        return self.rounds // 2
+
+    @property
+    def warm_scans(self) -> int:
+        """The same for scans."""
+        return self.scans // 5
+
 
 QUICK = Effort(rounds=4, scans=1, rows=20_000, tables=20, scale=0.01)
-WARM_SCANS = 2

@@ -24,7 +24,7 @@ def share(tools: Toolchain, folder: Path, effort: Effort) -> Outcome:
                 partial(_plan, sides.plain, text),
                 partial(_plan, sides.guarded, text),
                 effort.rounds,
-                effort.rounds // 2,
+                effort.warm_rounds,
             )
             for name, text in STATEMENTS.items()
         )

@@ -5,7 +5,7 @@ from functools import partial
 import httpx
 from pyspark.sql.connect.session import SparkSession
 
-from bench.guard_stack.effort import WARM_SCANS, Effort
+from bench.guard_stack.effort import Effort
 from bench.guard_stack.figures import Pairs, adds_at_most, no_slower, rate_at_least
 from bench.guard_stack.report import Outcome
 from bench.guard_stack.served import Served
@@ -28,7 +28,7 @@ def end_to_end(sides: Served, effort: Effort) -> Outcome:
         partial(_rows, sides.plain),
         partial(_rows, sides.guarded),
         effort.rounds,
-        effort.rounds // 2,
+        effort.warm_rounds,
     )
     return Outcome([pairs], [adds_at_most(pairs, 5)])
 
@@ -40,7 +40,7 @@ def large_result(sides: Served, effort: Effort) -> Outcome:
         partial(_arrow, sides.plain, effort.rows),
         partial(_arrow, sides.guarded, effort.rows),
         effort.scans,
-        WARM_SCANS,
+        effort.warm_scans,
     )
     return Outcome([pairs], [rate_at_least(pairs, 73)])
 
@@ -57,7 +57,7 @@ def large_catalog(sides: Served, effort: Effort) -> Outcome:
 
 def _by_catalog(sides: Served, name: str, effort: Effort) -> Pairs:
     return in_turn(
-        name, partial(_nothing, sides.guarded), partial(_ran, sides.guarded), effort.rounds, effort.rounds // 2
+        name, partial(_nothing, sides.guarded), partial(_ran, sides.guarded), effort.rounds, effort.warm_rounds
     )
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyiceberg.catalog import load_catalog
 from pyspark.sql.connect.session import SparkSession
 
-from bench.guard_stack.effort import WARM_SCANS, Effort
+from bench.guard_stack.effort import Effort
 from bench.guard_stack.figures import share_at_most, whole
 from bench.guard_stack.report import Outcome
 from bench.guard_stack.served import Served
@@ -50,7 +50,7 @@ def tpch(folder: Path, sides: Served, effort: Effort) -> Outcome:
             partial(_rows, sides.plain, text),
             partial(_rows, sides.guarded, text),
             effort.scans,
-            WARM_SCANS,
+            effort.warm_scans,
         )
         for number, text in queries().items()
     ]
