@@ -82,7 +82,7 @@ class RunningGateway:
 
     def forbid(self) -> None:
         """Let every question of the gateway go unanswered from now on."""
-        self.authority._http.headers["authorization"] = "Bearer another"
+        self.authority._wire._head = self.authority._wire._head.replace(KEY, "another")
 
     def drain(self) -> None:
         """Take no more calls, and let those under way finish."""
@@ -91,7 +91,7 @@ class RunningGateway:
     async def stop(self) -> None:
         """End it."""
         await self.gateway.stop(1)
-        await self.authority.end()
+        self.authority.end()
 
 
 @contextmanager

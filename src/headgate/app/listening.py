@@ -18,6 +18,8 @@ from headgate.doors.http.tls import Certificate, TlsError, factory
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 (compared with, not bound to)
 
+_KEPT = 3600
+"""Seconds that a connection between processes of one server may rest."""
 _BACKLOG = 2048
 """How many connections may wait to be taken."""
 
@@ -129,7 +131,16 @@ class Alone:
         self._port = listen(HOST, 0, "HEADGATE_BIND")
         self.url = f"http://{HOST}:{_port(self._port)}"
         config = uvicorn.Config(
-            app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False
+            app,
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            # Whoever asks keeps its connections for as long as both live.
+            timeout_keep_alive=_KEPT,
         )
         self._server = _Http(config, asyncio.Event())
         self._serving: asyncio.Task[None] | None = None

@@ -1,17 +1,17 @@
 """The authority in another process of this machine, asked over HTTP."""
 
+from http import HTTPStatus
 from typing import Any, Final
 
-import httpx
 from pydantic import TypeAdapter
 
 from headgate.spark.gateway.asked import Authenticate, Close, MayRead, Open, path_of
 from headgate.spark.gateway.authority import Admission, Credential, Endpoint, Opened, Report, Verdicts
 from headgate.spark.gateway.errors import ExhaustedError, UnauthenticatedError, UnavailableError
+from headgate.spark.gateway.wire import NoAnswerError, Wire
 
 _WITHIN: Final = 10.0
 _REPORT_WITHIN: Final = 3.0
-_CONNECTIONS: Final = 32
 _NO_ANSWER: Final = "access cannot be decided right now, so it is refused; try again"
 _TOKEN: Final = "the token is not valid; ask for a new one"  # noqa: S105 (a sentence)
 
@@ -26,13 +26,7 @@ class RemoteAuthority:
 
     def __init__(self, url: str, key: str) -> None:
         """`url` is where that process listens for the gateway, `key` what it knows the gateway by."""
-        self._http = httpx.AsyncClient(
-            base_url=url,
-            headers={"authorization": f"Bearer {key}", "content-type": "application/json"},
-            timeout=_WITHIN,
-            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS),
-            trust_env=False,
-        )
+        self._wire = Wire(url, key)
 
     async def authenticate(self, credential: Credential) -> Admission | None:
         """Return who is calling; None for nobody."""
@@ -54,20 +48,20 @@ class RemoteAuthority:
         """Tell what is under way, and hear what may not go on."""
         return _VERDICTS.validate_json(await self._ask(report, _REPORT_WITHIN))
 
-    async def end(self) -> None:
+    def end(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        self._wire.close()
 
     async def _ask(self, asked: Any, within: float = _WITHIN) -> bytes:
         body = _ASKED[type(asked)].dump_json(asked)
         try:
-            answer = await self._http.post(path_of(type(asked)), content=body, timeout=within)
-        except httpx.HTTPError:
+            status, answer = await self._wire.post(path_of(type(asked)), body, within)
+        except NoAnswerError:
             raise UnavailableError(_NO_ANSWER) from None
-        if answer.status_code == httpx.codes.UNAUTHORIZED:
+        if status == HTTPStatus.UNAUTHORIZED:
             raise UnauthenticatedError(_TOKEN)
-        if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
-            raise ExhaustedError(answer.text)
-        if answer.status_code != httpx.codes.OK:
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise ExhaustedError(answer.decode())
+        if status != HTTPStatus.OK:
             raise UnavailableError(_NO_ANSWER)
-        return answer.content
+        return answer
