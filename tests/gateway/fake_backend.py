@@ -96,6 +96,10 @@ class FakeBackend(grpc.GenericRpcHandler):
         yield base.ExecutePlanResponse(session_id=request.session_id, operation_id=operation, response_id="0")
         while self.held and operation not in self.interrupted and not self.go_on.wait(0.01):
             pass
+        if request.DESCRIPTOR.name == "ExecutePlanRequest" and request.plan.command.HasField("checkpoint_command"):
+            answer = base.ExecutePlanResponse(session_id=request.session_id, operation_id=operation)
+            answer.checkpoint_command_result.relation.relation_id = f"of {operation}"
+            yield answer
         if request.DESCRIPTOR.name == "ExecutePlanRequest" and request.plan.command.HasField(_MANAGER):
             answer = base.ExecutePlanResponse(session_id=request.session_id)
             for id in self.streams:

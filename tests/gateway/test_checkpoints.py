@@ -2,15 +2,25 @@
 
 from typing import Any
 
+import grpc
 import pytest
+from fake_backend import fake_backend
+from raw_client import Client
+from running import running_gateway
 
 from headgate.spark.gateway import protos
+from headgate.spark.gateway.bindings import HANDLE_KEY
 from headgate.spark.gateway.checkpoints import Checkpoints
 from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.needs import NameNeed
 
 base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
 OPERATION = "00000000-0000-0000-0000-00000000000a"
 NOTHING: frozenset[str] = frozenset()
+
+
+def code(error: Any) -> grpc.StatusCode:
+    return error.code()
 
 
 def checkpoint(operation_id: str = OPERATION) -> Any:
@@ -27,9 +37,9 @@ def query() -> Any:
     return base.ExecutePlanRequest(plan={"root": {"cached_remote_relation": {"relation_id": "r1"}}})
 
 
-def answer(relation_id: str) -> bytes:
+def answer(relation_id: str, operation_id: str = OPERATION) -> bytes:
     result = {"relation": {"relation_id": relation_id}}
-    return base.ExecutePlanResponse(operation_id=OPERATION, checkpoint_command_result=result).SerializeToString()
+    return base.ExecutePlanResponse(operation_id=operation_id, checkpoint_command_result=result).SerializeToString()
 
 
 def test_a_relation_that_was_given_out_may_be_named_until_it_is_removed() -> None:
@@ -73,3 +83,42 @@ def test_nobody_holds_any_number_of_them() -> None:
 
     with pytest.raises(RefusedError, match="too many"):
         checkpoints.admit(checkpoint(), NOTHING)
+
+
+def test_it_goes_with_what_it_was_made_of() -> None:
+    checkpoints = Checkpoints()
+    checkpoints.admit(checkpoint(OPERATION), NOTHING)
+    checkpoints.note(answer("r1"))
+    checkpoints.admit(checkpoint("b"), {"r1"})
+    checkpoints.note(answer("r2", "b"))
+    checkpoints.admit(checkpoint("c"), NOTHING)
+    checkpoints.note(answer("r3", "c"))
+    checkpoints.admit(removal("r1"), {"r1"})
+    assert checkpoints.standing() == {OPERATION, "b", "c"}
+
+    checkpoints.drop(OPERATION)
+
+    assert not checkpoints.admit(query(), {"r3"})
+    with pytest.raises(RefusedError, match="may not be read any more"):
+        checkpoints.admit(query(), {"r2"})
+    assert checkpoints.standing() == {"c"}
+
+
+def test_it_goes_when_a_right_goes_that_it_stands_on() -> None:
+    read = NameNeed(action="table.select", object=("lake", "raw", "t"))
+    request = checkpoint()
+    of = base.Plan(root={"cached_remote_relation": {"relation_id": f"of {OPERATION}"}})
+    with fake_backend() as backend, running_gateway(backend.driver, "ann", "bob") as gateway:
+        ann, bob = Client(gateway.port, "ann"), Client(gateway.port, "bob")
+        ann.call("ExecutePlan", plan=request.plan, operation_id=OPERATION)
+        handle = next(pair.value for pair in backend.last("Config").operation.set.pairs if pair.key == HANDLE_KEY)
+        gateway.spark.works.record(handle, OPERATION, [read])
+        gateway.report()
+
+        ann.call("ExecutePlan", plan=of)
+        for foreign in (bob.fails("ExecutePlan", plan=of), bob.fails("ExecutePlan", ann.session_id, plan=of)):
+            assert code(foreign) is grpc.StatusCode.PERMISSION_DENIED
+
+        gateway.spark.denied[read] = "ann may not read that any more"
+        gateway.report()
+        assert code(ann.fails("ExecutePlan", plan=of)) is grpc.StatusCode.PERMISSION_DENIED
