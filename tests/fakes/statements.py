@@ -21,6 +21,7 @@ class FakeReading:
         self.closed = threading.Event()
         self.more = False
         self.why: str | None = None
+        self.refused: StatementError | None = None
         self._batches = batches
         self._error = error
 
@@ -43,6 +44,11 @@ class FakeReading:
                 self.more = True
                 return
             left -= each.num_rows
+
+    def decide_again(self) -> None:
+        """Raise what it is to be refused with by now."""
+        if self.refused is not None:
+            raise self.refused
 
     def cancel(self, why: str) -> None:
         """End it."""

@@ -54,7 +54,8 @@ def api(
     if answer.is_error:
         fail(problem_of(answer))
         sys.exit(1)
-    print(json.dumps(answer.json(), indent=2, ensure_ascii=False))
+    if answer.content:
+        print(json.dumps(answer.json(), indent=2, ensure_ascii=False))
 
 
 def _fields(written: list[str]) -> dict[str, Any]:

@@ -66,6 +66,11 @@ class KeptStatement:
         """End it."""
         self._reading.cancel(why)
 
+    def decide_again(self) -> None:
+        """Raise `StatementError` unless its rows, if there are any yet, may still be read."""
+        if self.rows is not None:
+            self._reading.decide_again()
+
     def run(self) -> None:
         """Read all rows that are wanted, or what it fails with; in a thread of its own."""
         try:

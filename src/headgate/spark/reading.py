@@ -64,6 +64,7 @@ class SparkReading:
         self._session: ClientSession | None = None
         self._rows: Iterator[Any] = iter(())
         self._first: pa.RecordBatch | None = None
+        self._plan: Any = None
         self._timer = threading.Timer(wanted.seconds, self.cancel, (f"it took longer than {wanted.seconds:g} seconds",))
         self._timer.daemon = True
 
@@ -88,6 +89,17 @@ class SparkReading:
             if batch.num_rows > kept.num_rows:
                 self.more = True
                 return
+
+    def decide_again(self) -> None:
+        """Raise `StatementError` unless what was read may still be read. Also once it is closed."""
+        session = self._sessions.take(self._token)
+        try:
+            if session is not self._session:
+                raise StatementError("the session that this ran in is gone; send it again", None, "INVALID_HANDLE")
+            # Analyzed anew, and so decided anew by the guard.
+            self._guarded(lambda: self._spark().client.schema(self._plan))
+        finally:
+            self._sessions.give_back(session)
 
     def cancel(self, why: str) -> None:
         """End it: whoever reads hears why. What has ended stays as it is. From any thread."""
@@ -119,7 +131,10 @@ class SparkReading:
         try:
             frame = spark.sql(self._wanted.text, self._parameters())
             self._go_on()
-            self._rows = _tables(spark, frame.limit(self._wanted.rows + 1))
+            # The public calls return everything at once, or row by row.
+            limited: Any = frame.limit(self._wanted.rows + 1)
+            self._plan = limited._plan.to_proto(spark.client)  # noqa: SLF001
+            self._rows = _tables(spark, self._plan)
             schema = next(self._rows)
         finally:
             spark.removeTag(self._tag)
@@ -183,9 +198,8 @@ class SparkReading:
             self._ended.wait(_AGAIN)
 
 
-def _tables(spark: SparkSession, frame: Any) -> Iterator[Any]:
+def _tables(spark: SparkSession, plan: Any) -> Iterator[Any]:
     """Yield the schema of a result, and then its batches."""
-    plan = frame._plan.to_proto(spark.client)  # noqa: SLF001 (the public calls return everything at once, or row by row)
     for each in spark.client.to_table_as_iterator(plan, {}):
         if isinstance(each, StructType):
             yield each

@@ -98,6 +98,10 @@ class Reading(Protocol):
         """Yield the rows as Spark makes them. Raises `StatementError`."""
         ...
 
+    def decide_again(self) -> None:
+        """Raise `StatementError` unless what was read may still be read. Also once it is closed."""
+        ...
+
     def cancel(self, why: str) -> None:
         """End it: whoever reads hears why. What has ended stays as it is. From any thread."""
         ...

@@ -259,6 +259,18 @@ class TestAStatementUnderWay:
         assert spark.world.call("vic", "GET", f"/sql/{id}").status_code == 200
         assert spark.made.last.why is None
 
+    def test_whose_rows_may_not_be_read_any_more_keeps_them(self, spark: Spark) -> None:
+        spark.has(numbers(3), waits=True)
+        id = sent(spark, wait_seconds=0).json()["id"]
+        spark.made.last.refused = StatementError(REFUSAL, "42501", None)
+        assert spark.world.call("vic", "GET", f"/sql/{id}").json()["state"] == "running"
+
+        spark.made.last.go.set()
+        assert spark.made.last.closed.wait(PATIENCE)
+        answer = spark.world.call("vic", "GET", f"/sql/{id}", wait_seconds=PATIENCE)
+
+        assert (answer.status_code, answer.json()["sqlstate"]) == (403, "42501")
+
     def test_of_a_token_that_ended_is_not_answered(self, spark: Spark) -> None:
         world = spark.world
         spark.has(waits=True)

@@ -71,6 +71,8 @@ async def show_statement(
     """Show where a statement is, and rows of its result once there is one."""
     kept = _found(services.statements, token, statement)
     await _ended(kept, request, wait_seconds)
+    # Rows that were read and not fetched yet are for who may read them now.
+    await anyio.to_thread.run_sync(kept.decide_again)
     return _json(await anyio.to_thread.run_sync(shown, kept, start, rows))
 
 
