@@ -5,6 +5,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 /** What `spark.sql.extensions` names: the three moments at which the guard sees a statement. */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectHintResolutionRule(_ => LoadByName)
     extensions.injectHintResolutionRule(session => new Gate(session))
     extensions.injectPostHocResolutionRule(session => new Authorize(session))
     extensions.injectPostHocResolutionRule(session => new CurrentPrincipal(session))

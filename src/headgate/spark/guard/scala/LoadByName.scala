@@ -1,0 +1,20 @@
+package io.headgate.guard
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataSource}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** `read.format("iceberg").load("lake.raw.flights")` names a table, so it becomes what `read.table` of that name is. */
+object LoadByName extends Rule[LogicalPlan] {
+  private val Iceberg = "iceberg"
+  private val Name = "[^/:#]+".r
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+    case UnresolvedDataSource(format, None, options, isStreaming, Seq(name)) if Name.matches(name) && format.equalsIgnoreCase(Iceberg) =>
+      UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(name), new CaseInsensitiveStringMap(options.asJava), isStreaming)
+  }
+}
