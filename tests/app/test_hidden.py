@@ -130,7 +130,7 @@ class TestAnOutputThatIsNotThereYet:
 class TestAnotherOrganization:
     @pytest.mark.parametrize(
         ("method", "path", "body"),
-        [("POST", "/api/v1/sql", {"statement": "SELECT 1"}), ("GET", "/iceberg/v1/config", None)],
+        [("POST", "/api/v1/sql", {"statement": "SELECT 1"})],
     )
     def test_has_no_lake_by_way_of_its_address(self, world: World, method: str, path: str, body: Any) -> None:
         other = world.organization("elsewhere", "nekt")
