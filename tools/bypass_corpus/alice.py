@@ -3,32 +3,40 @@
 import logging
 import time
 import uuid
+from collections.abc import Callable, Iterator
 from typing import Self
 
-from pyspark.errors import PySparkException
+from pyspark.sql.connect import proto
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.server import Server
 from headgate.spark.client import connect
 from headgate.spark.gateway.watch import EVERY
+from tools.bypass_corpus.cases import Case
 
 logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.CRITICAL)  # ending a session early is no news
 _kept: list[SparkSession] = []
 """A session that is collected ends itself on whatever thread that is, and may then wait for itself."""
 _HEARD = EVERY + 1.0
 """Seconds after which the gateway has told what was used."""
-_READ = "SELECT count(*) AS n FROM hers"
+_READ = "SELECT emp FROM hers"
+_HERS = "mallory"
+"""What stands in every answer of hers, and in nobody else's."""
 
 
 class Alice:
-    """A live session of hers, with a temporary view over what only she may read, and a question half answered."""
+    """A live session of hers, with a temporary view over what only she may read.
 
-    def __init__(self, server: Server, token: str) -> None:
+    Where the case names an operation of hers, there is a question half answered, too, which goes on by itself; else
+    whether her session was used at all is watched.
+    """
+
+    def __init__(self, server: Server, token: str, case: Case) -> None:
         self._server = server
         self._spark = connect(server.gateway_port, token)
         _kept.append(self._spark)
         self._spark.table("lake.secret.salaries").createOrReplaceTempView("hers")
-        self._operation = self._leave_unread()
+        self._operation = self._leave_unread() if "operation_id" in case.statement else ""
         self._used = self._uses()
 
     def __enter__(self) -> Self:
@@ -47,15 +55,18 @@ class Alice:
             "operation_id": self._operation,
         }
 
-    def harm(self) -> str:
+    def harm(self, answer: str) -> str:
         """Return how her session was used or harmed since she began to wait; empty if it was not."""
-        if self._uses() != self._used:
-            return "a request was decided as alice"
-        try:
-            self._spark.sql(_READ).collect()
-        except PySparkException as error:
-            return f"her session does not answer as before: {error}"
-        return ""
+        if _HERS in answer:
+            return "an answer was hers"
+        if not self._operation and self._uses() != self._used:
+            return "a request came in her session"
+        return next((wrong for asked in self._questions() if (wrong := _wrong(asked))), "")
+
+    def _questions(self) -> Iterator[Callable[[], object]]:
+        if self._operation:
+            yield self._read_on
+        yield lambda: self._spark.sql(_READ).collect()
 
     def _leave_unread(self) -> str:
         """Ask for something whose answer stays on the server; return the operation's id."""
@@ -67,6 +78,12 @@ class Alice:
         list(client._stub.ExecutePlan(request, metadata=client._builder.metadata()))  # noqa: SLF001 (the same)
         return operation
 
+    def _read_on(self) -> object:
+        """Return what she left unread."""
+        client = self._spark.client
+        request = proto.ReattachExecuteRequest(session_id=self._spark.session_id, operation_id=self._operation)
+        return list(client._stub.ReattachExecute(request, metadata=client._builder.metadata()))  # noqa: SLF001 (the same)
+
     def _uses(self) -> list[float]:
         """When each session of hers was used last: the gateway tells of every use, a moment later."""
         time.sleep(_HEARD)
@@ -74,3 +91,11 @@ class Alice:
         sessions = self._server._side.sparks.of(deployment.home).sessions._sessions  # noqa: SLF001 (only this check may)
         hers = deployment.directory.principal("alice")
         return [each.used for each in list(sessions.values()) if each.caller.principal == hers]
+
+
+def _wrong(asked: Callable[[], object]) -> str:
+    try:
+        answer = repr(asked())
+    except Exception as error:  # noqa: BLE001 (an answer of gRPC's is none of PySpark's errors)
+        return f"her session does not answer as before: {error}"
+    return "" if _HERS in answer else "her session does not answer as before"

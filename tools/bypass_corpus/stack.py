@@ -84,9 +84,9 @@ class Stack:
     def _attempted(self, case: Case, asker: Asker) -> Attempt:
         if not case.is_spoofing:
             return Attempt(asker, *self._try(_ASKER, case), self._settle())
-        with Alice(self._server, self._tokens[_ALICE]) as alice:
+        with Alice(self._server, self._tokens[_ALICE], case) as alice:
             ending, message = self._try(_ASKER, case, alice.seen())
-            return Attempt(asker, ending, message, self._settle(), alice.harm())
+            return Attempt(asker, ending, message, self._settle(), alice.harm(message))
 
     def _try(self, name: str, case: Case, seen: Mapping[str, str] = MappingProxyType({})) -> tuple[Ending, str]:
         self._await_driver()

@@ -25,6 +25,8 @@ from pyspark.sql.connect.dataframe import DataFrame
 from tools.bypass_corpus.judgement import Ending
 
 _SQLSTATE = "42501"
+_LONGEST = 10_000
+"""Characters of an answer that are handed on."""
 _CODES = (grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED)
 
 
@@ -63,6 +65,7 @@ def attempt(
     """Try one case in a new session; `before` are statements to run first, `seen` is what a case knows of alice."""
     spark = SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}").create()
     _raised.clear()
+    answer: object = ""
     try:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
@@ -70,36 +73,36 @@ def attempt(
                 with suppress(PySparkException):  # what is refused there, a case of its own says
                     spark.sql(each)
             if kind == "sql":
-                spark.sql(statement).collect()
+                answer = spark.sql(statement).collect()
             else:
-                _run(statement, {"spark": spark, "F": functions, "alice": SimpleNamespace(**seen)})
+                answer = _run(statement, {"spark": spark, "F": functions, "alice": SimpleNamespace(**seen)})
     except BaseException as raised:  # noqa: BLE001 (a case may raise anything; it is told apart below)
         error = _converted(spark, raised)
         return _ending(error), _message(error)
     else:
-        return _unraised([str(warning.message) for warning in heard])
+        return _unraised([str(warning.message) for warning in heard], answer)
     finally:
         _end(spark)
 
 
-def _unraised(heard: list[str]) -> tuple[Ending, str]:
-    """Return how a case ended that raised nothing; of some refusals the client only warns, in their own words."""
+def _unraised(heard: list[str], answer: object) -> tuple[Ending, str]:
+    """Return how a case ended that raised nothing, and its answer; of some refusals the client only warns."""
     for error in _raised:
         if _ending(error) is Ending.REFUSED and any(str(error) in warning for warning in heard):
             return Ending.REFUSED, f"{_message(error)} (the client only warns)"
-    return Ending.SERVED, ""
+    return Ending.SERVED, repr(answer)[:_LONGEST]
 
 
-def _run(statement: str, names: dict[str, Any]) -> None:
-    """Run Python; if it ends with a DataFrame, ask for its rows: the client asks for nothing before."""
+def _run(statement: str, names: dict[str, Any]) -> object:
+    """Run Python and return its value; if that is a DataFrame, its rows: the client asks for nothing before."""
     tree = ast.parse(statement)
     last = tree.body[-1]
     before = tree.body[:-1] if isinstance(last, ast.Expr) else tree.body
     exec(compile(ast.Module(before, []), "case", "exec"), names)  # noqa: S102 (the cases are Python)
-    if isinstance(last, ast.Expr):
-        value = eval(compile(ast.Expression(last.value), "case", "eval"), names)  # noqa: S307 (the same)
-        if isinstance(value, DataFrame):
-            value.collect()
+    if not isinstance(last, ast.Expr):
+        return ""
+    value = eval(compile(ast.Expression(last.value), "case", "eval"), names)  # noqa: S307 (the same)
+    return value.collect() if isinstance(value, DataFrame) else value
 
 
 def _end(spark: SparkSession) -> None:
