@@ -14,7 +14,7 @@ final class Authorize(session: SparkSession) extends Rule[LogicalPlan] {
   private val names = new Names(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(plan, names)) {
+    if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {
       val walk = Walk.of(plan)
       walk.all.foreach { node =>
         Known.requireParsed(node)

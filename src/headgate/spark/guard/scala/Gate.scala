@@ -17,7 +17,7 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     Kept.made(plan, Statement.last(session))
     Statement.begin(session)
-    if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(plan, names)) {
+    if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {
       val walk = Walk.of(plan)
       walk.all.foreach { node =>
         Known.requireParsed(node)

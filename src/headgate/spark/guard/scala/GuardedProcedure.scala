@@ -35,7 +35,7 @@ private final class GuardedCall(inner: BoundProcedure, catalog: GuardedCatalog) 
     val table = Names.of(named.catalog, named.identifier)
     Statement.require(session, Procedures.needs(name, table).toSet, name)
     catalog.loadTable(named.identifier) match {
-      case loaded: SparkTable => ProcedureRun.of(table, loaded.table.location)(inner.call(arguments))
+      case loaded: SparkTable => ProcedureRun.of(session, table, loaded.table.location)(inner.call(arguments))
       case _ => Refuse.because("a procedure works on an Iceberg table of the lake only")
     }
   }

@@ -2,14 +2,14 @@ package io.headgate.guard
 
 import java.util.{Collections, WeakHashMap}
 
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, MapPartitions}
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.streaming.sources.{MemoryPlan, MemorySink}
 
 /**
- * Rows that stay in the driver after they were read - a checkpoint, a stream's memory - and what it took to read
- * them. No name leads back to the tables they came from, so that is remembered, and asked for at every use.
+ * What stays in the driver after a table was read - a checkpoint, a stream's memory, the view of a table's changes -
+ * and what it took to read it. No name leads back to the table, so that is remembered, and asked for at every use.
  */
 object Kept {
   private val known = Collections.synchronizedMap(new WeakHashMap[AnyRef, Set[Need]])
@@ -18,6 +18,7 @@ object Kept {
     case MemoryPlan(sink, _) if !known.containsKey(sink) && sink.allData.isEmpty => Nil // its query has not been started yet
     case MemoryPlan(sink, _) => found(sink)
     case rows: LogicalRDD => found(rows.rdd)
+    case map: MapPartitions => found(map.func)
     case _ => Refuse.node(plan)
   }
 
@@ -27,6 +28,9 @@ object Kept {
     case _ =>
   }
 
+  /** Remembers a function over the rows of a table that a procedure of Iceberg's left in a view of the session. */
+  def left(map: MapPartitions, table: Seq[String]): Unit = known.put(map.func, Need.of("read", Target.Relation(table)).toSet)
+
   /** Remembers what a streaming query needs whose rows stay in memory. */
   def started(plan: LogicalPlan, needs: Set[Need]): Unit = plan match {
     case start: WriteToStreamStatement if start.sink.isInstanceOf[MemorySink] => known.put(start.sink, needs)
@@ -34,5 +38,5 @@ object Kept {
   }
 
   private def found(rows: AnyRef): Seq[Need] =
-    Option(known.get(rows)).getOrElse(Refuse.because("it is not known what these rows needed")).toSeq
+    Option(known.get(rows)).getOrElse(Refuse.because("it is not known where these rows or this function come from")).toSeq
 }

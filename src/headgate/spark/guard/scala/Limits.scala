@@ -111,10 +111,15 @@ final class Limits(session: SparkSession) {
   private def isSql(function: ExpressionInfo): Boolean = SQLFunction.isSQLFunction(function.getClassName)
 
   private def sparkOwn(call: StaticInvoke): Unit =
-    if (!call.staticObject.getName.startsWith("org.apache.spark.sql.catalyst.")) Refuse.node(call)
+    if (!Limits.SparkOwn.exists(call.staticObject.getName.startsWith)) Refuse.node(call)
 
   private def listed(what: String, names: Iterable[String], list: Set[String]): Unit =
     names.find(name => !list(name.toLowerCase(Locale.ROOT))).foreach { name =>
       Refuse.because(s"$what `$name` is not among those Headgate allows")
     }
+}
+
+object Limits {
+  /** Where functions lie that Spark itself calls, in SQL and to make rows of objects and objects of rows. */
+  private val SparkOwn = Seq("org.apache.spark.sql.catalyst.", "org.apache.spark.sql.types.", "org.apache.spark.unsafe.types.")
 }

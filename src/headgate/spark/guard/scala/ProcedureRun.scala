@@ -3,6 +3,7 @@ package io.headgate.guard
 import org.apache.iceberg.{Table => IcebergTable}
 import org.apache.iceberg.spark.SparkTableCache
 import org.apache.iceberg.spark.source.{SparkRewriteTable, SparkTable}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{LocalTempView, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
@@ -15,7 +16,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
  * and staged files by relations that no name leads to, with functions of their own. While one runs, what it
  * plans is let through as long as all data in it is of the one table that the procedure was called for.
  */
-final class ProcedureRun(table: Seq[String], location: String) {
+final class ProcedureRun(private val asker: String, table: Seq[String], location: String) {
   @volatile private var isOver = false
 
   private def check(plan: LogicalPlan, names: Names): Unit = Walk(plan).foreach {
@@ -23,6 +24,7 @@ final class ProcedureRun(table: Seq[String], location: String) {
     case source: UnresolvedDataSource => if (!isStaged(source)) Refuse.node(source)
     case UnresolvedRelation(parts, _, _) => if (!names.table(parts).contains(table)) Refuse.because("a procedure reads its own table only")
     case _: LocalRelation | _: OneRowRelation | _: LogicalRDD | _: ExternalRDD[_] | _: DataSourceV2ScanRelation =>
+    case map: MapPartitions => Kept.left(map, table)
     case view: CreateViewCommand if view.viewType == LocalTempView =>
     case _: V2WriteCommand | _: CommandResult =>
     case other @ (_: Command | _: LeafNode) => Refuse.node(other)
@@ -49,9 +51,9 @@ object ProcedureRun {
   /** Inherited, for a procedure's own workers; a pool that outlives the procedure keeps a run that is over. */
   private val current = new InheritableThreadLocal[ProcedureRun]
 
-  /** Runs the body as a procedure of the table with that full name and storage location. */
-  def of[T](table: Seq[String], location: String)(body: => T): T = {
-    val run = new ProcedureRun(table, location)
+  /** Runs the body as a procedure that this session called for the table with that full name and storage location. */
+  def of[T](session: SparkSession, table: Seq[String], location: String)(body: => T): T = {
+    val run = new ProcedureRun(Statement.handle(session), table, location)
     current.set(run)
     try body
     finally {
@@ -64,10 +66,10 @@ object ProcedureRun {
    * Whether a plan is a running procedure's own and may pass; throws `AccessDenied` if it is and may not. A
    * condition that the caller wrote is nobody's own: the usual rules are for it.
    */
-  def passes(plan: LogicalPlan, names: Names): Boolean = Option(current.get) match {
-    case Some(run) if !run.isOver && !Walk(plan).exists(_.isInstanceOf[DummyRelation]) =>
-      run.check(plan, names)
-      true
-    case _ => false
-  }
+  def passes(session: SparkSession, plan: LogicalPlan, names: Names): Boolean =
+    Option(current.get).exists { run =>
+      val isOwn = !run.isOver && run.asker == Statement.handle(session) && !Walk(plan).exists(_.isInstanceOf[DummyRelation])
+      if (isOwn) run.check(plan, names)
+      isOwn
+    }
 }

@@ -90,7 +90,8 @@ object Statement {
   private def ask(session: SparkSession, asker: String, needs: Set[Need], description: String): Unit =
     if (needs.nonEmpty) Decisions.require(asker, needs.toSeq, description, Operation.current(session))
 
-  private def handle(session: SparkSession): String =
+  /** The handle of the session's principal; throws `AccessDenied` where it has none that this driver's key has signed. */
+  def handle(session: SparkSession): String =
     Option(session.sessionState.conf.getConfString(TokenKey, null))
       .flatMap(Trust.handleIn)
       .getOrElse(throw new AccessDenied(Unsigned))

@@ -9,7 +9,7 @@ final class Undecided(session: SparkSession) extends (LogicalPlan => Unit) {
   private val needs = new Needs(session)
 
   override def apply(plan: LogicalPlan): Unit = {
-    if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(plan, names)) {
+    if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {
       val walk = Walk.of(plan, unless = PlanClasses.inner)
       walk.all.foreach(Known.requireAnalyzed)
       Statement.close(session, walk.nodes.flatMap(needs.of).toSet, plan.nodeName)
