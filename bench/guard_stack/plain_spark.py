@@ -15,7 +15,7 @@ from headgate.spark.client import connect
 from headgate.spark.jars import spark_jars
 from headgate.spark.toolchain import Toolchain
 
-_PATIENCE = 120.0
+_PATIENCE = 600.0
 _OPENED = (
     "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent "
     "java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar"

@@ -18,7 +18,7 @@ from headgate.spark.client import connect
 from headgate.spark.toolchain import Toolchain
 
 _HEADGATE = Path(sys.executable).parent / "headgate"
-_PATIENCE = 180.0
+_PATIENCE = 600.0
 _ADDRESS = re.compile(r"API at (http://[\d.:]+)/api/v1")
 
 
@@ -66,5 +66,5 @@ def _ready(server: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
             health = httpx.get(f"{found[1]}/api/v1/health", trust_env=False).json()
             if health["spark"] == "ready":
                 return found[1], int(health["spark_port"])
-        time.sleep(0.2)
-    raise RuntimeError(f"headgate does not start: {log.read_text(encoding='utf-8')}")
+        time.sleep(0.5)
+    raise RuntimeError(f"headgate does not start; see {log}")
