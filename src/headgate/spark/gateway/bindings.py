@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -88,11 +88,6 @@ class Bindings:
     def streaming(self) -> tuple[Binding, ...]:
         """Return the sessions that have begun streaming queries."""
         return tuple(each for each in self._bindings.values() if each.streams and each.handle)
-
-    def standing(self) -> Iterator[tuple[Binding, str]]:
-        """Yield the operations that have ended and that something a session holds stands on."""
-        for binding in self._bindings.values():
-            yield from ((binding, operation) for operation in binding.checkpoints.standing() if binding.handle)
 
     def touch(self, handles: Iterable[str]) -> None:
         """Count a use of these handles, so that no session expires under a long statement."""
