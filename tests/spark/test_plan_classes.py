@@ -36,7 +36,7 @@ def test_user_code_is_on_no_table() -> None:
     allowed = {name.rpartition(".")[2] for name in (*expressions(), *(row.name for row in plan_rows()))}
 
     assert {
-        name for name in allowed if any(word in name for word in ("Python", "Pandas", "ScalaUD", "Hive", "InR"))
+        name for name in allowed if any(word in name for word in ("Python", "Pandas", "ScalaUD", "HiveGeneric", "InR"))
     } == set()
 
 

@@ -1,7 +1,6 @@
 """CALL: what a procedure needs of its table, which are refused to everybody, and that a procedure really runs."""
 
 import zipfile
-from collections.abc import Iterator
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
@@ -9,26 +8,13 @@ from pyspark.sql import SparkSession
 
 from headgate.spark.guard_build import SOURCES
 from headgate.spark.toolchain import Toolchain
-from tests.spark.guard_world import ADMIN, REFUSED, World, everything_to_the_admin, world
+from tests.spark.guard_world import ADMIN, REFUSED, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 READER = "hgs_reader"
 ALTER_WRITE = {"table.alter", "table.insert", "table.delete_rows"}
 READ = {"table.select"}
-
-
-@pytest.fixture(scope="module")
-def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(toolchain, tmp_path_factory.mktemp("procedures")) as made:
-        yield made
-
-
-@pytest.fixture
-def lake(running: World) -> Iterator[World]:
-    running.decisions.asked.clear()
-    yield running
-    running.decisions.rule = everything_to_the_admin
 
 
 def snapshots(spark: SparkSession) -> list[int]:
@@ -52,7 +38,7 @@ def refused(lake: World, handle: str, statement: str) -> str:
 
 CALLS = {
     "ancestors_of('raw.kept')": READ,
-    "ancestors_of(snapshot_id => 1, table => 'raw.kept')": READ,
+    "ancestors_of(snapshot_id => NULL, table => 'raw.kept')": READ,
     "create_changelog_view(table => 'raw.kept', changelog_view => 'changed')": READ,
     "rewrite_data_files('raw.kept', options => map('min-input-files', '2'))": ALTER_WRITE | READ,
     "rewrite_data_files(table => 'lake.raw.kept', where => 'a > 0', options => map('rewrite-all', 'true'))": ALTER_WRITE
@@ -139,9 +125,30 @@ class TestForbidden:
 
         refused(lake, ADMIN, f"CALL lake.system.rewrite_data_files(table => 'raw.flights', where => '{quoted}')")
 
-    def test_staged_files_of_a_procedure_cannot_be_named(self, lake: World) -> None:
+    def test_what_a_procedure_registers_in_the_session_is_not_governed(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        snapshots(spark)
+        spark.sql("CALL lake.system.rewrite_data_files('raw.kept', options => map('rewrite-all', 'true'))").collect()
+
         for catalog in ("default_rewrite_catalog", "default_iceberg"):
-            refused(lake, ADMIN, f"SELECT * FROM {catalog}.x")
+            with pytest.raises(PySparkException) as caught:
+                spark.sql(f"SELECT * FROM {catalog}.x").collect()
+            assert caught.value.getSqlState() == REFUSED
+
+
+class TestChanges:
+    """A view of a table's changes is the session's own, and reads the table at every use."""
+
+    def test_is_read_by_whoever_may_read_the_table(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        snapshots(spark)
+        spark.sql("CALL lake.system.create_changelog_view(table => 'raw.kept', changelog_view => 'changed')").collect()
+        assert spark.table("changed").count() == 3
+
+        lake.decisions.rule = lambda *_: False
+        with pytest.raises(PySparkException) as caught:
+            spark.table("changed").count()
+        assert caught.value.getSqlState() == REFUSED
 
 
 def test_every_procedure_of_iceberg_is_classified(toolchain: Toolchain) -> None:

@@ -1,0 +1,25 @@
+"""One driver and one lake for the tests of this folder that change nothing which another of them is about."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from headgate.spark.toolchain import Toolchain
+from tests.spark.guard_world import World, everything_to_the_admin, world
+
+
+@pytest.fixture(scope="session")
+def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Return the world, for as long as the tests run."""
+    with world(toolchain, tmp_path_factory.mktemp("guard")) as made:
+        yield made
+
+
+@pytest.fixture
+def lake(running: World) -> Iterator[World]:
+    """Return the world with nothing asked yet, and with the rule that it has by default."""
+    running.decisions.asked.clear()
+    running.decisions.operations.clear()
+    yield running
+    running.decisions.rule = everything_to_the_admin
+    running.decisions.is_down = False
