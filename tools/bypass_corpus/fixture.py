@@ -100,15 +100,22 @@ class Fixture:
         self._made = self.state()
         return self._made
 
+    def remake(self, name: str) -> State:
+        """Remove a table and make it again; returns the state then."""
+        self._drop(name)
+        return self.restore()
+
     def _remove(self, now: State) -> None:
         """Remove what is not as it was made: every table or view of another name or pointer, every database of another."""
         made = self._made.pointers if self._made else {}
         changed = [name for name, pointer in now.pointers.items() if made.get(name) != pointer]
-        facts = self._deployment.control.snapshot
         for name in (*changed, *sorted(now.databases.difference(DATABASES))):
-            found = facts.find(name.split("."))
-            if found is not None:
-                self._deployment.control.execute(DeleteResource(found.id), None)
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        found = self._deployment.control.snapshot.find(name.split("."))
+        if found is not None:
+            self._deployment.control.execute(DeleteResource(found.id), None)
 
     def _clear(self) -> None:
         """Remove what lies in no table's folder: what a drop has yet to remove, and what a statement left when it failed."""

@@ -2,18 +2,21 @@
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
+from pyspark.sql.connect.session import SparkSession
+
 from headgate.app.background import running
 from headgate.app.server import Server
 from headgate.app.settings import default_settings
+from headgate.spark.client import connect
 from tools.bypass_corpus.alice import Alice
-from tools.bypass_corpus.cases import Case
+from tools.bypass_corpus.cases import Case, Need
 from tools.bypass_corpus.clients import Client
 from tools.bypass_corpus.fixture import TABLES, Fixture
 from tools.bypass_corpus.founding import found_atomic, join
@@ -67,6 +70,18 @@ class Stack:
         # Only the revision: whatever else moved since the last case came of that, and shows up as this one's.
         self._state = replace(self._state, revision=self._control.snapshot.revision)
         return self._attempted(case, asker)
+
+    def grant(self, needs: Iterable[Need]) -> None:
+        """Let the asker hold exactly this from now on, whatever their sessions hold."""
+        hold(self._control, _ASKER, meant(self._control.snapshot, needs))
+
+    def connect(self) -> SparkSession:
+        """Return a new session of the asker's. Whoever opens it stops it."""
+        return connect(self._server.gateway_port, self._tokens[_ASKER])
+
+    def remake(self, table: str) -> None:
+        """Drop a table of the fixture, and make it again under the same name."""
+        self._state = self._fixture.remake(table)
 
     def require_sound(self) -> None:
         """Raise `StackError` unless a refusal here is one of the case and not of everything that anybody asks."""

@@ -1,0 +1,38 @@
+"""The deployment that cases are tried on: under the atomic model, as an ordinary server opens it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from headgate.app.deployment import open_deployment
+from headgate.app.settings import default_settings
+from headgate.facts.ids import PrincipalId
+from tools.bypass_corpus.founding import found_atomic, join
+from tools.bypass_corpus.rights import everything, hold
+
+
+def test_a_model_that_is_not_shipped_is_in_force_by_the_source_that_was_kept(tmp_path: Path) -> None:
+    settings = replace(default_settings({}), folder=tmp_path)
+    found_atomic(settings)
+
+    deployment = open_deployment(settings)
+
+    assert deployment.control.model.name == "atomic"
+    assert deployment.control.snapshot.find(["lake"])
+    deployment.close()
+
+
+def test_somebody_holds_exactly_what_they_are_given(tmp_path: Path) -> None:
+    settings = replace(default_settings({}), folder=tmp_path)
+    found_atomic(settings)
+    deployment = open_deployment(settings)
+    control = deployment.control
+    join(control, "ann")
+
+    hold(control, "ann", everything(control))
+    many = control.snapshot.revision
+    hold(control, "ann", everything(control))
+
+    assert control.snapshot.revision == many
+    hold(control, "ann", ())
+    assert not control.snapshot.assignments.get(PrincipalId("ann"))
+    deployment.close()
