@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from guarded import Guarded, guarded
+from guarded import PEOPLE, Guarded, guarded
 
 from headgate.spark.toolchain import Toolchain
 
@@ -12,4 +12,5 @@ from headgate.spark.toolchain import Toolchain
 def spark_behind_gateway(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     """Serve until the tests are done."""
     with guarded(toolchain, tmp_path_factory.mktemp("spark")) as running:
+        running.fill(PEOPLE[:8])
         yield running

@@ -54,5 +54,4 @@ def guarded(toolchain: Toolchain, folder: Path) -> Iterator[Guarded]:
     with world(toolchain, folder) as made, running_gateway(made.driver, *PEOPLE) as gateway:
         running = Guarded(made, gateway)
         made.decisions.rule = running.allows
-        running.fill(PEOPLE)
         yield running

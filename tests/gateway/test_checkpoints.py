@@ -1,5 +1,6 @@
 """A relation by id is the session's that got it, and nobody else's."""
 
+import uuid
 from typing import Any
 
 import grpc
@@ -9,10 +10,8 @@ from raw_client import Client
 from running import running_gateway
 
 from headgate.spark.gateway import protos
-from headgate.spark.gateway.bindings import HANDLE_KEY
 from headgate.spark.gateway.checkpoints import Checkpoints
 from headgate.spark.gateway.errors import RefusedError
-from headgate.spark.needs import NameNeed
 
 base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
 OPERATION = "00000000-0000-0000-0000-00000000000a"
@@ -85,40 +84,16 @@ def test_nobody_holds_any_number_of_them() -> None:
         checkpoints.admit(checkpoint(), NOTHING)
 
 
-def test_it_goes_with_what_it_was_made_of() -> None:
-    checkpoints = Checkpoints()
-    checkpoints.admit(checkpoint(OPERATION), NOTHING)
-    checkpoints.note(answer("r1"))
-    checkpoints.admit(checkpoint("b"), {"r1"})
-    checkpoints.note(answer("r2", "b"))
-    checkpoints.admit(checkpoint("c"), NOTHING)
-    checkpoints.note(answer("r3", "c"))
-    checkpoints.admit(removal("r1"), {"r1"})
-    assert checkpoints.standing() == {OPERATION, "b", "c"}
-
-    checkpoints.drop(OPERATION)
-
-    assert not checkpoints.admit(query(), {"r3"})
-    with pytest.raises(RefusedError, match="may not be read any more"):
-        checkpoints.admit(query(), {"r2"})
-    assert checkpoints.standing() == {"c"}
-
-
-def test_it_goes_when_a_right_goes_that_it_stands_on() -> None:
-    read = NameNeed(action="table.select", object=("lake", "raw", "t"))
-    request = checkpoint()
-    of = base.Plan(root={"cached_remote_relation": {"relation_id": f"of {OPERATION}"}})
+def test_nobody_else_can_name_it() -> None:
+    given = base.Plan(root={"cached_remote_relation": {"relation_id": f"of {OPERATION}"}})
     with fake_backend() as backend, running_gateway(backend.driver, "ann", "bob") as gateway:
         ann, bob = Client(gateway.port, "ann"), Client(gateway.port, "bob")
-        ann.call("ExecutePlan", plan=request.plan, operation_id=OPERATION)
-        handle = next(pair.value for pair in backend.last("Config").operation.set.pairs if pair.key == HANDLE_KEY)
-        gateway.spark.works.record(handle, OPERATION, [read])
-        gateway.report()
+        ann.call("ExecutePlan", plan=checkpoint().plan, operation_id=OPERATION)
 
-        ann.call("ExecutePlan", plan=of)
-        for foreign in (bob.fails("ExecutePlan", plan=of), bob.fails("ExecutePlan", ann.session_id, plan=of)):
-            assert code(foreign) is grpc.StatusCode.PERMISSION_DENIED
-
-        gateway.spark.denied[read] = "ann may not read that any more"
-        gateway.report()
-        assert code(ann.fails("ExecutePlan", plan=of)) is grpc.StatusCode.PERMISSION_DENIED
+        assert ann.call("ExecutePlan", plan=given)
+        for refused in (
+            bob.fails("ExecutePlan", plan=given),
+            bob.fails("ExecutePlan", ann.session_id, plan=given),
+            ann.fails("ExecutePlan", str(uuid.uuid4()), plan=given),
+        ):
+            assert code(refused) is grpc.StatusCode.PERMISSION_DENIED

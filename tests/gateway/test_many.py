@@ -30,6 +30,7 @@ def test_sixteen_sessions_of_eight_people_see_nothing_of_each_other(spark_behind
 def test_sixty_four_sessions_of_sixteen_people_outlive_a_driver_and_see_nothing_of_each_other(
     spark_behind_gateway: Guarded,
 ) -> None:
+    spark_behind_gateway.fill(PEOPLE[8:])
     driver = spark_behind_gateway.world.driver
     crowd = Crowd(spark_behind_gateway.connect, PEOPLE, 64, _SEED)
 

@@ -55,15 +55,9 @@ class Watch:
         self._bindings.prune()
         used = self._bindings.take_used()
         figures = self._counts.figures(len(self._bindings), len(running))
-        under_way = (
-            *map(self._running, running),
-            *map(_streams, self._bindings.streaming()),
-            *(
-                Running(binding.handle, operation, binding.credential)
-                for binding, operation in self._bindings.standing()
-            ),
+        report = Report(
+            (*map(self._running, running), *map(_streams, self._bindings.streaming())), used, self._ended, figures
         )
-        report = Report(under_way, used, self._ended, figures)
         try:
             verdicts = await self._authority.report(report)
         except GatewayError:
@@ -97,9 +91,6 @@ class Watch:
         return refused
 
     async def _cut(self, refused: Refused) -> None:
-        binding = self._bindings.of_handle(refused.handle)
-        if binding is not None:
-            binding.checkpoints.drop(refused.operation)
         operation = self._operations.of_handle(refused.handle, refused.operation)
         if operation is None:
             return
