@@ -1,0 +1,56 @@
+"""An object store in memory, as PyIceberg sees one: whole objects under names, no folders, no links."""
+
+import io
+from typing import cast
+
+from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile, OutputStream
+
+OBJECTS: dict[str, bytes] = {}
+"""What the store holds; PyIceberg makes its FileIO by name, so that it cannot be handed in."""
+
+
+class _Object(InputFile, OutputFile):
+    def __len__(self) -> int:
+        return len(OBJECTS[self.location])
+
+    def exists(self) -> bool:
+        return self.location in OBJECTS
+
+    def to_input_file(self) -> InputFile:
+        return self
+
+    def open(self, seekable: bool = True) -> InputStream:  # noqa: FBT001, FBT002 - PyIceberg's signature
+        if self.location not in OBJECTS:
+            raise FileNotFoundError(self.location)
+        return cast(InputStream, io.BytesIO(OBJECTS[self.location]))
+
+    def create(self, overwrite: bool = False) -> OutputStream:  # noqa: FBT001, FBT002 - PyIceberg's signature
+        if self.exists() and not overwrite:
+            raise FileExistsError(self.location)
+        return cast(OutputStream, _Writing(self.location))
+
+
+class _Writing(io.BytesIO):
+    """An object is there once it is written whole."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__()
+        self._location = location
+
+    def close(self) -> None:
+        if not self.closed:
+            OBJECTS[self._location] = self.getvalue()
+        super().close()
+
+
+class ObjectsIO(FileIO):
+    """PyIceberg's way to the store."""
+
+    def new_input(self, location: str) -> InputFile:
+        return _Object(location)
+
+    def new_output(self, location: str) -> OutputFile:
+        return _Object(location)
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        OBJECTS.pop(location if isinstance(location, str) else location.location, None)

@@ -1,0 +1,88 @@
+"""A warehouse in an object store, through a FileIO that PyIceberg is told of as it is of any other."""
+
+from pathlib import Path
+
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.table.update import SetPropertiesUpdate
+from pyiceberg.types import LongType, NestedField
+
+from headgate.control.ports import Draft
+from headgate.facts.ids import ResourceId
+from headgate.lake.catalog import TableCatalog
+from headgate.lake.containment import inside, overlap
+from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.metadata import NewTable
+from headgate.lake.objects import ObjectWarehouse
+from tests.fakes.objects import OBJECTS
+from tests.fakes.store import FakeStore
+
+NEW = NewTable(Schema(NestedField(1, "a", LongType())))
+DATABASE = ResourceId("d1")
+ROOT = "s3://bucket/lake"
+
+
+@pytest.fixture
+def warehouse() -> ObjectWarehouse:
+    OBJECTS.clear()
+    return ObjectWarehouse(f"{ROOT}/", {"py-io-impl": "tests.fakes.objects.ObjectsIO"})
+
+
+def test_a_table_is_made_committed_to_and_purged(warehouse: ObjectWarehouse) -> None:
+    store = FakeStore()
+    catalog = TableCatalog(store, warehouse)
+    created = catalog.create(NEW, DATABASE)
+    store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+
+    change = SetPropertiesUpdate(updates={"a": "1"})
+    catalog.commit([catalog.prepare(created, (), [change], guarded=True)])
+    loaded = catalog.load(created.pointer.table)
+
+    assert loaded.metadata.location == f"{ROOT}/d1/{created.pointer.table}"
+    assert len(OBJECTS) == 2
+    OBJECTS[f"{ROOT}/d1/other/metadata/0.metadata.json"] = b""
+    catalog.check_purge(loaded)
+    catalog.purge(loaded)
+    assert list(OBJECTS) == [f"{ROOT}/d1/other/metadata/0.metadata.json"]
+
+
+def test_nothing_of_another_table_is_read_written_or_removed(warehouse: ObjectWarehouse) -> None:
+    mine, theirs = warehouse.location(DATABASE, ResourceId("t1")), warehouse.location(DATABASE, ResourceId("t10"))
+    path = f"{theirs}/metadata/0.json"
+    warehouse.write_new(theirs, path, b"one")
+
+    for outside in (
+        path,
+        f"{mine}/../t10/metadata/0.json",
+        f"{mine}//metadata/0.json",
+        "s3://other/lake/d1/t1/a",
+        mine,
+    ):
+        with pytest.raises(RuleError):
+            warehouse.read(mine, outside)
+        with pytest.raises(RuleError):
+            warehouse.write_new(mine, outside, b"")
+        with pytest.raises(RuleError):
+            warehouse.remove(mine, outside)
+    with pytest.raises(FileExistsError):
+        warehouse.write_new(theirs, path, b"two")
+    with pytest.raises(InvalidError):
+        warehouse.read(theirs, f"{theirs}/absent")
+    assert OBJECTS.keys() == {path}
+
+
+@pytest.mark.parametrize("location", [ROOT, f"{ROOT}/d1", f"{ROOT}/d1/t10", f"{ROOT}/d1/t1/data", "s3://other/d1/t1"])
+def test_a_purge_refuses_any_other_place(warehouse: ObjectWarehouse, location: str) -> None:
+    with pytest.raises(RuleError):
+        warehouse.purge(location, ResourceId("t1"), iter(()))
+
+
+def test_the_schemes_of_one_store_are_one_place_and_two_buckets_are_not(tmp_path: Path) -> None:
+    assert inside("s3://b/t", "s3a://b/t/x")
+    assert not inside("s3://b/t", "s3://c/t/x")
+    assert not inside("s3://b/t", f"{tmp_path}/t/x")
+    assert not inside("s3://b/t", "s3://b/t/%2e%2e/x")
+    assert not inside("s3://b/t", "s3://b/t/a?x")
+    assert overlap("s3://b/t", "s3n://b/t/x")
+    assert overlap("s3://b/t/x", "s3://b/t")
+    assert not overlap("s3://b/t", "s3://b/t0")
