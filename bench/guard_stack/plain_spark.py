@@ -104,4 +104,9 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.1)
-    raise RuntimeError(f"Spark without Headgate does not start; see {log}")
+    raise RuntimeError(f"Spark without Headgate does not start:\n{last_lines(log)}")
+
+
+def last_lines(log: Path) -> str:
+    """Return the end of a log: its folder goes with the run."""
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:])

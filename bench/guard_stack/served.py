@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 from pyspark.sql.connect.session import SparkSession
 
-from bench.guard_stack.plain_spark import plain_spark
+from bench.guard_stack.plain_spark import last_lines, plain_spark
 from headgate.app.settings import default_settings
 from headgate.spark.client import connect
 from headgate.spark.toolchain import Toolchain
@@ -67,4 +67,4 @@ def _ready(server: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
             if health["spark"] == "ready":
                 return found[1], int(health["spark_port"])
         time.sleep(0.5)
-    raise RuntimeError(f"headgate does not start; see {log}")
+    raise RuntimeError(f"headgate does not start:\n{last_lines(log)}")
