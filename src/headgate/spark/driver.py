@@ -21,8 +21,8 @@ _START_WITHIN = 90.0
 _STOP_WITHIN = 5.0
 _BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
 _STEADY_AFTER = 60.0
-_EXTENSIONS = "io.headgate.guard.GuardExtensions,org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-"""The guard stands first: its rules come before those of Iceberg, which bring views, branches and partition fields."""
+_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.GuardExtensions"
+"""Iceberg brings views, branches and partition fields; the guard stands last, so that it sees what they became."""
 _OPENED = [
     "java.lang",
     "java.lang.invoke",

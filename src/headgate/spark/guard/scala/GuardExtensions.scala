@@ -1,10 +1,12 @@
 package io.headgate.guard
 
 import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.execution.SparkSqlParser
 
-/** What `spark.sql.extensions` names: the three moments at which the guard sees a statement. */
+/** What `spark.sql.extensions` names, after Iceberg's own: the parser, and the three moments at which the guard sees a statement. */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectParser((_, _) => new LakeParser(new SparkSqlParser))
     extensions.injectHintResolutionRule(_ => LoadByName)
     extensions.injectHintResolutionRule(session => new Gate(session))
     extensions.injectPostHocResolutionRule(session => new Authorize(session))

@@ -68,7 +68,7 @@ class GuardedCatalog extends SparkCatalog {
   private def session: SparkSession = SparkSession.active
 
   private def isSaveAsTable: Boolean =
-    StackWalker.getInstance.walk(frames => frames.anyMatch(_.getMethodName == "saveAsTable"))
+    StackWalker.getInstance.walk(frames => frames.anyMatch(_.getMethodName == "saveAsTableCommand"))
 
   private def requireKnown(identifier: Identifier): Unit =
     Statement.requireKnown(session, Names.of(this, identifier))
