@@ -278,6 +278,7 @@ def _fixed(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.variable.substitute": "false",
         "spark.sql.scripting.enabled": "true",
         "spark.sql.artifact.isolation.enabled": "true",
+        "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
         "spark.sql.connect.serverStacktrace.enabled": "false",
         "spark.connect.grpc.binding.address": "127.0.0.1",
     }
