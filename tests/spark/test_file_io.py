@@ -58,8 +58,22 @@ def test_folder_that_leads_out_is_not_written_to(lake: World, tmp_path: Path) ->
 def test_file_of_another_place_is_not_read(lake: World, tmp_path: Path) -> None:
     spark = lake.session(ADMIN)
     metadata = table(lake, spark, "foreign").parents[1] / "metadata"
-    for described in metadata.glob("v*.metadata.json"):
-        described.write_text(described.read_text().replace(f"{metadata}/snap-", f"{tmp_path}/snap-"))
-        described.with_name(f".{described.name}.crc").unlink()
+    described = max(metadata.glob("v*.metadata.json"))
+    was = described.read_text()
+    for checksum in metadata.glob(".*.metadata.json.crc"):
+        checksum.unlink()
+    for place in (
+        str(tmp_path),
+        f"file://{tmp_path}",
+        f"{lake.warehouse}/../..{tmp_path}",
+        f"{lake.warehouse}/%2e%2e/%2e%2e",
+        f"{lake.warehouse}/%252e%252e/%252e%252e",
+        f"{lake.warehouse}#",
+        f"file://elsewhere{lake.warehouse}",
+        f"{lake.warehouse}-beside",
+        "http://127.0.0.1:9",
+        "s3://bucket",
+    ):
+        described.write_text(was.replace(f"{metadata}/snap-", f"{place}/snap-"))
 
-    refused(spark, "SELECT * FROM lake.raw.foreign")
+        refused(spark, "SELECT * FROM lake.raw.foreign")
