@@ -108,3 +108,8 @@ class TestAStatement:
 
         assert isinstance(run(spark, "SELECT :a", "--param", "a").exception, ApiError)
         assert spark.begun == []
+
+    def test_without_a_result_prints_nothing(self, run: Run) -> None:
+        nothing = pa.RecordBatch.from_arrays([], names=[])
+
+        assert run(FakeSpark(nothing), "CREATE TABLE t (n INT)").stdout == ""

@@ -43,7 +43,8 @@ def sql(
     limit = limit or (100 if format == "table" else 1000)
     answer = _ended(call("POST", "/sql", body={**body, "limit": limit, "wait_seconds": _WAIT}))
     names = [each["name"] for each in answer["columns"]]
-    {"table": _table, "json": _json, "csv": _csv}[format](names, _rows(answer))
+    if names:
+        {"table": _table, "json": _json, "csv": _csv}[format](names, _rows(answer))
     if answer["more"]:
         errors.print(f"(the first {limit} rows; there are more)", highlight=False)
 
