@@ -1,0 +1,69 @@
+"""Requests that are tried at the gateway's check, without a gateway."""
+
+from typing import Any
+
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, RunId, TokenId
+from headgate.spark.gateway import protos
+from headgate.spark.gateway.admission import Admitted, admit
+from headgate.spark.gateway.rpcs import CONFIG, EXECUTE_PLAN, Rpc
+from headgate.spark.gateway.rules import Reader
+
+# Nested messages are written as dicts here, which the stubs do not know.
+base: Any = protos.base
+commands: Any = protos.commands
+relations: Any = protos.relations
+SESSION = "00000000-0000-0000-0000-000000000001"
+ANN = Caller(PrincipalId("ann"), TokenId("t1"))
+RUN = Caller(PrincipalId("ann"), run=RunId("r1"))
+IN_THE_DROP = "file:/drop/a.csv"
+UDT = '{"type":"struct","fields":[{"name":"a","nullable":true,"metadata":{},"type":{"type":"\\u0075dt","class":"x"}}]}'
+
+
+def may_read(_caller: Caller, path: str) -> bool:
+    """Let what lies in the drop be read."""
+    return path.startswith("file:/drop/")
+
+
+def admit_as(caller: Caller, rpc: Rpc, data: bytes) -> Admitted:
+    """Check a request as it came from somebody."""
+    return admit(rpc, data, Reader(caller, may_read))
+
+
+def try_relation(caller: Caller = ANN, **fields: Any) -> Any:
+    """Check a query, and return the request as it goes on."""
+    request = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(root=relations.Relation(**fields)))
+    return admit_as(caller, EXECUTE_PLAN, request.SerializeToString()).request
+
+
+def try_command(**fields: Any) -> Any:
+    """Check a command, and return the request as it goes on."""
+    request = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(command=commands.Command(**fields)))
+    return admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).request
+
+
+def try_config(**operation: Any) -> Any:
+    """Check a question about configuration, or a change of it."""
+    request = base.ConfigRequest(session_id=SESSION, operation=base.ConfigRequest.Operation(**operation))
+    return admit_as(ANN, CONFIG, request.SerializeToString()).request
+
+
+def a_range() -> Any:
+    """Return a query that reads nothing."""
+    return relations.Relation(range=relations.Range(end=1, step=1))
+
+
+def a_table(name: str = "lake.raw.flights", **options: str) -> Any:
+    """Return a read of a table by name."""
+    return relations.Read(named_table=relations.Read.NamedTable(unparsed_identifier=name, options=options))
+
+
+def files(**fields: Any) -> Any:
+    """Return a read of files."""
+    given = {"format": "csv", "paths": [IN_THE_DROP], **fields}
+    return relations.Read(data_source=relations.Read.DataSource(**given))
+
+
+def short(name: str) -> str:
+    """Return a message type's name as the lists spell it."""
+    return name.removeprefix("spark.connect.")
