@@ -129,6 +129,13 @@ class TestRewrites:
         assert database.plan.root.sql.query == "USE lake.`se``cret`"
         assert catalog.plan.root.sql.query == "SET CATALOG lake"
 
+    def test_a_database_that_is_named_apart_is_one_of_the_current_catalog(self) -> None:
+        for call in ("get_table", "list_columns", "table_exists"):
+            looked = try_relation(catalog={call: {"db_name": "raw", "table_name": "a`.b"}}).plan.root.catalog
+
+            assert getattr(looked, call).table_name == "raw.`a``.b`"
+            assert not getattr(looked, call).HasField("db_name")
+
     def test_an_iceberg_table_that_is_loaded_by_name_is_read_by_name(self) -> None:
         loaded = try_relation(
             read={"data_source": {"format": "iceberg", "paths": ["lake.raw.t"], "options": {"snapshot-id": "1"}}}

@@ -28,11 +28,24 @@ def rewrite(request: Message) -> None:
 def _rewrite_relation(relation: Any) -> None:
     kind = relation.WhichOneof("rel_type")
     if kind == "catalog":
-        change = _CATALOG_CHANGES.get(relation.catalog.WhichOneof("cat_type"))
-        if change is not None:
-            relation.sql.CopyFrom(change(relation.catalog))
+        _rewrite_catalog(relation)
     elif kind == "read":
         _name_iceberg_table(relation.read)
+
+
+def _rewrite_catalog(relation: Any) -> None:
+    call = relation.catalog.WhichOneof("cat_type")
+    if call in _CATALOG_CHANGES:
+        relation.sql.CopyFrom(_CATALOG_CHANGES[call](relation.catalog))
+    elif call in _LOOKUPS:
+        _name_database(getattr(relation.catalog, call))
+
+
+def _name_database(lookup: Any) -> None:
+    """Put a database that is named apart into the name: Spark would look for it in a catalog of its own."""
+    if lookup.HasField("db_name"):
+        lookup.table_name = f"{lookup.db_name}.`{lookup.table_name.replace('`', '``')}`"
+        lookup.ClearField("db_name")
 
 
 def _use_database(catalog: Any) -> Any:
@@ -50,6 +63,7 @@ def _sql(command: str, name: str) -> Any:
     return relations.SQL(query=f"{command} {name}")
 
 
+_LOOKUPS: Final = frozenset({"get_table", "list_columns", "table_exists"})
 _CATALOG_CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "set_current_catalog": _use_catalog,
     "set_current_database": _use_database,
