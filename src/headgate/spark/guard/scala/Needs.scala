@@ -53,9 +53,12 @@ final class Needs(session: SparkSession) {
     case _ => Refuse.node(plan)
   }
 
-  /** Whether there is such a table is the catalog's to say, to whoever may know of it; its columns are more than that. */
+  /**
+   * Whether there is such a table is the catalog's to say, to whoever may know of it; its columns are more than that.
+   * A name that IDENTIFIER gave stands alone for a moment, before the command that acts on it has it.
+   */
   private def bare(named: UnresolvedTableOrView): Seq[Need] =
-    if (Needs.Lookups(named.commandName)) Nil else targets.of(named).toSeq.flatMap(Need.of("describe", _))
+    if (named.commandName == Needs.Columns) targets.of(named).toSeq.flatMap(Need.of("describe", _)) else Nil
 
   /** Needs of nodes that do more to their target than their class tells. */
   private def special(plan: LogicalPlan, target: Target): Seq[Need] = plan match {
@@ -128,6 +131,6 @@ final class Needs(session: SparkSession) {
 }
 
 object Needs {
-  /** What Spark calls the looking up of one name, and of each that it lists. */
-  private val Lookups = Set("Catalog.makeTable", "Catalog.tableExists")
+  /** What Spark calls the looking up of a table's columns. */
+  private val Columns = "Catalog.listColumns"
 }
