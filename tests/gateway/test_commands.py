@@ -10,6 +10,7 @@ from trying import (
     a_table,
     admit_as,
     base,
+    commands,
     relations,
     try_command,
     try_relation,
@@ -142,6 +143,23 @@ class TestRewrites:
         )
 
         assert loaded.plan.root.read == a_table("lake.raw.t", **{"snapshot-id": "1"})
+
+    def test_rows_that_are_saved_to_an_iceberg_table_by_name_are_written_to_it(self) -> None:
+        written = {"input": a_range(), "source": "iceberg", "path": "lake.raw.t"}
+        append = try_command(write_operation={**written, "mode": 1}).plan.command.write_operation_v2
+        overwrite = try_command(write_operation={**written, "mode": 2}).plan.command.write_operation_v2
+
+        assert (append.table_name, append.mode) == ("lake.raw.t", commands.WriteOperationV2.MODE_APPEND)
+        assert overwrite.mode == commands.WriteOperationV2.MODE_OVERWRITE
+        assert overwrite.overwrite_condition.literal.boolean
+        for other in (
+            {"path": "/x", "mode": 1},
+            {"mode": 3},
+            {"source": "parquet", "mode": 1},
+            {"mode": 1, "sort_column_names": ["a"]},
+        ):
+            with pytest.raises(RefusedError):
+                try_command(write_operation={**written, **other})
 
 
 class TestUnseen:

@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.messages import children
-from headgate.spark.gateway.protos import relations
+from headgate.spark.gateway.protos import commands, relations
 
 _PART: Final = r"(?:\w+|`(?:[^`]|``)+`)"
 _NAME: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
@@ -22,6 +22,8 @@ def rewrite(request: Message) -> None:
         message = waiting.pop()
         if isinstance(message, relations.Relation):
             _rewrite_relation(message)
+        elif isinstance(message, commands.Command):
+            _name_written_table(message)
         waiting.extend(children(message))
 
 
@@ -76,3 +78,25 @@ def _name_iceberg_table(read: Any) -> None:
     if source.format.lower() == "iceberg" and len(source.paths) == 1 and not source.schema and not source.predicates:
         table = relations.Read.NamedTable(unparsed_identifier=source.paths[0], options=source.options)
         read.named_table.CopyFrom(table)
+
+
+def _name_written_table(command: Any) -> None:
+    """Write `format("iceberg").save(name)` as what it means: rows for the table of that name."""
+    write = command.write_operation
+    mode = _MODES.get(write.mode)
+    set_fields = {field.name for field, _ in write.ListFields()}
+    if write.source.lower() != "iceberg" or mode is None or set_fields - _WRITTEN or not _NAME.fullmatch(write.path):
+        return
+    named = commands.WriteOperationV2(input=write.input, table_name=write.path, options=write.options, mode=mode)
+    if write.mode == commands.WriteOperation.SAVE_MODE_OVERWRITE:
+        named.overwrite_condition.literal.boolean = True
+    command.write_operation_v2.CopyFrom(named)
+
+
+_WRITTEN: Final = frozenset({"input", "mode", "options", "path", "source"})
+"""Not how a new table is laid out: this one is there."""
+_MODES: Final[Mapping[int, Any]] = {
+    commands.WriteOperation.SAVE_MODE_APPEND: commands.WriteOperationV2.MODE_APPEND,
+    commands.WriteOperation.SAVE_MODE_OVERWRITE: commands.WriteOperationV2.MODE_OVERWRITE,
+}
+"""What Iceberg does to a table that is there; it makes none in these modes."""
