@@ -12,5 +12,6 @@ class GuardExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(session => new Authorize(session))
     extensions.injectPostHocResolutionRule(session => new CurrentPrincipal(session))
     extensions.injectCheckRule(session => new Undecided(session))
+    extensions.injectPlannerStrategy(session => new KeptRows(session))
   }
 }

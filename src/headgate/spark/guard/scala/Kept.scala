@@ -22,6 +22,9 @@ object Kept {
     case _ => Refuse.node(plan)
   }
 
+  /** What a checkpoint took, if these rows are one. */
+  def of(rows: LogicalRDD): Option[Set[Need]] = Option(known.get(rows.rdd))
+
   /** Remembers rows that a thread has just made of what its last statement was allowed. */
   def made(plan: LogicalPlan, last: Option[Set[Need]]): Unit = (plan, last) match {
     case (rows: LogicalRDD, Some(needs)) => known.putIfAbsent(rows.rdd, needs)

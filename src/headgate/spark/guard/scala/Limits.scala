@@ -121,5 +121,6 @@ final class Limits(session: SparkSession) {
 
 object Limits {
   /** Where functions lie that Spark itself calls, in SQL and to make rows of objects and objects of rows. */
-  private val SparkOwn = Seq("org.apache.spark.sql.catalyst.", "org.apache.spark.sql.types.", "org.apache.spark.unsafe.types.")
+  private val SparkOwn = Seq("org.apache.spark.sql.catalyst.", "org.apache.spark.sql.types.", "org.apache.spark.unsafe.types.") ++
+    Seq("Boolean", "Byte", "Short", "Integer", "Long", "Float", "Double").map("java.lang." + _)
 }

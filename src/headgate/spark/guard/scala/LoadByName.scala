@@ -2,6 +2,7 @@ package io.headgate.guard
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.iceberg.spark.SparkTableCache
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataSource}
@@ -14,7 +15,10 @@ object LoadByName extends Rule[LogicalPlan] {
   private val Name = "[^/:#]+".r
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
-    case UnresolvedDataSource(format, None, options, isStreaming, Seq(name)) if Name.matches(name) && format.equalsIgnoreCase(Iceberg) =>
+    case UnresolvedDataSource(format, None, options, isStreaming, Seq(name)) if format.equalsIgnoreCase(Iceberg) && isName(name) =>
       UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(name), new CaseInsensitiveStringMap(options.asJava), isStreaming)
   }
+
+  /** No path, and not what Iceberg calls files that one of its procedures is rewriting. */
+  private def isName(text: String): Boolean = Name.matches(text) && !SparkTableCache.get.contains(text)
 }

@@ -46,6 +46,9 @@ object Statement {
     allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
 
+  /** Asks for all needs now, whatever was allowed before. */
+  def again(session: SparkSession, needs: Set[Need], description: String): Unit = ask(session, handle(session), needs, description)
+
   /**
    * Asks whether the principal may know a name, unless this statement has been allowed something on it: whoever may
    * make a thing learns whether there is one.
