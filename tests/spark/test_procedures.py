@@ -40,8 +40,7 @@ CALLS = {
     "ancestors_of('raw.kept')": READ,
     "ancestors_of(snapshot_id => NULL, table => 'raw.kept')": READ,
     "create_changelog_view(table => 'raw.kept', changelog_view => 'changed')": READ,
-    "rewrite_data_files('raw.kept', options => map('min-input-files', '2'))": ALTER_WRITE | READ,
-    "rewrite_data_files(table => 'lake.raw.kept', where => 'a > 0', options => map('rewrite-all', 'true'))": ALTER_WRITE
+        "rewrite_data_files(table => 'lake.raw.kept', where => 'a >= 0', options => map('rewrite-all', 'true'))": ALTER_WRITE
     | READ,
     "rewrite_manifests('raw.kept')": ALTER_WRITE,
     "rewrite_position_delete_files('raw.kept')": ALTER_WRITE,
