@@ -2,10 +2,12 @@
 
 import pytest
 
+from headgate.facts.ids import PrincipalId
 from headgate.spark.kept import KeptStatement, KeptStatements
 from headgate.spark.statements import TOO_MANY, SqlLimits, StatementError, Wanted
 from tests.fakes.statements import PATIENCE, FakeSpark
 
+ANN, BOB = PrincipalId("ann"), PrincipalId("bob")
 WANTED = Wanted("SELECT 1", None, 10, 1000, 60.0)
 
 
@@ -27,7 +29,7 @@ class TestAStatement:
     def test_is_running_until_it_has_rows(self) -> None:
         spark = FakeSpark(waits=True)
         statements = KeptStatements(spark, SqlLimits())
-        kept = statements.start("mine", WANTED)
+        kept = statements.start("mine", ANN, WANTED)
         assert kept.state == "running"
         assert kept.progress.tasks_done == 3
 
@@ -41,14 +43,14 @@ class TestAStatement:
     def test_that_fails_keeps_why(self) -> None:
         error = StatementError("no", "42501", None)
 
-        kept = ended(KeptStatements(FakeSpark(error=error), SqlLimits()).start("mine", WANTED))
+        kept = ended(KeptStatements(FakeSpark(error=error), SqlLimits()).start("mine", ANN, WANTED))
 
         assert kept.state == "failed"
         assert kept.error is error
 
     def test_that_is_ended_was_cancelled(self) -> None:
         spark = FakeSpark(waits=True)
-        kept = KeptStatements(spark, SqlLimits()).start("mine", WANTED)
+        kept = KeptStatements(spark, SqlLimits()).start("mine", ANN, WANTED)
 
         kept.cancel()
 
@@ -56,14 +58,14 @@ class TestAStatement:
         assert spark.last.closed.is_set()
 
     def test_that_breaks_says_nothing_of_this_machine(self) -> None:
-        kept = ended(KeptStatements(FakeSpark(error=OSError("/secret")), SqlLimits()).start("mine", WANTED))  # type: ignore[arg-type]
+        kept = ended(KeptStatements(FakeSpark(error=OSError("/secret")), SqlLimits()).start("mine", ANN, WANTED))  # type: ignore[arg-type]
 
         assert kept.state == "failed"
         assert "/secret" not in str(kept.error)
 
     def test_is_found_by_its_own_token_only(self) -> None:
         statements = KeptStatements(FakeSpark(), SqlLimits())
-        kept = ended(statements.start("mine", WANTED))
+        kept = ended(statements.start("mine", ANN, WANTED))
 
         assert statements.find("mine", kept.id) is kept
         assert statements.find("another", kept.id) is None
@@ -72,7 +74,7 @@ class TestAStatement:
     def test_that_is_dropped_is_ended_and_gone(self) -> None:
         spark = FakeSpark(waits=True)
         statements = KeptStatements(spark, SqlLimits())
-        kept = statements.start("mine", WANTED)
+        kept = statements.start("mine", ANN, WANTED)
 
         statements.drop(kept)
 
@@ -80,26 +82,26 @@ class TestAStatement:
         assert ended(kept).state == "cancelled"
 
 
-class TestOneToken:
+class TestOnePrincipal:
     def test_has_so_many_at_once(self) -> None:
         statements = KeptStatements(FakeSpark(), SqlLimits(at_once=2))
-        first = statements.start("mine", WANTED)
-        statements.start("mine", WANTED)
+        first = statements.start("mine", ANN, WANTED)
+        statements.start("mine too", ANN, WANTED)
 
         with pytest.raises(StatementError) as raised:
-            statements.start("mine", WANTED)
+            statements.start("mine", ANN, WANTED)
         assert raised.value.condition == TOO_MANY
 
-        statements.start("another", WANTED)
+        statements.start("another", BOB, WANTED)
         statements.drop(first)
-        statements.start("mine", WANTED)
+        statements.start("mine", ANN, WANTED)
 
 
 class TestWhatNobodyAsksFor:
     def test_is_let_go_of_after_a_while(self) -> None:
         clock, spark = Clock(), FakeSpark(waits=True)
         statements = KeptStatements(spark, SqlLimits(kept_seconds=60.0), clock)
-        kept = statements.start("mine", WANTED)
+        kept = statements.start("mine", ANN, WANTED)
 
         clock.now = 59.0
         assert statements.find("mine", kept.id) is kept
@@ -113,7 +115,7 @@ class TestWhatNobodyAsksFor:
     def test_is_kept_while_somebody_waits(self) -> None:
         clock = Clock()
         statements = KeptStatements(FakeSpark(), SqlLimits(kept_seconds=60.0), clock)
-        kept = statements.start("mine", WANTED)
+        kept = statements.start("mine", ANN, WANTED)
         kept.waiting = 1
 
         clock.now = 1000.0

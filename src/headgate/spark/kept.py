@@ -10,6 +10,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from headgate.facts.ids import PrincipalId
 from headgate.spark.statements import (
     TOO_MANY,
     Column,
@@ -34,9 +35,10 @@ CANCELLED_BY = "its caller ended it"
 class KeptStatement:
     """A statement under way, and then its rows. `error` is what it failed with."""
 
-    def __init__(self, token: str, reading: Reading, now: float) -> None:
+    def __init__(self, token: str, principal: PrincipalId, reading: Reading, now: float) -> None:
         self.id = f"s_{secrets.token_urlsafe(16)}"
         self.token = token
+        self.principal = principal
         self.used = now
         self.columns: tuple[Column, ...] = ()
         self.rows: pa.Table | None = None
@@ -107,14 +109,14 @@ class KeptStatements:
         """Return a statement that nothing is kept of: who begins it reads it."""
         return self._spark.begin(token, wanted)
 
-    def start(self, token: str, wanted: Wanted) -> KeptStatement:
-        """Run a statement whose rows are kept. Raises `StatementError` if the token has as many as there may be."""
+    def start(self, token: str, principal: PrincipalId, wanted: Wanted) -> KeptStatement:
+        """Run a statement whose rows are kept. Raises `StatementError` if the principal has as many as there may be."""
         with self._lock:
             self._expire()
-            if sum(1 for each in self._kept.values() if each.token == token) >= self.limits.at_once:
+            if sum(1 for each in self._kept.values() if each.principal == principal) >= self.limits.at_once:
                 text = f"{self.limits.at_once} statements are under way or kept; wait for one, or end one"
                 raise StatementError(text, None, TOO_MANY)
-            kept = KeptStatement(token, self._spark.begin(token, wanted), self._clock())
+            kept = KeptStatement(token, principal, self._spark.begin(token, wanted), self._clock())
             self._kept[kept.id] = kept
         self._workers.submit(kept.run)
         return kept

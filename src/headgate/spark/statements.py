@@ -40,10 +40,10 @@ class SqlLimits:
     rows: int = 10_000_000
     bytes: int = 4 * 1024**3
     seconds: float = 3600.0
-    kept_bytes: int = 64 * 1024**2
+    kept_bytes: int = 16 * 1024**2
     kept_seconds: float = 300.0
     at_once: int = 16
-    """How many statements of one token are under way or kept."""
+    """How many statements of one principal are under way or kept, whatever tokens they came with."""
 
 
 @dataclass(frozen=True, slots=True)

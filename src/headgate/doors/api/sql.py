@@ -32,14 +32,14 @@ _RUN["responses"] = _RUN["responses"] | {
 
 
 @router.post("/sql", response_model=ShownStatement, **_RUN)
-async def run_sql(body: Statement, request: Request, services: Uses, token: Secret, _: By) -> Response:
+async def run_sql(body: Statement, request: Request, services: Uses, token: Secret, caller: By) -> Response:
     """Run it; a refusal is a problem with SQLSTATE 42501, why, what is missing, and where to ask for it."""
     statements = services.statements
     if ARROW in request.headers.get("accept", ""):
         if body.wait_seconds is not None:
             raise ProblemError(422, "invalid", "an Arrow stream begins when the rows do; leave out `wait_seconds`")
         return await _streamed(statements, body, request, token)
-    kept = statements.start(token, body.wanted(statements.limits, kept=True))
+    kept = statements.start(token, caller.principal, body.wanted(statements.limits, kept=True))
     try:
         ended = await _ended(kept, request, body.wait_seconds)
         answer = await anyio.to_thread.run_sync(shown, kept, 0, PAGE)
