@@ -169,7 +169,7 @@ class TestUnseen:
     def unseen(**fields: Any) -> list[Any]:
         plan = base.Plan(**fields)
         request = base.ExecutePlanRequest(session_id=SESSION, plan=plan)
-        return admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).unseen
+        return admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).references.unseen
 
     @classmethod
     def unseen_in(cls, root: Any, *references: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from headgate.spark.gateway.errors import InvalidRequestError
 from headgate.spark.gateway.identity import SessionKey, stamp
 from headgate.spark.gateway.messages import check
 from headgate.spark.gateway.plans import unpack
-from headgate.spark.gateway.references import named_relations, unseen
+from headgate.spark.gateway.references import References, references
 from headgate.spark.gateway.rewrites import rewrite
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
 from headgate.spark.gateway.rules import Reader
@@ -24,15 +24,11 @@ _STACK: Final = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A request that was checked and carries the caller's identity.
-
-    The queries `unseen` must be allowed before it goes on, and the relations `named` must be the session's.
-    """
+    """A request that was checked and carries the caller's identity, and what else must be allowed before it goes on."""
 
     request: Any
     key: SessionKey
-    unseen: list[Any]
-    named: frozenset[str]
+    references: References
 
 
 def admit(rpc: Rpc, data: bytes, reader: Reader) -> Admitted:
@@ -48,7 +44,7 @@ def admit(rpc: Rpc, data: bytes, reader: Reader) -> Admitted:
     if rpc is EXECUTE_PLAN and not request.operation_id:
         # Spark would give it one that nobody here knows.
         request.operation_id = str(uuid.uuid4())
-    return Admitted(request, key, unseen(request), named_relations(request))
+    return Admitted(request, key, references(request))
 
 
 def inspector() -> ThreadPoolExecutor:

@@ -67,6 +67,15 @@ def _check_enum(name: str, field: FieldDescriptor, value: object) -> None:
         raise RefusedError(f"`{name}.{field.name}` has a value that Headgate does not know")
 
 
+def walk(request: Message) -> Iterator[Message]:
+    """Yield every message of a request, each before what it holds."""
+    waiting = [request]
+    while waiting:
+        message = waiting.pop()
+        yield message
+        waiting.extend(children(message))
+
+
 def children(message: Message) -> Iterator[Message]:
     """Yield the messages that a message holds."""
     for field, value in message.ListFields():

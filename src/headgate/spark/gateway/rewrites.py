@@ -7,7 +7,7 @@ from typing import Any, Final
 from google.protobuf.message import Message
 
 from headgate.spark.gateway.errors import RefusedError
-from headgate.spark.gateway.messages import children
+from headgate.spark.gateway.messages import walk
 from headgate.spark.gateway.protos import commands, relations
 
 _PART: Final = r"(?:\w+|`(?:[^`]|``)+`)"
@@ -17,14 +17,11 @@ _NAME: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
 
 def rewrite(request: Message) -> None:
     """Replace such messages wherever they stand in the request. Raises `RefusedError`."""
-    waiting: list[Message] = [request]
-    while waiting:
-        message = waiting.pop()
+    for message in walk(request):
         if isinstance(message, relations.Relation):
             _rewrite_relation(message)
         elif isinstance(message, commands.Command):
             _name_written_table(message)
-        waiting.extend(children(message))
 
 
 def _rewrite_relation(relation: Any) -> None:

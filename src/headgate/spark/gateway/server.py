@@ -117,7 +117,7 @@ class Gateway:
         async with Answering(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
             admitted, binding = await self._admit(rpc, call, data)
-            binding.checkpoints.admit(admitted.request, admitted.named)
+            binding.checkpoints.admit(admitted.request, admitted.references.named)
             if rpc is RELEASE_SESSION:
                 self._operations.end_session(call.backend, admitted.key)
                 return await self._bindings.release(admitted.key, call.backend, lambda: _send(rpc, call, admitted))
@@ -134,7 +134,11 @@ class Gateway:
         async with Answering(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
             admitted, binding = await self._admit(rpc, call, data)
-            note = binding.checkpoints.note if binding.checkpoints.admit(admitted.request, admitted.named) else None
+            note = (
+                binding.checkpoints.note
+                if binding.checkpoints.admit(admitted.request, admitted.references.named)
+                else None
+            )
             with self._operations.attached(self._operation(rpc, call, admitted, binding)):
                 answers = call.backend.stream(rpc, admitted.request.SerializeToString())
                 try:
@@ -181,7 +185,7 @@ class Gateway:
             binding = self._bindings.find(admitted.key, call.backend)
         if rpc is REATTACH_EXECUTE and not binding.handle:
             raise NoSessionError
-        for query in admitted.unseen:
+        for query in admitted.references.unseen:
             await call.backend.analyse(admitted.key, query)
         return admitted, binding
 
