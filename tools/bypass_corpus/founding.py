@@ -67,6 +67,6 @@ class _Join:
     principal: PrincipalId
     name: str = "bypass.join"
 
-    def plan(self, _view: View) -> Plan:
+    def plan(self, view: View) -> Plan:  # noqa: ARG002 (whatever the facts are)
         document = DocumentPut("principal", self.principal, {"name": self.principal})
         return Plan((PrincipalAdded(self.principal, "user"),), (document,))

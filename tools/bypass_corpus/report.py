@@ -46,5 +46,5 @@ def _table(verdict: Verdict, judged: Iterable[Judged]) -> list[str]:
 
 
 def _attempt(attempt: Attempt) -> str:
-    said = (attempt.as_another, *attempt.effects, attempt.message[:_LONGEST])
+    said = (attempt.as_another, *attempt.effects, " ".join(attempt.message.split())[:_LONGEST])
     return "; ".join((f"with {attempt.asker}: {attempt.ending.value}", *(part for part in said if part)))
