@@ -6,6 +6,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,8 +22,9 @@ from pydantic import TypeAdapter
 from raw_client import Client
 from running import KEY, FakeSpark, Tokens, answering
 
+from headgate.spark.gateway import protos
 from headgate.spark.gateway.child import Ready, Told
-from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError
+from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
 from tests.doors.http.test_tls import issue
 from tests.threads import event_loop
 
@@ -35,7 +37,7 @@ class Scene:
         self.spark = spark
         self.run = run
         self.said: list[str] = []
-        self.told = Told("127.0.0.1", 0, 0, url, KEY, drain_seconds=5, log_level="error")
+        self.told = Told("127.0.0.1", 0, 0, url, KEY, drain_seconds=50, log_level="error")
 
     @contextmanager
     def process(self, **changed: Any) -> Iterator[GatewayProcess]:
@@ -105,6 +107,24 @@ def test_a_statement_under_way_fails_as_unavailable_when_it_is_killed(scene: Sce
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def test_a_statement_under_way_finishes_when_it_is_ended_in_order(scene: Scene) -> None:
+    scene.backend.held = True
+    with scene.process() as process:
+        answers, still = (Client(process.port, "ann").begin("ExecutePlan") for _ in range(2))
+        first = next(answers)
+        next(still)
+        ending = threading.Thread(target=lambda: scene.run(process.stop()))
+        ending.start()
+        until(lambda: not works(Client(process.port, "ann")))
+
+        scene.backend.interrupted.add(protos.base.ExecutePlanResponse.FromString(first).operation_id)
+
+        assert len(list(answers)) == 2
+        scene.backend.go_on.set()
+        ending.join()
+        assert process.state is GatewayState.STOPPED
+
+
 def test_a_port_that_is_taken_is_said(scene: Scene) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -114,17 +134,22 @@ def test_a_port_that_is_taken_is_said(scene: Scene) -> None:
             scene.run(GatewayProcess(replace(scene.told, port=taken.getsockname()[1]), print, print).start())
 
 
-def test_it_ends_when_its_parent_is_gone(scene: Scene) -> None:
+def test_it_ends_at_once_when_its_parent_is_gone(scene: Scene) -> None:
+    scene.backend.held = True
     command = [sys.executable, "-P", "-m", "headgate.app.gateway"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(TypeAdapter(Told).dump_json(scene.told) + b"\n")
         process.stdin.flush()
-        assert TypeAdapter(Ready).validate_json(process.stdout.readline()).port
+        ready = TypeAdapter(Ready).validate_json(process.stdout.readline())
+        answers = Client(ready.port, "ann").begin("ExecutePlan")
+        next(answers)
 
         process.stdin.close()
 
+        with pytest.raises(grpc.RpcError):
+            list(answers)
         assert process.wait(30) == 0
 
 

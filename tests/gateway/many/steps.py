@@ -45,7 +45,7 @@ def view(spark: SparkSession, owner: Owner, _other: str) -> object:
     spark.sql(f"CREATE OR REPLACE TEMP VIEW mine AS SELECT '{owner.mark}' AS mark").collect()
     rows = spark.table("mine").collect()
     _require(rows == [(owner.mark,)], rows)
-    return rows, spark.catalog.listTables("lake.trusted")
+    return rows, spark.catalog.listTables("lake.raw")
 
 
 def variable(spark: SparkSession, owner: Owner, _other: str) -> object:
