@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from pyiceberg.table.update import (
     AddSnapshotUpdate,
     RemovePropertiesUpdate,
     SetCurrentSchemaUpdate,
+    SetPropertiesUpdate,
     TableRequirement,
     TableUpdate,
     update_table_metadata,
@@ -64,7 +65,7 @@ def updated_metadata(
     # Not validated: validation gives an empty base a schema of its own, which the first real one then collides with.
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
     _check_sequence(start, updates)
-    kept = tuple(_only_existing(start, update) for update in (updates if base is None else _numbered(base, updates)))
+    kept = tuple(_only_existing(start, updates if base is None else _numbered(base, updates)))
     changed = _sound(lambda: update_table_metadata(start, kept, base is None, base_path))
     # A metadata file that could not be read back would lose the table.
     return _sound(lambda: TableMetadataUtil.parse_raw(changed.model_dump_json()))
@@ -122,11 +123,18 @@ def _numbered(base: TableMetadata, updates: Sequence[TableUpdate]) -> Iterator[T
             yield update
 
 
-def _only_existing(base: TableMetadata, update: TableUpdate) -> TableUpdate:
-    # Removing a property that is not there is no error in Iceberg; PyIceberg makes it one.
-    if isinstance(update, RemovePropertiesUpdate):
-        return RemovePropertiesUpdate(removals=[key for key in update.removals if key in base.properties])
-    return update
+def _only_existing(base: TableMetadata, updates: Iterable[TableUpdate]) -> Iterator[TableUpdate]:
+    """Yield the updates without removals of properties that are not there: no error in Iceberg, but one in PyIceberg."""
+    there = set(base.properties)
+    for update in updates:
+        if isinstance(update, RemovePropertiesUpdate):
+            removals = [key for key in dict.fromkeys(update.removals) if key in there]
+            there.difference_update(removals)
+            yield RemovePropertiesUpdate(removals=removals)
+        else:
+            if isinstance(update, SetPropertiesUpdate):
+                there.update(update.updates)
+            yield update
 
 
 def _sound(make: Callable[[], T]) -> T:

@@ -1,0 +1,110 @@
+"""What a commit needs follows from what it makes of the table, not from how it is said."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyiceberg.schema import Schema
+from pyiceberg.table.update import (
+    AddSchemaUpdate,
+    AssignUUIDUpdate,
+    RemovePropertiesUpdate,
+    SetCurrentSchemaUpdate,
+    SetLocationUpdate,
+    SetPropertiesUpdate,
+    TableUpdate,
+    UpgradeFormatVersionUpdate,
+)
+from pyiceberg.types import LongType, NestedField
+
+from headgate.control.ports import Draft
+from headgate.facts.ids import ResourceId
+from headgate.lake.catalog import TableCatalog
+from headgate.lake.loaded import Loaded
+from headgate.lake.metadata import NewTable, updated_metadata
+from headgate.lake.warehouse import FileWarehouse
+from tests.fakes.store import FakeStore
+
+FIELDS = [NestedField(number, f"c{number}", LongType()) for number in (1, 2, 3)]
+NEW = NewTable(Schema(FIELDS[0]), properties={"old": "1"})
+CURRENT = SetCurrentSchemaUpdate.model_validate({"schema-id": -1})
+KEYS = st.sampled_from(["old", "a", "b", "comment"])
+
+CHANGES = st.one_of(
+    st.builds(lambda said: [SetPropertiesUpdate(updates=said)], st.dictionaries(KEYS, st.sampled_from("12"))),
+    st.builds(lambda keys: [RemovePropertiesUpdate(removals=keys)], st.lists(KEYS, unique=True)),
+    st.builds(
+        lambda count: [
+            AddSchemaUpdate(schema=Schema(*FIELDS[:count], schema_id=7)),
+            CURRENT,
+        ],
+        st.integers(1, 3),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[TableCatalog, Loaded]:
+    store, folder = FakeStore(), Path(tmp_path_factory.mktemp("warehouse"))
+    catalog = TableCatalog(store, FileWarehouse(folder))
+    created = catalog.create(NEW, ResourceId("d1"))
+    store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+    return catalog, created
+
+
+def _said_otherwise(table: Loaded, updates: Sequence[TableUpdate], every: int) -> list[TableUpdate]:
+    """The same, a property at a time, with updates in between that change nothing."""
+    nothing: list[TableUpdate] = [
+        SetLocationUpdate(location=table.metadata.location),
+        AssignUUIDUpdate(uuid=table.metadata.table_uuid),
+        UpgradeFormatVersionUpdate.model_validate({"format-version": 2}),
+        RemovePropertiesUpdate(removals=["never there"]),
+    ]
+    said: list[TableUpdate] = []
+    for number, update in enumerate(updates):
+        if isinstance(update, SetPropertiesUpdate):
+            said.extend(SetPropertiesUpdate(updates={key: value}) for key, value in update.updates.items())
+        else:
+            said.append(update)
+        if number % every == 0:
+            said.append(nothing[number % len(nothing)])
+    return said
+
+
+@settings(max_examples=40, deadline=None)
+@given(changes=st.lists(CHANGES, max_size=5), every=st.integers(1, 3), guarded=st.booleans())
+def test_the_same_said_otherwise_needs_the_same(
+    made: tuple[TableCatalog, Loaded],
+    changes: list[list[TableUpdate]],
+    every: int,
+    guarded: bool,  # noqa: FBT001 (drawn)
+) -> None:
+    catalog, table = made
+    updates = [update for change in changes for update in change]
+
+    plainly = catalog.prepare(table, (), updates, guarded=guarded)
+    otherwise = catalog.prepare(table, (), _said_otherwise(table, updates, every), guarded=guarded)
+
+    assert plainly.needs == otherwise.needs
+    differs = plainly.metadata.properties != table.metadata.properties or len(plainly.metadata.schemas) > 1
+    assert ("table.alter" in plainly.needs) == differs
+
+
+def test_what_a_commit_sets_and_then_removes_is_not_there(made: tuple[TableCatalog, Loaded]) -> None:
+    base = made[1].metadata
+    said = [SetPropertiesUpdate(updates={"a": "1"}), RemovePropertiesUpdate(removals=["a", "a", "old", "never there"])]
+
+    assert updated_metadata(base, None, [*said, RemovePropertiesUpdate(removals=["old"])]).properties == {}
+
+
+def test_schemas_are_numbered_here_whatever_the_client_calls_them(made: tuple[TableCatalog, Loaded]) -> None:
+    base = made[1].metadata
+    wider = Schema(*FIELDS[:2], schema_id=0)
+
+    once = updated_metadata(base, None, [AddSchemaUpdate(schema=wider), CURRENT])
+    back = updated_metadata(once, None, [AddSchemaUpdate(schema=NEW.schema), CURRENT])
+
+    assert [schema.schema_id for schema in back.schemas] == [0, 1]
+    assert (once.current_schema_id, back.current_schema_id) == (1, 0)
