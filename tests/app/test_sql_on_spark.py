@@ -1,0 +1,212 @@
+"""SQL over HTTP with Spark behind it, and what a refusal says through each door; the pages about both are run here too."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+
+from headgate.app.background import running
+from headgate.app.server import Server
+from headgate.app.settings import Settings
+from headgate.doors.api.sql_messages import ARROW
+from headgate.spark.client import connect
+from headgate.spark.toolchain import Toolchain, default_cache
+from tests.repo.sessions import BLOCK, ran, session
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+SLOW = "SELECT count(*) AS n FROM range(0, 100000000000, 1, 1) WHERE hash(id) = 5"
+"""Longer than any test lasts, in one task, so that others have room beside it."""
+
+
+class Person:
+    """Somebody with a token."""
+
+    def __init__(self, server: Server, token: str) -> None:
+        self.token = token
+        self.http = httpx.Client(
+            base_url=f"{server.url}/api/v1",
+            headers={"authorization": f"Bearer {token}"},
+            timeout=120,
+            trust_env=False,
+        )
+
+    def sql(self, statement: str, accept: str = "*/*", **more: Any) -> httpx.Response:
+        """Send a statement."""
+        return self.http.post("/sql", json={"statement": statement, **more}, headers={"accept": accept})
+
+    def rows(self, statement: str, **more: Any) -> list[list[Any]]:
+        """The rows of one that succeeds."""
+        answer = self.sql(statement, **more)
+        assert answer.status_code == 200, answer.text
+        return list(answer.json()["rows"])
+
+
+@pytest.fixture(scope="module")
+def server(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    assert toolchain.guard_jar.exists()
+    folder = tmp_path_factory.mktemp("sql") / "data"
+    with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def owner(server: Server) -> Person:
+    person = Person(server, server.settings.owner_token.read_text(encoding="utf-8").strip())
+    for name in ("raw", "secret"):
+        assert person.http.post("/databases", json={"name": name}).is_success
+    person.rows("CREATE TABLE lake.raw.t AS SELECT 1 AS n")
+    person.rows("CREATE TABLE lake.secret.s AS SELECT 'top' AS word")
+    return person
+
+
+@pytest.fixture(scope="module")
+def vic(server: Server, owner: Person) -> Person:
+    """Who reads `raw` and knows of nothing else."""
+    assert owner.http.post("/users", json={"name": "vic"}).is_success
+    role = {"subject": "vic", "role": "viewer", "resource": "lake.raw"}
+    assert owner.http.post("/assignments", json=role).is_success
+    return Person(server, owner.http.post("/tokens", json={"principal": "vic"}).json()["token"])
+
+
+class TestAStatement:
+    @pytest.mark.parametrize(
+        ("statement", "parameters", "row"),
+        [
+            ("SELECT :n + 1, :t, :x, :b, :f", {"n": 1, "t": "it's", "x": None, "b": True, "f": 1.5}, [2, "it's", None, True, 1.5]),
+            ("SELECT ? || ?, CAST(? AS DATE)", ["a", "b", "2026-11-21"], ["ab", "2026-11-21"]),
+            ("SELECT count(*) FROM IDENTIFIER(:t)", {"t": "lake.raw.t"}, [1]),
+        ],
+    )  # fmt: skip
+    def test_takes_parameters(self, owner: Person, statement: str, parameters: Any, row: list[Any]) -> None:
+        assert owner.rows(statement, parameters=parameters) == [row]
+
+    def test_is_one(self, owner: Person) -> None:
+        assert owner.rows("SELECT ';' ;") == [[";"]]
+
+        answer = owner.sql("SELECT 1; SELECT 2")
+
+        assert (answer.status_code, answer.json()["type"]) == (422, "urn:headgate:problem:several-statements")
+
+    def test_streams_its_rows_as_arrow(self, owner: Person) -> None:
+        answer = owner.sql("SELECT id, CAST(id AS STRING) AS s FROM range(300000)", ARROW)
+
+        table = pa.ipc.open_stream(answer.content).read_all()
+        assert (table.num_rows, table.column_names) == (300_000, ["id", "s"])
+        assert pa.ipc.open_stream(owner.sql("SELECT 1 AS n WHERE false", ARROW).content).read_all().num_rows == 0
+
+    def test_tells_how_far_it_is_and_ends_when_it_is_told_to(self, owner: Person) -> None:
+        started = owner.sql(SLOW, wait_seconds=0)
+        path = f"/sql/{started.json()['id']}"
+        seen = {"tasks": 0}
+        until = time.monotonic() + 60
+        while not seen["tasks"] and time.monotonic() < until:
+            seen = owner.http.get(path, params={"wait_seconds": 0.2}).json()["progress"]
+
+        assert started.status_code == 202
+        assert seen["tasks"] > 0
+        assert owner.http.delete(path).status_code == 204
+        assert owner.http.get(path).status_code == 404
+        assert owner.rows("SELECT 1") == [[1]]
+
+    def test_lasts_no_longer_than_is_wanted(self, owner: Person) -> None:
+        answer = owner.sql(SLOW, seconds=1)
+
+        assert (answer.status_code, answer.json()["sqlstate"]) == (409, "57014")
+        assert "longer than 1 seconds" in answer.json()["detail"]
+
+    def test_runs_beside_another_one_of_the_same_session(self, owner: Person) -> None:
+        owner.rows("CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT 7 AS n")
+        slow = owner.sql(SLOW, wait_seconds=0).json()["id"]
+
+        try:
+            with ThreadPoolExecutor(4) as several:
+                found = list(several.map(lambda _: owner.rows("SELECT n FROM mine"), range(4)))
+            state = owner.http.get(f"/sql/{slow}").json()["state"]
+        finally:
+            owner.http.delete(f"/sql/{slow}")
+
+        assert found == [[[7]]] * 4
+        assert state == "running"
+
+    def test_keeps_rows_for_who_may_read_them_now(self, owner: Person, vic: Person) -> None:
+        role = {"subject": "vic", "role": "viewer", "resource": "lake.raw"}
+        path = f"/sql/{vic.sql('SELECT n FROM lake.raw.t', wait_seconds=0).json()['id']}"
+        assert vic.http.get(path, params={"wait_seconds": 60}).json()["rows"] == [[1]]
+
+        assert owner.http.delete("/assignments", params=role).is_success
+        refused = vic.http.get(path)
+        assert owner.http.post("/assignments", json=role).is_success
+
+        assert (refused.status_code, refused.json()["sqlstate"]) == (403, "42501")
+        assert vic.http.get(path).json()["rows"] == [[1]]
+
+    def test_of_another_token_sees_nothing_of_it(self, server: Server, owner: Person) -> None:
+        owner.rows("CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT 7 AS n")
+        other = Person(server, owner.http.post("/tokens", json={}).json()["token"])
+
+        assert not other.sql("SELECT n FROM mine").is_success
+
+
+class TestARefusal:
+    @pytest.mark.parametrize("accept", ["*/*", ARROW])
+    def test_reads_the_same_for_what_is_hidden_and_what_is_missing(self, vic: Person, accept: str) -> None:
+        hidden, missing = (vic.sql(f"SELECT * FROM lake.secret.{name}", accept) for name in ("s", "nosuch"))
+
+        assert hidden.status_code == missing.status_code == 403
+        assert hidden.text.replace("lake.secret.s", "IT") == missing.text.replace("lake.secret.nosuch", "IT")
+
+    def test_says_why_what_is_missing_and_where_to_ask(self, server: Server, vic: Person) -> None:
+        problem = vic.sql("INSERT INTO lake.raw.t VALUES (2)").json()
+
+        assert problem["sqlstate"] == "42501"
+        assert "you do not hold `editor` on `lake.raw.t`" in problem["reason"]
+        assert problem["missing"] == [{"action": "table.insert", "resource": "lake.raw.t"}]
+        assert problem["ask"].startswith(f"{server.url}/o/")
+
+    def test_leads_to_asking(self, vic: Person) -> None:
+        problem = vic.sql("SELECT * FROM lake.secret.asked").json()
+        assert vic.http.get(problem["ask"]).json()["items"] == []
+
+        filed = vic.http.post(problem["ask"].split("?")[0], json={**problem["missing"][0], "purpose": "to see"})
+
+        assert filed.status_code == 201
+        assert [each["state"] for each in vic.http.get(problem["ask"]).json()["items"]] == ["requested"]
+
+    def test_over_spark_connect_ends_with_the_same_link(self, server: Server, vic: Person) -> None:
+        spark = connect(server.gateway_port, vic.token)
+        with pytest.raises(PySparkException) as raised:
+            spark.sql("SELECT * FROM lake.secret.s").collect()
+        spark.stop()
+
+        assert raised.value.getSqlState() == "42501"
+        link = f"{server.url}/o/organization/api/v1/requests?action=table.select&resource=lake.secret.s"
+        assert f"To ask for access: {link}" in str(raised.value)
+
+    def test_is_none_where_nothing_is_hidden_and_the_name_is_wrong(self, vic: Person) -> None:
+        answer = vic.sql("SELECT * FROM lake.raw.nosuch")
+
+        assert (answer.status_code, answer.json()["sqlstate"]) == (400, "42P01")
+
+
+@pytest.mark.parametrize("page", ["sql.md", "refused.md"])
+def test_the_page_works_as_it_says(server: Server, page: str, tmp_path: Path) -> None:
+    known = {"HEADGATE_URL": server.url, "HEADGATE_DATA": str(server.settings.folder)}
+    blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
+    steps = [step for _, run, _, body in blocks if run for step in session(body)]
+
+    assert steps, "the page shows no session"
+    for step in steps:
+        found = ran(step.command, tmp_path, known)
+
+        assert step.matches(found.stdout.replace(server.url, "http://127.0.0.1:8020")), (
+            f"$ {step.command}\n{found.stdout}"
+        )
+        assert found.returncode == step.code, f"$ {step.command}\n{found.stdout}"
