@@ -3,7 +3,10 @@ package io.headgate.guard
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.execution.SparkSqlParser
 
-/** What `spark.sql.extensions` names, after Iceberg's own: the parser, and the three moments at which the guard sees a statement. */
+/**
+ * What `spark.sql.extensions` names after Iceberg's own: the parser, and the three moments at which the guard sees a
+ * statement.
+ */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((_, _) => new LakeParser(new SparkSqlParser))

@@ -29,7 +29,10 @@ class GuardedCatalog extends SparkCatalog {
 
   /** `saveAsTable` comes here before there is a plan; what it may come to make does not hang on what there is. */
   override def loadTable(identifier: Identifier, privileges: JavaSet[TableWritePrivilege]): Table = {
-    if (isSaveAsTable) Statement.require(session, Need.of("create", Target.Relation(Names.of(this, identifier))).toSet, "saveAsTable")
+    if (isSaveAsTable) {
+      val made = Target.Relation(Names.of(this, identifier))
+      Statement.require(session, Need.of("create", made).toSet, "saveAsTable")
+    }
     super.loadTable(identifier, privileges)
   }
 

@@ -48,9 +48,8 @@ final class Limits(session: SparkSession) {
     case _ =>
   }
 
-  private def read(relation: UnresolvedRelation): Unit = {
+  private def read(relation: UnresolvedRelation): Unit =
     listed("read option", relation.clearWritePrivileges.options.keySet.toArray(Array.empty[String]), Lists.readOptions)
-  }
 
   private def fileRead(source: UnresolvedDataSource): Unit = {
     if (source.isStreaming) Streams.check(source) else listed("data source", Seq(source.format), Lists.fileFormats)
@@ -103,7 +102,8 @@ final class Limits(session: SparkSession) {
   }
 
   private def tableFunction(name: Seq[String]): Unit = {
-    val registered = session.sessionState.tableFunctionRegistry.lookupFunction(FunctionIdentifier(name.last.toLowerCase(Locale.ROOT)))
+    val id = FunctionIdentifier(name.last.toLowerCase(Locale.ROOT))
+    val registered = session.sessionState.tableFunctionRegistry.lookupFunction(id)
     if (name.size > 1 || !registered.exists(isSql)) listed("table function", Seq(name.mkString(".")), Lists.tableFunctions)
   }
 

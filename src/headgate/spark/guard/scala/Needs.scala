@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
 import org.apache.spark.sql.connector.catalog.StagedTable
 import org.apache.spark.sql.connector.write.RowLevelOperation.Command
-import org.apache.spark.sql.execution.command.{CreateTableLikeCommand, DescribeProcedureCommand, SetCatalogCommand, SetNamespaceCommand}
+import org.apache.spark.sql.execution.command._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
@@ -68,7 +68,8 @@ final class Needs(session: SparkSession) {
     case write: RowLevelWrite => rewritten(write).flatMap(Need.of(_, target))
     case _: V2WriteCommand => Need.of("overwrite", target)
     case merge: MergeIntoTable => merged(merge).flatMap(Need.of(_, target))
-    case set: SetTableProperties => Need.of("alter", target) ++ (if (Properties.changeData(set.properties.keys)) Need.of("overwrite", target) else Nil)
+    case set: SetTableProperties if Properties.changeData(set.properties.keys) => Seq("alter", "overwrite").flatMap(Need.of(_, target))
+    case _: SetTableProperties => Need.of("alter", target)
     case rename: RenameTable => renamed(rename, target)
     case view: CreateView => viewed(target, view.replace)
     case view: CreateIcebergView => viewed(target, view.replace)
@@ -125,7 +126,8 @@ final class Needs(session: SparkSession) {
   }
 
   private def files(relation: LogicalRelation): Seq[Need] = relation.relation match {
-    case files: HadoopFsRelation if relation.catalogTable.isEmpty => files.location.rootPaths.map(path => PathNeed(path.toString))
+    case files: HadoopFsRelation if relation.catalogTable.isEmpty =>
+      files.location.rootPaths.map(path => PathNeed(path.toString))
     case _ => Refuse.because("data that is neither a table of the lake nor files of a connection is refused")
   }
 }
