@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from guarded import Guarded
+from many.steps import make_active
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql.connect import functions
 from pyspark.sql.connect.proto import Plan
@@ -127,11 +128,14 @@ class TestCatalog:
 
 class TestCheckpoints:
     def test_its_rows_are_read_by_whoever_made_it(self, spark: SparkSession) -> None:
+        make_active(spark)
+
         for frame in (spark.table(OWN).localCheckpoint(), spark.table(OWN).checkpoint()):
             assert frame.count() == 10
             assert frame.filter("n < 3").localCheckpoint().count() == 3
 
     def test_nobody_else_can_name_it(self, spark: SparkSession, spark_behind_gateway: Guarded) -> None:
+        make_active(spark)
         frame: Any = spark.table(OWN).localCheckpoint()
         plan = frame._plan.to_proto(spark.client)
 

@@ -15,6 +15,11 @@ Step = Callable[[SparkSession, Owner, str], object]
 """Gets the session, whose it is, and somebody else's name; returns all that it has seen."""
 
 
+def make_active(spark: SparkSession) -> None:
+    """Make it the session of this thread: the client takes every checkpoint for one of that session's."""
+    SparkSession._active_session.session = spark
+
+
 def own_rows(spark: SparkSession, owner: Owner, _other: str) -> object:
     """Read the person's own table in SQL."""
     rows = spark.sql(f"SELECT mark, n FROM lake.trusted.{owner.person} WHERE n < 3").collect()
@@ -98,6 +103,7 @@ def cached(spark: SparkSession, owner: Owner, _other: str) -> object:
 def checkpoint(spark: SparkSession, owner: Owner, _other: str) -> object:
     """Keep the rows of a query in Spark, and name them by id."""
     frame = spark.sql(f"SELECT '{owner.mark}' AS mark, mark AS row FROM lake.trusted.{owner.person}")
+    make_active(spark)
     rows = frame.localCheckpoint().collect()
     _require(len(rows) == 10, rows)
     return rows
