@@ -40,6 +40,15 @@ class Guarded:
             case _:
                 return False
 
+    @contextmanager
+    def revoked(self) -> Iterator[None]:
+        """Allow nobody anything until the block ends."""
+        self.world.decisions.rule = lambda _handle, _need: False
+        try:
+            yield
+        finally:
+            self.world.decisions.rule = self.allows
+
     def fill(self, people: Sequence[str]) -> None:
         """Make everybody's table."""
         admin = self.world.session(ADMIN)

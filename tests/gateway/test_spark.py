@@ -111,7 +111,9 @@ class TestCatalog:
         assert other.table("flights").count() == 1
         other.stop()
 
-    def test_what_is_cached_is_the_sessions(self, spark: SparkSession, spark_behind_gateway: Guarded) -> None:
+    def test_what_is_cached_is_the_sessions_and_asked_for_again(
+        self, spark: SparkSession, spark_behind_gateway: Guarded
+    ) -> None:
         other = spark_behind_gateway.connect(ANN)
         spark.catalog.cacheTable(FLIGHTS)
         frame = spark.table(OWN).persist()
@@ -120,6 +122,9 @@ class TestCatalog:
         assert not other.catalog.isCached(FLIGHTS)
         assert frame.storageLevel.useMemory
         assert not other.table(OWN).storageLevel.useMemory
+        with spark_behind_gateway.revoked():
+            assert refusal(lambda: spark.table(FLIGHTS).collect())
+            assert refusal(frame.collect)
         spark.catalog.uncacheTable(FLIGHTS)
         spark.catalog.refreshTable(FLIGHTS)
         frame.unpersist()
@@ -127,12 +132,14 @@ class TestCatalog:
 
 
 class TestCheckpoints:
-    def test_its_rows_are_read_by_whoever_made_it(self, spark: SparkSession) -> None:
+    def test_its_rows_are_read_by_whoever_made_it(self, spark: SparkSession, spark_behind_gateway: Guarded) -> None:
         make_active(spark)
 
         for frame in (spark.table(OWN).localCheckpoint(), spark.table(OWN).checkpoint()):
             assert frame.count() == 10
             assert frame.filter("n < 3").localCheckpoint().count() == 3
+            with spark_behind_gateway.revoked():
+                assert refusal(frame.collect)
 
     def test_nobody_else_can_name_it(self, spark: SparkSession, spark_behind_gateway: Guarded) -> None:
         make_active(spark)
