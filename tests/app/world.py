@@ -132,10 +132,17 @@ def world_in(folder: Path) -> Iterator[World]:
     deployment = open_deployment(settings_in(folder))
     try:
         world = World(deployment)
-        with served(world.app) as address, world.http:
-            world.http.base_url = httpx.URL(address)
-            for name in ("raw", "secret"):
-                assert world.call("owner", "POST", "/databases", {"name": name}).status_code == 201
+        with serving(world):
             yield world
     finally:
         deployment.close()
+
+
+@contextmanager
+def serving(world: World) -> Iterator[None]:
+    """Serve a deployment's doors, with the databases `raw` and `secret`."""
+    with served(world.app) as address, world.http:
+        world.http.base_url = httpx.URL(address)
+        for name in ("raw", "secret"):
+            assert world.call("owner", "POST", "/databases", {"name": name}).status_code == 201
+        yield

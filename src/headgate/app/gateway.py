@@ -9,13 +9,13 @@ from pydantic import TypeAdapter
 
 from headgate.app.logs import log_to
 from headgate.spark.gateway.certificates import CertificateError, Certificates
-from headgate.spark.gateway.child import Ready, Told
+from headgate.spark.gateway.child import DRAIN, Ready, Told
 from headgate.spark.gateway.remote import RemoteAuthority
 from headgate.spark.gateway.server import Gateway, GatewaySettings
 
 
 def main() -> None:
-    """Serve until the standard input ends, and then until the calls under way have, or their time."""
+    """Serve until the standard input ends. If it says so, the calls under way have their time; else nobody decides any more."""
     told = TypeAdapter(Told).validate_json(sys.stdin.buffer.readline())
     log_to(told.log, told.log_level)
     # uvloop answers a call in less time; what is copied costs the same.
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 async def _serve(told: Told) -> None:
-    ended = _ended()
+    parent = _Parent(told.drain_seconds)
     authority = RemoteAuthority(told.authority, told.key)
     try:
         gateway = Gateway(_settings(told), authority)
@@ -35,8 +35,8 @@ async def _serve(told: Told) -> None:
         _say(Ready(error=str(error)))
         return
     _say(Ready(port, inner_port))
-    await ended.wait()
-    await gateway.stop(told.drain_seconds)
+    await parent.gone.wait()
+    await gateway.stop(parent.grace)
     authority.end()
 
 
@@ -47,17 +47,21 @@ def _settings(told: Told) -> GatewaySettings:
     return GatewaySettings(told.host, told.port, told.inner_port, credentials)
 
 
-def _ended() -> asyncio.Event:
-    """Return what is set when the parent closes the standard input or is gone, or on SIGTERM."""
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_signal_handler(signal.SIGTERM, ended.set)
+class _Parent:
+    """The end of the parent, or of what it wants: by the standard input, or by SIGTERM. Of the running event loop."""
 
-    def wait() -> None:
-        sys.stdin.buffer.read()
-        loop.call_soon_threadsafe(ended.set)
+    def __init__(self, drain_seconds: float) -> None:
+        self.gone = asyncio.Event()
+        self.grace = drain_seconds
+        """Seconds that calls under way have then."""
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_signal_handler(signal.SIGTERM, self.gone.set)
+        threading.Thread(target=self._wait, name="parent", daemon=True).start()
 
-    threading.Thread(target=wait, name="parent", daemon=True).start()
-    return ended
+    def _wait(self) -> None:
+        if sys.stdin.buffer.read() != DRAIN:
+            self.grace = 0.0
+        self._loop.call_soon_threadsafe(self.gone.set)
 
 
 def _say(ready: Ready) -> None:

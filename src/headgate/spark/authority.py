@@ -101,7 +101,8 @@ class DecidingAuthority:
         for handle, operation in report.ended:
             for spark in self._sparks():
                 spark.works.ended(handle, operation)
-        refused = {(each.handle, each.operation): each for each in (*self._refused(report), *self._dead(report))}
+        # What a decision says comes last, for it says more.
+        refused = {(each.handle, each.operation): each for each in (*self._dead(report), *self._refused(report))}
         return Verdicts(tuple(refused.values()), tuple(self._gone(report.used)))
 
     def _refused(self, report: Report) -> Iterator[Refused]:

@@ -89,9 +89,15 @@ class Bindings:
         """Return the sessions that have begun streaming queries."""
         return tuple(each for each in self._bindings.values() if each.streams and each.handle)
 
-    def touch(self, handles: Iterable[str]) -> None:
-        """Count a use of these handles, so that no session expires under a long statement."""
-        self._used.update(handles)
+    def touch(self, binding: Binding) -> None:
+        """Count a use of a session, so that it does not expire under a long statement."""
+        if binding.handle:
+            binding.used = self._clock()
+            self._used.add(binding.handle)
+
+    def put_back(self, used: Iterable[str]) -> None:
+        """Let uses be returned once more: they could not be told."""
+        self._used.update(used)
 
     def take_used(self) -> tuple[str, ...]:
         """Return the handles that were used since this was called last."""
@@ -106,9 +112,10 @@ class Bindings:
                 binding.handle = ""
 
     def prune(self) -> None:
-        """Forget the sessions that have ended."""
+        """Forget the sessions that have ended. Those with streams go on by themselves, until these are stopped."""
         for place, binding in tuple(self._bindings.items()):
-            if not binding.lock.locked() and (not binding.handle or self._is_idle(binding)):
+            over = not binding.handle or (self._is_idle(binding) and not binding.streams)
+            if over and not binding.lock.locked():
                 del self._bindings[place]
 
     def __len__(self) -> int:
@@ -118,8 +125,8 @@ class Bindings:
         return self._bindings.setdefault((backend.name, key), Binding(key))
 
     def _use(self, binding: Binding, credential: Credential) -> None:
-        binding.credential, binding.used = credential, self._clock()
-        self._used.add(binding.handle)
+        binding.credential = credential
+        self.touch(binding)
 
     def _is_idle(self, binding: Binding) -> bool:
         return self._clock() - binding.used > _LIVES

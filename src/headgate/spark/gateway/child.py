@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 LogLevel = Literal["debug", "info", "warning", "error"]
+
+DRAIN: Final = b"drain\n"
+"""What the parent says last if calls under way are to finish."""
 
 
 @dataclass(frozen=True, slots=True)

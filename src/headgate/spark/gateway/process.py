@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from headgate.spark.gateway.child import Ready, Told
+from headgate.spark.gateway.child import DRAIN, Ready, Told
 
 _START_WITHIN: Final = 60.0
 _STOP_WITHIN: Final = 5.0
@@ -121,6 +121,8 @@ class GatewayProcess:
         if process is None or process.returncode is not None:
             return
         if process.stdin:
+            if within:
+                process.stdin.write(DRAIN)
             process.stdin.close()
         try:
             await asyncio.wait_for(process.wait(), within)

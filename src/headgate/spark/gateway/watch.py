@@ -51,7 +51,8 @@ class Watch:
     async def once(self) -> None:
         """Report once, and end what may not go on."""
         running = [each for each in self._operations.running() if not each.interrupted]
-        self._bindings.touch(each.handle for each in running)
+        for each in running:
+            self._bindings.touch(self._bindings.find(each.key, each.backend))
         self._bindings.prune()
         used = self._bindings.take_used()
         figures = self._counts.figures(len(self._bindings), len(running))
@@ -61,7 +62,7 @@ class Watch:
         try:
             verdicts = await self._authority.report(report)
         except GatewayError:
-            self._bindings.touch(used)
+            self._bindings.put_back(used)
             raise
         ended = await asyncio.gather(*map(self._end, verdicts.refused))
         self._ended = tuple((each.handle, each.operation) for each in ended if each is not None)
@@ -105,7 +106,9 @@ class Watch:
         if binding is None or binding.backend is None:
             return
         self._counts.cut += 1
-        await binding.backend.stop_streams(binding.key, refused.operation.removeprefix(STREAM))
+        id = refused.operation.removeprefix(STREAM)
+        binding.streams = binding.streams and bool(id)
+        await binding.backend.stop_streams(binding.key, id)
 
 
 def _streams(binding: Binding) -> Running:

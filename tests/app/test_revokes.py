@@ -1,0 +1,209 @@
+"""Whatever takes a right away, the work that stands on it is refused at the gateway's next report, which comes every 2 s."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from headgate.app.deployment import over
+from headgate.app.drivers import NO_SPARK, Drivers
+from headgate.app.knowing import Knowing
+from headgate.control.organization import Organization
+from headgate.control.pipelines import EndRun, StartRun
+from headgate.control.tables import DropDatabase
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId, RunId
+from headgate.spark.authority import DecidingAuthority, Known
+from headgate.spark.gateway.authority import Credential, Report, Running
+from headgate.spark.needs import NameNeed, Need
+from headgate.store import open_stores
+from tests.app.world import Place, World, serving, settings_in
+
+READ = NameNeed(action="database.describe", object=("lake", "raw"))
+
+
+class Scene:
+    """vic describes `lake.raw` on Spark, by a role there; time goes on as the test says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.now = time.time()
+        stores = open_stores(folder / "data")
+        self.deployment = over(settings_in(folder), stores, clock=lambda: self.now)
+        self.world = World(self.deployment)
+        self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("acme", "nosuch"))
+        self.knowing = Knowing(self.deployment, self.world.sparks, self.drivers)
+        self.authority = DecidingAuthority(self.knowing.known, lambda: self.world.sparks.all)
+        self.running: Running | None = None
+
+    def begin(self, secret: str, *needs: Need) -> None:
+        """Let an operation of this secret's holder be allowed what it needs."""
+        known = self.knowing.known(Credential(secret))
+        assert known is not None
+        spark = self.world.sparks.of(self.deployment.home)
+        handle = spark.sessions.open(known.caller, "s")
+        assert spark.judge.refusal(known.caller, needs) is None
+        spark.works.record(handle, "op", needs)
+        self.running = Running(handle, "op", Credential(secret))
+        assert self.refused() == ""
+
+    def login(self, name: str) -> PrincipalId:
+        """Let somebody log in too."""
+        principal = self.world.caller(name).principal
+        self.deployment.entrance.logins.register(name, principal=principal)
+        return principal
+
+    def refused(self) -> str:
+        """Return why it may not go on, or nothing."""
+        assert self.running is not None
+        verdicts = self.authority.report(Report((self.running,), (self.running.handle,)))
+        return " ".join(each.message for each in verdicts.refused)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    scene = Scene(tmp_path)
+    try:
+        with serving(scene.world):
+            scene.world.add("vic")
+            scene.world.give("vic", "viewer", "lake.raw")
+            yield scene
+    finally:
+        scene.deployment.close()
+
+
+def take_the_role(world: World) -> None:
+    world.call("owner", "DELETE", "/assignments", subject="vic", role="viewer", resource="lake.raw")
+
+
+def end_the_token(world: World) -> None:
+    token = world.caller("vic").token
+    assert world.call("vic", "DELETE", f"/tokens/{token}").status_code == 200
+
+
+def remove_the_user(world: World) -> None:
+    assert world.call("owner", "DELETE", "/users/vic").status_code == 200
+
+
+def drop_the_database(world: World) -> None:
+    home = world.deployment.home
+    database = home.control.snapshot.find(("lake", "raw"))
+    assert database is not None
+    home.control.execute(DropDatabase(database.id), world.caller("owner"))
+
+
+@pytest.mark.parametrize("revoke", [take_the_role, end_the_token, remove_the_user, drop_the_database])
+def test_what_ends_a_statement(scene: Scene, revoke: Callable[[World], None]) -> None:
+    scene.begin(scene.world.tokens["vic"], READ)
+
+    revoke(scene.world)
+
+    assert scene.refused()
+
+
+def test_a_date_that_passes_ends_it(scene: Scene) -> None:
+    take_the_role(scene.world)
+    body = {"subject": "vic", "role": "viewer", "resource": "lake.raw", "ends": scene.now + 3600}
+    assert scene.world.call("owner", "POST", "/assignments", body).status_code == 201
+    scene.begin(scene.world.tokens["vic"], READ)
+
+    scene.now += 3601
+
+    assert "lake.raw" in scene.refused()
+
+
+def test_the_end_of_a_login_ends_it_even_if_nothing_was_asked(scene: Scene) -> None:
+    sessions = scene.deployment.entrance.logins.sessions
+    vic = scene.login("vic")
+    started = sessions.start(vic, "password")
+    scene.begin(started.secret)
+
+    sessions.end(vic, started.session.id)
+
+    assert scene.refused() == "the token or login that this was started with has ended"
+
+
+def test_a_run_that_is_cancelled_ends(scene: Scene, tmp_path: Path) -> None:
+    world, home = scene.world, scene.deployment.home
+    world.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
+    stream = {"name": "a", "file": "a.csv", "into": "lake.raw.a"}
+    pipeline = {"kind": "source", "name": "load", "connection": "files", "streams": [stream]}
+    assert world.call("owner", "PUT", "/pipelines/load", pipeline).status_code == 200
+    resource = next(id for id, run_as in home.control.snapshot.run_as.items() if run_as)
+    owner = world.caller("owner")
+    home.control.execute(StartRun(RunId("r-1"), resource), owner)
+    scene.begin(scene.deployment.identity.open_run(RunId("r-1"), owner.principal, home.id))
+
+    home.control.execute(EndRun(RunId("r-1"), "cancelled", {}), None)
+
+    assert "the run has ended" in scene.refused()
+
+
+class TestDrivers:
+    """Each organization that is to have Spark has a driver of its own."""
+
+    @pytest.fixture
+    def acme(self, scene: Scene) -> Place:
+        return scene.world.organization("acme", "nekt")
+
+    def test_are_started_when_they_are_first_asked_for(self, scene: Scene, acme: Place) -> None:
+        made = list[FakeDriver]()
+
+        def make(organization: Organization) -> FakeDriver:
+            made.append(FakeDriver(organization.id))
+            return made[-1]
+
+        async def story() -> None:
+            await scene.drivers.begin(make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)
+            home, other = scene.knowing.known(Credential(scene.world.tokens["vic"])), self.known(scene, acme)
+            assert other is not None
+            assert home is not None
+            assert self.known(scene, acme) == other
+            await made[-1].begun.wait()
+            assert [driver.name for driver in made] == [scene.deployment.home.id, acme.opened.id]
+            assert (home.driver, other.driver) == tuple(made)
+            assert home.spark is not other.spark
+            await scene.drivers.end()
+
+        asyncio.run(story())
+
+        assert [driver.log for driver in made] == [["start", "stop"], ["start", "stop"]]
+
+    def test_are_not_for_organizations_that_are_not_named(self, scene: Scene) -> None:
+        known = self.known(scene, scene.world.organization("other", "nekt"))
+
+        assert known is not None
+        assert (known.driver, known.why_not) == (None, NO_SPARK)
+
+    def test_a_handle_of_one_means_nothing_to_another(self, scene: Scene, acme: Place) -> None:
+        sparks = scene.world.sparks
+        handle = sparks.of(scene.deployment.home).sessions.open(Caller(scene.world.caller("vic").principal), "s")
+
+        assert sparks.of(acme.opened).sessions.caller(handle) is None
+
+    def test_an_organization_that_is_named_counts_for_a_login(self, scene: Scene) -> None:
+        vic = scene.login("vic")
+        secret = scene.deployment.entrance.logins.sessions.start(vic, "password").secret
+
+        assert scene.knowing.known(Credential(secret)) is not None
+        assert scene.knowing.known(Credential(secret, "nosuch")) is None
+
+    def known(self, scene: Scene, place: Place) -> Known | None:
+        return scene.knowing.known(Credential(place.tokens["owner"]))
+
+
+class FakeDriver:
+    """A driver that writes down what is done with it."""
+
+    def __init__(self, name: ResourceId) -> None:
+        self.name = name
+        self.log: list[str] = []
+        self.begun = asyncio.Event()
+
+    async def start(self) -> None:
+        self.log.append("start")
+        self.begun.set()
+
+    async def stop(self) -> None:
+        self.log.append("stop")
