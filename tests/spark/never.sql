@@ -12,11 +12,9 @@ CREATE TABLE trusted.copied LIKE secret.salaries LOCATION '/x'
 CREATE TABLE lake.trusted.ext USING parquet OPTIONS (path '/x') AS SELECT 1 AS a
 CREATE TABLE lake.trusted.ext (a INT) USING csv
 CREATE SCHEMA lake.fresh LOCATION '/x'
-CREATE SCHEMA lake.fresh WITH DBPROPERTIES ('location' = '/x')
 CREATE SCHEMA lake.fresh.deeper
 CREATE SCHEMA spark_catalog.fresh
 ALTER SCHEMA lake.raw SET LOCATION '/x'
-ALTER SCHEMA lake.raw SET PROPERTIES ('location' = '/x')
 CREATE VIEW spark_catalog.default.w AS SELECT 1 AS a
 CREATE FUNCTION lake.trusted.f AS 'x.Y'
 CREATE FUNCTION lake.trusted.f() RETURNS INT RETURN 1
@@ -41,7 +39,6 @@ SET -v
 SET spark.sql.variable.substitute = true
 RESET spark.headgate.principal.token
 EXECUTE IMMEDIATE 'SET spark.headgate.principal.token = x'
-BEGIN SET spark.sql.optimizer.excludedRules = 'x'; END
 SELECT * FROM IDENTIFIER('parquet' || '.`/x`')
 SELECT * FROM IDENTIFIER('spark_catalog.default' || '.x')
 EXPLAIN SELECT reflect('java.lang.System', 'getProperty', 'user.name')

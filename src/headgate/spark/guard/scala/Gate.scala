@@ -18,7 +18,7 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
     Kept.made(plan, Statement.last(session))
     Statement.begin(session)
     if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {
-      val walk = Walk.of(plan)
+      val walk = Walk.of(Identifiers.completed(plan))
       walk.all.foreach { node =>
         Known.requireParsed(node)
         limits.check(node)

@@ -82,14 +82,26 @@ final class Needs(session: SparkSession) {
     case _ => false
   }
 
-  /** The clauses of a MERGE were asked for while it stood; of what it became, they cannot be told any more. */
   private def rewritten(write: RowLevelWrite): Seq[String] = EliminateSubqueryAliases(write.table) match {
     case DataSourceV2Relation(Targets.RowLevel(_, operation), _, _, _, _, _) => operation.command match {
       case Command.UPDATE => Seq("read", "update")
       case Command.DELETE => Seq("read", "delete")
-      case Command.MERGE => Seq("read")
+      case Command.MERGE => "read" +: write.query.collectFirst { case rows: MergeRows => merged(rows) }.getOrElse(Refuse.node(write))
     }
     case _ => Refuse.node(write)
+  }
+
+  /** What the clauses of a MERGE have become. */
+  private def merged(rows: MergeRows): Seq[String] = {
+    val instructions =
+      rows.matchedInstructions ++ rows.notMatchedInstructions ++ rows.notMatchedBySourceInstructions
+    instructions.flatMap {
+      case MergeRows.Keep(MergeRows.Copy, _, _) => None
+      case MergeRows.Keep(MergeRows.Insert, _, _) => Some("insert")
+      case MergeRows.Keep(MergeRows.Update, _, _) | _: MergeRows.Split => Some("update")
+      case MergeRows.Keep(MergeRows.Delete, _, _) | _: MergeRows.Discard => Some("delete")
+      case other => Refuse.node(other)
+    }.distinct
   }
 
   private def merged(merge: MergeIntoTable): Seq[String] = {
