@@ -1,5 +1,6 @@
 """Many sessions of many people at the same time, on plain threads with the stock client."""
 
+import itertools
 import random
 import threading
 import time
@@ -47,7 +48,11 @@ class Crowd:
     def work(self, seconds: float, meanwhile: Callable[[], None] = lambda: None) -> Seen:
         """Let every session work for some seconds, and do something else meanwhile; return what they did."""
         until = time.monotonic() + seconds
-        threads = [threading.Thread(target=self._session, args=(owner, until)) for owner in self._owners]
+        firsts = itertools.cycle(STEPS)
+        threads = [
+            threading.Thread(target=self._session, args=(owner, first, until))
+            for owner, first in zip(self._owners, firsts, strict=False)
+        ]
         for thread in threads:
             thread.start()
         meanwhile()
@@ -55,18 +60,18 @@ class Crowd:
             thread.join()
         return self.seen
 
-    def _session(self, owner: Owner, until: float) -> None:
+    def _session(self, owner: Owner, step: Step, until: float) -> None:
         dice = random.Random(f"{self._seed} {owner.mark}")  # noqa: S311 - nothing secret
         spark = self._connect(owner.person)
         while time.monotonic() < until and not self._over.is_set():
-            if not self._step(spark, owner, dice):
+            if not self._step(step, spark, owner, dice):
                 spark.client.close()
                 spark = self._begin_anew(owner, until)
+            step = dice.choice(STEPS)
         spark.stop()
 
-    def _step(self, spark: SparkSession, owner: Owner, dice: random.Random) -> bool:
+    def _step(self, step: Step, spark: SparkSession, owner: Owner, dice: random.Random) -> bool:
         """Do one step; return whether the session can go on."""
-        step = dice.choice(STEPS)
         other = dice.choice([person for person in self._people if person != owner.person])
         disturbed = self.disturbed.is_set()
         try:
