@@ -10,7 +10,7 @@ from headgate.control.command import Command, InvalidError, MissingError, NotEmp
 from headgate.control.gate import Verdict
 from headgate.control.ids import new_id
 from headgate.control.organization import Organization
-from headgate.control.ports import DocumentPut, Pointer
+from headgate.control.ports import DocumentConflictError, DocumentPut, Pointer
 from headgate.control.resources import CreateResource
 from headgate.control.tables import (
     PROPERTIES,
@@ -142,6 +142,8 @@ class LakeGate:
             raise ports.RefusedError(self._gate.missing(names)) from None
         except NotEmptyError as error:
             raise ports.NotEmptyError(str(error)) from None
+        except DocumentConflictError:
+            raise ports.UnderWayError("this request is being carried out; send it again for its answer") from None
         except InvalidError as error:
             raise ports.RefusedError(self._said(str(error))) from None
 

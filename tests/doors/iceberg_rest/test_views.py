@@ -1,7 +1,6 @@
 """Views at the REST catalog: with a real client, and by hand. They open nothing: their text is only a text."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,7 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 from pyiceberg.view.metadata import ViewVersion
 
-from tests.lake.rest_world import LAKE, World, served
+from tests.lake.rest_world import ADMIN, LAKE, World, served
 
 SCHEMA = Schema(NestedField(1, "carrier", StringType()), NestedField(2, "flight", LongType()))
 RAW = (*LAKE, "raw")
@@ -30,12 +29,25 @@ def version(sql: str = "SELECT carrier FROM raw.flights", **more: Any) -> dict[s
     }
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with served(tmp_path) as made:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with served(tmp_path_factory.mktemp("world")) as made:
         made.iceberg().create_namespace("raw")
-        assert _create(made).status_code == 200
         yield made
+
+
+@pytest.fixture
+def world(shared: World) -> Iterator[World]:
+    """A world with one new view, in which nobody but the admin has any right."""
+    assert _create(shared).status_code == 200
+    yield shared
+    shared.gate.rights = {(ADMIN, LAKE): {"*"}}
+    catalog = shared.iceberg()
+    for namespace in catalog.list_namespaces():
+        for view in catalog.list_views(namespace):
+            catalog.drop_view(view)
+        for table in catalog.list_tables(namespace):
+            catalog.drop_table(table)
 
 
 def _create(world: World, name: str = "v", by: str = "admin", **more: Any) -> httpx.Response:

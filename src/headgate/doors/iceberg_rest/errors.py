@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from headgate.control.gate import Verdict
 from headgate.control.ports import StoreError
-from headgate.doors.iceberg_rest.ports import Name, NameTakenError, NotEmptyError
+from headgate.doors.iceberg_rest.ports import Name, NameTakenError, NotEmptyError, UnderWayError
 from headgate.doors.problems import NO_STORE, RETRY_AFTER, ProblemError
 from headgate.lake import errors as lake
 
@@ -34,6 +34,7 @@ _TABLE: Mapping[type[Exception], tuple[int, str]] = {
     lake.MissingError: (404, "NoSuchTableException"),
     NameTakenError: (409, "AlreadyExistsException"),
     NotEmptyError: (409, "NamespaceNotEmptyException"),
+    UnderWayError: (503, "ServiceUnavailableException"),
 }
 
 _ERROR = {

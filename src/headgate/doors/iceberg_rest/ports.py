@@ -36,6 +36,10 @@ class NotEmptyError(GateError):
     """The database still holds something."""
 
 
+class UnderWayError(GateError):
+    """The same request, under the same key, is being carried out just now."""
+
+
 class Gate(Protocol):
     """Decisions and commands by name.
 
