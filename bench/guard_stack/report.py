@@ -21,8 +21,8 @@ class Outcome:
 
 def table(title: str, outcome: Outcome) -> str:
     """Return a part's table: the median and what 95 of 100 took at most, for each side, and what is added."""
-    heads = "".join(f"{heading:>24}" for heading in outcome.headings)
-    lines = [f"{title:40}{heads}{'adds':>12}{'':>9}", f"{'':40}" + f"{'median':>14}{'p95':>10}" * 2]
+    heads = "".join(f"{heading:>26}" for heading in outcome.headings)
+    lines = [f"{title:40}{heads}{'adds':>12}{'':>9}", f"{'':40}" + f"{'median':>14}{'p95':>12}" * 2]
     return "\n".join((*lines, *map(_line, outcome.pairs)))
 
 
@@ -39,4 +39,4 @@ def _line(pairs: Pairs) -> str:
 
 
 def _side(seconds: Sequence[float]) -> str:
-    return f"{statistics.median(seconds) * MS:>11.2f} ms{p95(seconds) * MS:>7.1f} ms"
+    return f"{statistics.median(seconds) * MS:>11.2f} ms{p95(seconds) * MS:>9.1f} ms"
