@@ -22,7 +22,8 @@ def snapshots(spark: SparkSession) -> list[int]:
     spark.sql("CREATE OR REPLACE TABLE lake.raw.kept (a INT, b STRING)").collect()
     for row in range(3):
         spark.sql(f"INSERT INTO lake.raw.kept VALUES ({row}, 'x')").collect()
-    rows = spark.sql("SELECT snapshot_id FROM lake.raw.kept.snapshots ORDER BY committed_at").collect()
+    history = "SELECT snapshot_id FROM lake.raw.kept.history WHERE is_current_ancestor ORDER BY made_current_at"
+    rows = spark.sql(history).collect()
     return [row.snapshot_id for row in rows]
 
 
@@ -40,7 +41,7 @@ CALLS = {
     "ancestors_of('raw.kept')": READ,
     "ancestors_of(snapshot_id => NULL, table => 'raw.kept')": READ,
     "create_changelog_view(table => 'raw.kept', changelog_view => 'changed')": READ,
-        "rewrite_data_files(table => 'lake.raw.kept', where => 'a >= 0', options => map('rewrite-all', 'true'))": ALTER_WRITE
+    "rewrite_data_files(table => 'lake.raw.kept', where => 'a >= 0', options => map('rewrite-all', 'true'))": ALTER_WRITE
     | READ,
     "rewrite_manifests('raw.kept')": ALTER_WRITE,
     "rewrite_position_delete_files('raw.kept')": ALTER_WRITE,
