@@ -34,11 +34,14 @@ class Seen:
 class Crowd:
     """Sessions of people; each works until its time is over or somebody has seen what is another's."""
 
-    def __init__(self, connect: Connect, people: Sequence[str], sessions: int, seed: int) -> None:
+    def __init__(
+        self, connect: Connect, people: Sequence[str], sessions: int, seed: int, steps: Sequence[Step] = STEPS
+    ) -> None:
         self._connect = connect
         self._people = people
         self._owners = [Owner(people[number % len(people)], f"s{number}") for number in range(sessions)]
         self._seed = seed
+        self._steps = steps
         self._lock = threading.Lock()
         self._over = threading.Event()
         self.disturbed = threading.Event()
@@ -48,7 +51,7 @@ class Crowd:
     def work(self, seconds: float, meanwhile: Callable[[], None] = lambda: None) -> Seen:
         """Let every session work for some seconds, and do something else meanwhile; return what they did."""
         until = time.monotonic() + seconds
-        firsts = itertools.cycle(STEPS)
+        firsts = itertools.cycle(self._steps)
         threads = [
             threading.Thread(target=self._session, args=(owner, first, until))
             for owner, first in zip(self._owners, firsts, strict=False)
@@ -67,7 +70,7 @@ class Crowd:
             if not self._step(step, spark, owner, dice):
                 spark.client.close()
                 spark = self._begin_anew(owner, until)
-            step = dice.choice(STEPS)
+            step = dice.choice(self._steps)
         spark.stop()
 
     def _step(self, step: Step, spark: SparkSession, owner: Owner, dice: random.Random) -> bool:
