@@ -227,9 +227,11 @@ class TestPipelines:
 
 
 class TestTheGuardsDoor:
-    def asked(self, world: World, caller: Caller, needs: list[object], *, key: bytes = KEY) -> object:
+    def asked(
+        self, world: World, caller: Caller, needs: list[object], *, key: bytes = KEY, operation: str | None = None
+    ) -> object:
         handle = world.sessions.open(caller, "s")
-        body = json.dumps({"needs": needs}).encode()
+        body = json.dumps({"needs": needs, "operation": operation}).encode()
         at = int(time.time())
         headers = {
             "authorization": f"Bearer {handle}",
@@ -247,6 +249,17 @@ class TestTheGuardsDoor:
         refused = self.asked(world, world.caller("vic"), [need])
         assert refused["allowed"] is False  # type: ignore[index]
         assert "lake.raw" in refused["message"]  # type: ignore[index]
+
+    def test_keeps_what_an_operation_was_allowed_and_says_for_whom(self, world: World) -> None:
+        works = world.sparks.of(world.deployment.home).works
+        need = {"action": "database.describe", "object": ["lake", "raw"]}
+        world.add("vic")
+
+        for who in ("owner", "vic"):
+            answer = self.asked(world, world.caller(who), [need], operation="op")
+            assert answer["principal"] == who  # type: ignore[index]
+
+        assert len(works) == 1
 
     def test_answers_nobody_else(self, world: World) -> None:
         need = {"action": "database.describe", "object": ["lake", "raw"]}

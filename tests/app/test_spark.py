@@ -1,10 +1,16 @@
 """Spark through the whole stack: the same words for hidden and missing, and rights as they are at each statement."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+from pyiceberg.view.metadata import ViewVersion
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
@@ -16,6 +22,8 @@ from headgate.spark.toolchain import Toolchain, default_cache
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 REFUSED = "42501"
+TEXT = {"type": "sql", "dialect": "spark"}
+VERSION = {"version-id": 1, "schema-id": 0, "timestamp-ms": 1, "summary": {}, "default-namespace": ["raw"]}
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +157,39 @@ class TestARevoke:
         spark.client.close()
 
 
+class TestWorkUnderWay:
+    """What runs when a right goes that it stands on does not run on."""
+
+    @pytest.fixture(autouse=True)
+    def _given_back(self, people: dict[str, Person]) -> Iterator[None]:
+        yield
+        people["owner"].call("POST", "/assignments", {"subject": "viewer", "role": "viewer", "resource": "lake.raw"})
+
+    def test_a_statement_fails_with_the_reason(self, people: dict[str, Person]) -> None:
+        viewer = people["viewer"]
+        long = viewer.spark.sql("SELECT sum(hash(a.id, b.id)) FROM lake.raw.t, range(100000000) a, range(100) b")
+        with ThreadPoolExecutor(1) as threads:
+            running = threads.submit(refusal, long.collect)
+            _until(lambda: _operations(viewer._url))
+
+            people["owner"].call("DELETE", "/assignments", subject="viewer", role="viewer", resource="lake.raw")
+
+            state, words = running.result()
+
+        assert state == REFUSED
+        assert words.startswith("viewer: there is no `lake.raw.t` that you may see")
+        assert viewer.spark.sql("SELECT 1 AS one").collect()[0].one == 1
+
+    def test_a_stream_stops(self, people: dict[str, Person]) -> None:
+        viewer = people["viewer"]
+        stream = viewer.spark.readStream.table("lake.raw.t").writeStream.format("memory").queryName("q").start()
+        _until(lambda: stream.lastProgress)
+
+        people["owner"].call("DELETE", "/assignments", subject="viewer", role="viewer", resource="lake.raw")
+
+        _until(lambda: not stream.isActive)
+
+
 class TestAccessIsByIdentity:
     def test_a_table_made_anew_under_the_name_is_another(self, people: dict[str, Person]) -> None:
         owner, stranger = people["owner"], people["stranger"]
@@ -168,6 +209,66 @@ class TestAccessIsByIdentity:
 
         assert refusal(lambda: other.table("own").collect())[0] is not None
         other.stop()
+
+
+class TestViews:
+    """A view of the lake has the rights of whoever uses it, and no others, whoever wrote it."""
+
+    def test_is_created_used_changed_and_dropped(self, people: dict[str, Person]) -> None:
+        spark = people["owner"].spark
+        spark.sql("CREATE VIEW lake.raw.doubled AS SELECT 2 * n AS n FROM lake.raw.t").collect()
+        spark.sql("CREATE OR REPLACE VIEW lake.raw.doubled AS SELECT 3 * n AS n FROM raw.t").collect()
+        spark.sql("ALTER VIEW lake.raw.doubled RENAME TO lake.raw.tripled").collect()
+
+        assert people["viewer"].spark.table("lake.raw.tripled").collect()[0].n == 3
+        assert [row.viewName for row in spark.sql("SHOW VIEWS IN lake.raw").collect()] == ["tripled"]
+        spark.sql("DROP VIEW lake.raw.tripled").collect()
+
+    def test_shows_nobody_what_they_may_not_read(self, people: dict[str, Person]) -> None:
+        owner, viewer = people["owner"].spark, people["viewer"].spark
+        owner.sql("CREATE VIEW lake.raw.words AS SELECT word FROM lake.secret.s").collect()
+        owner.sql("CREATE VIEW lake.raw.over AS SELECT * FROM lake.raw.words").collect()
+
+        assert owner.table("lake.raw.over").collect()[0].word == "top"
+        for view in ("words", "over"):
+            assert refusal(viewer.table(f"lake.raw.{view}").collect)[0] == REFUSED
+
+        owner.sql("DROP VIEW lake.raw.over").collect()
+        owner.sql("DROP VIEW lake.raw.words").collect()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "DROP TABLE lake.raw.t",
+            "DROP TABLE IDENTIFIER('lake.raw' || '.t')",
+            "WITH a AS (SELECT 1) INSERT INTO IDENTIFIER('lake.raw' || '.t') SELECT 1",
+            "EXECUTE IMMEDIATE 'DROP TABLE lake.raw.t'",
+            "CALL lake.system.expire_snapshots('raw.t')",
+            "BEGIN DROP TABLE lake.raw.t; END",
+            "SELECT * FROM VALUES (reflect('java.lang.System', 'getProperty', 'user.name')) AS t (n)",
+            "SELECT * FROM parquet.`/etc`",
+        ],
+    )
+    def test_is_a_query_whoever_wrote_it_and_with_whatever(self, people: dict[str, Person], text: str) -> None:
+        owner = people["owner"]
+        version = ViewVersion.model_validate(VERSION | {"representations": [TEXT | {"sql": text}]})
+        owner.catalog.create_view(("raw", "lure"), Schema(NestedField(1, "n", LongType())), version)
+        try:
+            assert refusal(owner.spark.table("lake.raw.lure").collect)[0] == REFUSED
+            assert owner.spark.table("lake.raw.t").count() == 1
+        finally:
+            owner.catalog.drop_view(("raw", "lure"))
+
+
+def _until(holds: Callable[[], object]) -> None:
+    while not holds():
+        time.sleep(0.1)
+
+
+def _operations(url: str) -> bool:
+    """Tell whether the gateway has said that an operation is under way."""
+    figures = httpx.get(f"{url}/metrics", trust_env=False).text.splitlines()
+    return any(line.startswith("headgate_spark_operations") and not line.endswith(" 0.0") for line in figures)
 
 
 def _alike(found: tuple[str | None, str], name: str) -> tuple[str | None, str]:
