@@ -1,0 +1,44 @@
+"""Where the tables' files lie is a setting, and its keys are nobody else's."""
+
+from pathlib import Path
+
+import pytest
+
+from headgate.app.lakes import warehouse_of
+from headgate.app.settings import SettingsError, default_settings
+from headgate.facts.ids import ResourceId
+
+BUCKET = {
+    "HEADGATE_SPARK": "0",
+    "HEADGATE_WAREHOUSE": "s3://bucket/lake/",
+    "HEADGATE_S3_ENDPOINT": "http://127.0.0.1:1",
+    "HEADGATE_S3_ACCESS_KEY": "of-the-key",
+    "HEADGATE_S3_SECRET_KEY": "of-the-secret",
+}
+DATABASE, TABLE = ResourceId("d1"), ResourceId("t1")
+
+
+def test_it_is_the_data_folder_unless_a_bucket_is_named(tmp_path: Path) -> None:
+    folder = warehouse_of(default_settings({}, folder=tmp_path))
+    bucket = warehouse_of(default_settings(BUCKET, folder=tmp_path))
+
+    assert folder.location(DATABASE, TABLE) == f"file://{tmp_path}/warehouse/d1/t1"
+    assert bucket.location(DATABASE, TABLE) == "s3://bucket/lake/d1/t1"
+
+
+def test_a_key_is_not_shown_with_the_settings(tmp_path: Path) -> None:
+    settings = default_settings(BUCKET, folder=tmp_path)
+
+    assert settings.s3.properties["s3.secret-access-key"] == "of-the-secret"
+    assert "of-the" not in repr(settings)
+
+
+@pytest.mark.parametrize("place", ["/srv/lake", "s3:/bucket", "s3://", "s3://bucket/a b", "s3://bucket/?x"])
+def test_any_other_place_is_refused(tmp_path: Path, place: str) -> None:
+    with pytest.raises(SettingsError, match="s3://bucket/prefix"):
+        default_settings({**BUCKET, "HEADGATE_WAREHOUSE": place}, folder=tmp_path)
+
+
+def test_a_bucket_goes_without_spark(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="HEADGATE_SPARK=0"):
+        default_settings({**BUCKET, "HEADGATE_SPARK": "1"}, folder=tmp_path)
