@@ -33,6 +33,7 @@ AIMED = (
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(600)
 def test_a_tables_files_are_reached_by_its_name_alone(stack: Stack) -> None:
     folders = {name: folder for folder, name in stack.folders.items()}
     files = folders["lake.secret.salaries"]

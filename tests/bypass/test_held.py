@@ -60,6 +60,7 @@ def refused(ask: Ask) -> bool:
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(600)
 def test_a_revoke_is_felt_by_everything_that_a_session_holds(stack: Stack, spark: SparkSession) -> None:
     asks = held(spark)
     assert unstopped(asks) == list(asks)
@@ -70,6 +71,7 @@ def test_a_revoke_is_felt_by_everything_that_a_session_holds(stack: Stack, spark
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(600)
 def test_a_revoke_ends_a_stream(stack: Stack, spark: SparkSession) -> None:
     reading = spark.readStream.table(SALARIES).writeStream.format("memory").queryName("s")
     query = reading.trigger(processingTime="1 second").start()
@@ -84,6 +86,7 @@ def test_a_revoke_ends_a_stream(stack: Stack, spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(600)
 def test_a_table_that_is_made_again_under_its_name_is_another_one(stack: Stack, spark: SparkSession) -> None:
     asks = held(spark)
 
@@ -93,6 +96,7 @@ def test_a_table_that_is_made_again_under_its_name_is_another_one(stack: Stack, 
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(600)
 def test_a_table_is_not_renamed_to_where_more_may_be_done_with_it(stack: Stack, spark: SparkSession) -> None:
     needs = [("alter", SALARIES), ("drop", SALARIES), ("create", "lake.trusted"), ("read", "lake.trusted")]
     stack.grant(needs)
