@@ -64,3 +64,14 @@ def test_an_error_that_nobody_expects_is_noted() -> None:
 
     assert not seen.leaks
     assert "broken: it is broken" in seen.errors
+
+
+def test_who_works_again_after_the_driver_was_away_is_counted() -> None:
+    connect: Any = Session
+    crowd = Crowd(connect, ["p0", "p1"], 4, 1, (own, broken))
+    crowd.disturbed.set()
+
+    seen = crowd.work(0.5, crowd.back.set)
+
+    assert seen.errors
+    assert len(seen.recovered) == 4

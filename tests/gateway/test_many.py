@@ -42,6 +42,7 @@ def test_sixty_four_sessions_of_sixteen_people_outlive_a_driver_and_see_nothing_
         os.kill(pid, signal.SIGKILL)
         while not (driver.ready and driver.generation > generation):
             time.sleep(0.5)
+        crowd.back.set()
         time.sleep(60)
         crowd.disturbed.clear()
 

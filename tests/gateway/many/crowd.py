@@ -45,7 +45,9 @@ class Crowd:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self.disturbed = threading.Event()
-        """Set while the driver may be away: errors count, and the session begins anew."""
+        """Set while the driver may be away: errors are no failures, and the session begins anew."""
+        self.back = threading.Event()
+        """Set when the driver serves again."""
         self.seen = Seen()
 
     def work(self, seconds: float, meanwhile: Callable[[], None] = lambda: None) -> Seen:
@@ -89,7 +91,7 @@ class Crowd:
                 self._over.set()
             return False
         else:
-            self._note(step)
+            self._note(step, worked=owner)
         return True
 
     def _begin_anew(self, owner: Owner, until: float) -> SparkSession:
@@ -105,8 +107,6 @@ class Crowd:
                     return self._connect(owner.person)
                 time.sleep(0.5)
             else:
-                with self._lock:
-                    self.seen.recovered.add(owner.mark)
                 return spark
 
     def _require_own(self, owner: Owner, error: Exception) -> None:
@@ -117,9 +117,13 @@ class Crowd:
                 self.seen.leaks.append(str(leak))
             self._over.set()
 
-    def _note(self, step: Step, *, leak: str | None = None, error: str | None = None) -> None:
+    def _note(
+        self, step: Step, *, worked: Owner | None = None, leak: str | None = None, error: str | None = None
+    ) -> None:
         with self._lock:
             self.seen.steps[step.__name__] += 1
+            if worked and self.back.is_set():
+                self.seen.recovered.add(worked.mark)
             if leak:
                 self.seen.leaks.append(f"{step.__name__}: {leak}")
             if error:

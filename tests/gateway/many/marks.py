@@ -12,6 +12,10 @@ class LeakError(AssertionError):
     """A session has seen what is another's."""
 
 
+class LostError(AssertionError):
+    """A session has not seen what it made itself."""
+
+
 @dataclass(frozen=True)
 class Owner:
     """A session of a person."""

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Final
 
-from many.marks import LeakError, Owner
+from many.marks import LeakError, LostError, Owner
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
@@ -165,4 +165,4 @@ def _refused(attempt: Callable[[], Any]) -> PySparkException:
 
 def _require(holds: bool, seen: object) -> None:  # noqa: FBT001 - reads as an assertion
     if not holds:
-        raise LeakError(f"this is not what this session made: {str(seen)[:300]}")
+        raise LostError(f"this is not what this session made: {str(seen)[:300]}")
