@@ -301,6 +301,32 @@ class TestAgain:
         assert world.call("POST", tables, new, **keys[0]).status_code == 404
         assert world.call("POST", tables, new, by="nobody", **keys[0]).status_code == 404
 
+    def test_a_staged_create_has_happened_though_the_table_went_on(self, world: World, database: str) -> None:
+        new = {"name": "t", "schema": SCHEMA.model_dump(), "stage-create": True}
+        metadata = world.call("POST", f"/namespaces/{database}/tables", new).json()["metadata"]
+        updates = [
+            {"action": "assign-uuid", "uuid": metadata["table-uuid"]},
+            {"action": "upgrade-format-version", "format-version": 2},
+            {"action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 1},
+            {"action": "set-current-schema", "schema-id": -1},
+            {"action": "add-spec", "spec": metadata["partition-specs"][0]},
+            {"action": "set-default-spec", "spec-id": -1},
+            {"action": "add-sort-order", "sort-order": metadata["sort-orders"][0]},
+            {"action": "set-default-sort-order", "sort-order-id": -1},
+            {"action": "set-location", "location": metadata["location"]},
+        ]
+        body, key = (
+            {"requirements": [{"type": "assert-create"}], "updates": updates},
+            {"idempotency_key": str(uuid.uuid4())},
+        )
+        path = f"/namespaces/{database}/tables/t"
+        assert world.call("POST", path, body, **key).status_code == 200
+        world.iceberg().load_table((database, "t")).append(ROWS)
+
+        assert world.call("POST", path, body).status_code == 403
+        again = world.call("POST", path, body, **key)
+        assert (again.status_code, len(again.json()["metadata"]["snapshots"])) == (200, 1)
+
     def test_a_database_was_made_and_dropped_once(self, world: World, database: str) -> None:
         made, dropped = ({"idempotency_key": str(uuid.uuid4())} for _ in range(2))
         for _ in range(2):

@@ -9,7 +9,7 @@ from headgate.doors.iceberg_rest.asking import Asking, full_name
 from headgate.doors.iceberg_rest.errors import bad_request, no_such_table, shown
 from headgate.doors.iceberg_rest.messages import CommitTable, CommitTransaction, Identifier, parsed
 from headgate.doors.iceberg_rest.ports import Name
-from headgate.doors.iceberg_rest.tables import loaded_table, store_created
+from headgate.doors.iceberg_rest.tables import loaded_table, made_before, store_created
 from headgate.lake.catalog import Prepared, assigned, creates
 from headgate.lake.loaded import Loaded
 
@@ -80,6 +80,9 @@ def _may_replace(asking: Asking, name: Name) -> bool:
 def _created(asking: Asking, name: Name, message: CommitTable) -> Loaded:
     tables, owner, database = asking.lake.tables, asking.caller.principal, name[:-1]
     parent = asking.may_in(database, "database.create_table")
+    made = made_before(asking, name)
+    if made is not None:
+        return tables.load(made)
     there = asking.gate.check(asking.caller, "table.describe", name).resource
     if there is not None and there == assigned(message.updates):
         base = tables.load(there)
