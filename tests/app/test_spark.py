@@ -1,12 +1,12 @@
 """Spark through the whole stack: the same words for hidden and missing, and rights as they are at each statement."""
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
@@ -168,13 +168,16 @@ class TestWorkUnderWay:
     def test_a_statement_fails_with_the_reason(self, people: dict[str, Person]) -> None:
         viewer = people["viewer"]
         long = viewer.spark.sql("SELECT sum(hash(a.id, b.id)) FROM lake.raw.t, range(100000000) a, range(100) b")
+        under_way = _UnderWay()
+        viewer.spark.registerProgressHandler(under_way)  # pyright: ignore[reportArgumentType] (it is called, no more)
         with ThreadPoolExecutor(1) as threads:
             running = threads.submit(refusal, long.collect)
-            _until(lambda: _operations(viewer._url))
+            under_way.wait()
 
             people["owner"].call("DELETE", "/assignments", subject="viewer", role="viewer", resource="lake.raw")
 
             state, words = running.result()
+        viewer.spark.removeProgressHandler(under_way)  # pyright: ignore[reportArgumentType]
 
         assert state == REFUSED
         assert words.startswith("viewer: there is no `lake.raw.t` that you may see")
@@ -260,15 +263,17 @@ class TestViews:
             owner.catalog.drop_view(("raw", "lure"))
 
 
+class _UnderWay(threading.Event):
+    """Set when Spark says that tasks of a statement run."""
+
+    def __call__(self, stages: object, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: FBT001 (as it is called)
+        if inflight_tasks:
+            self.set()
+
+
 def _until(holds: Callable[[], object]) -> None:
     while not holds():
         time.sleep(0.1)
-
-
-def _operations(url: str) -> bool:
-    """Tell whether the gateway has said that an operation is under way."""
-    figures = httpx.get(f"{url}/metrics", trust_env=False).text.splitlines()
-    return any(line.startswith("headgate_spark_operations") and not line.endswith(" 0.0") for line in figures)
 
 
 def _alike(found: tuple[str | None, str], name: str) -> tuple[str | None, str]:
