@@ -1,33 +1,16 @@
 """The guard inside a real driver: what it asks, what it refuses, and that a refusal leaves nothing behind."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as sf
 
-from headgate.spark.toolchain import Toolchain
-from tests.spark.guard_world import ADMIN, REFUSED, World, everything_to_the_admin, world
+from tests.spark.guard_world import ADMIN, REFUSED, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 READER = "hgs_reader"
-
-
-@pytest.fixture(scope="module")
-def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(toolchain, tmp_path_factory.mktemp("guard")) as made:
-        yield made
-
-
-@pytest.fixture
-def lake(running: World) -> Iterator[World]:
-    """The world, with nothing asked yet and the rule back to what it is by default."""
-    running.decisions.asked.clear()
-    yield running
-    running.decisions.rule = everything_to_the_admin
-    running.decisions.is_down = False
 
 
 def refusal(lake: World, handle: str | None, statement: str) -> str:
