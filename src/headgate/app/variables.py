@@ -343,7 +343,9 @@ _SQL = (
         "sql.kept_seconds",
         "how long a statement that nobody asks for goes on, and its rows are kept",
     ),
-    Variable("HEADGATE_SQL_AT_ONCE", "count", "sql.at_once", "how many statements of one principal are under way or kept"),
+    Variable(
+        "HEADGATE_SQL_AT_ONCE", "count", "sql.at_once", "how many statements of one principal are under way or kept"
+    ),
 )
 
 GROUPS = {
