@@ -104,5 +104,6 @@ def test_a_table_stays_closed_to_who_renames_it_to_where_they_may_read(stack: St
     with suppress(SparkConnectGrpcException):  # refused, or of no use
         spark.sql(f"ALTER TABLE {SALARIES} RENAME TO lake.trusted.mine")
 
-    assert refused(lambda: spark.table("lake.trusted.mine").schema)
+    with pytest.raises(SparkConnectGrpcException):  # refused, or not there
+        spark.table("lake.trusted.mine").collect()
     assert refused(lambda: spark.table(SALARIES).schema)
