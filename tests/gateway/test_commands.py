@@ -192,6 +192,18 @@ class TestUnseen:
         assert self.unseen_in(sql, named) == []
         assert self.unseen_in(sql, named, nameless) == [named, nameless]
 
+    def test_rows_for_a_table_that_may_be_hidden(self) -> None:
+        def saved(name: str, mode: int) -> list[Any]:
+            written = {"input": a_range(), "mode": mode, "table": {"table_name": name, "save_method": 1}}
+            return self.unseen(command={"write_operation": written})
+
+        append, overwrite = commands.WriteOperation.SAVE_MODE_APPEND, commands.WriteOperation.SAVE_MODE_OVERWRITE
+
+        assert [each.sql.query for each in saved("lake.`a b`", append)] == ["EXPLAIN INSERT INTO lake.`a b` VALUES (1)"]
+        assert saved("lake.t", overwrite) == []
+        with pytest.raises(RefusedError, match="is not a name"):
+            saved("t VALUES (2) --", append)
+
     def test_many_of_them_are_refused(self) -> None:
         with pytest.raises(RefusedError, match="nothing uses"):
             self.unseen_in(a_range(), *[a_range()] * 21)

@@ -7,7 +7,8 @@ from google.protobuf.message import Message
 
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.messages import short_name, walk
-from headgate.spark.gateway.protos import relations
+from headgate.spark.gateway.protos import commands, relations
+from headgate.spark.gateway.rewrites import require_name
 
 _MOST: Final = 20
 """Each costs an analysis; the stock client sends none."""
@@ -39,6 +40,8 @@ def references(request: Message) -> References:
             used.add(message.plan_id)
         elif name == "PipelineCommand.CreateDataflowGraph":
             found.unseen.append(_graph(message))
+        elif name == "WriteOperation" and _appends(message):
+            found.unseen.append(_explained("INSERT INTO {} VALUES (1)", message.table.table_name))
         elif name == "CachedRemoteRelation":
             found.named.add(message.relation_id)
     found.unseen.extend(plan for plan in plans if not (plan.common.HasField("plan_id") and plan.common.plan_id in used))
@@ -56,4 +59,14 @@ def _graph(message: Any) -> Any:
     """Return what needs the same as making tables where the graph's tables would go."""
     parts = (part for part in (message.default_catalog, message.default_database, "t") if part)
     name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
-    return relations.Relation(sql=relations.SQL(query=f"EXPLAIN CREATE TABLE {name} (x INT)"))
+    return _explained("CREATE TABLE {} (x INT)", name)
+
+
+def _appends(write: Any) -> bool:
+    """Tell whether this is `saveAsTable` to a table that may be there: where it is hidden, Spark would go on to make it."""
+    saves = write.table.save_method == commands.WriteOperation.SaveTable.TABLE_SAVE_METHOD_SAVE_AS_TABLE
+    return saves and write.mode == commands.WriteOperation.SAVE_MODE_APPEND
+
+
+def _explained(statement: str, name: str) -> Any:
+    return relations.Relation(sql=relations.SQL(query=f"EXPLAIN {statement.format(require_name(name))}"))

@@ -57,9 +57,14 @@ def _use_catalog(catalog: Any) -> Any:
 
 
 def _sql(command: str, name: str) -> Any:
-    if not _NAME.fullmatch(name):
-        raise RefusedError(f"`{name}` is not a name; write one with other characters in backquotes")
-    return relations.SQL(query=f"{command} {name}")
+    return relations.SQL(query=f"{command} {require_name(name)}")
+
+
+def require_name(text: str) -> str:
+    """Return a text that may stand in SQL as a name, and as nothing else. Raises `RefusedError`."""
+    if not _NAME.fullmatch(text):
+        raise RefusedError(f"`{text}` is not a name; write one with other characters in backquotes")
+    return text
 
 
 _LOOKUPS: Final = frozenset({"get_table", "list_columns", "table_exists"})

@@ -15,7 +15,7 @@ final class Authorize(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {
-      val walk = Walk.of(plan)
+      val walk = Walk.of(plan, unless = PlanClasses.inner)
       walk.all.foreach { node =>
         Known.requireParsed(node)
         limits.check(node)

@@ -15,10 +15,11 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
   private val needs = new Needs(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
+    val described = Described.decided(session, plan)
     Kept.made(plan, Statement.last(session))
     Statement.begin(session)
     if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {
-      val walk = Walk.of(Identifiers.completed(plan))
+      val walk = Walk.of(Identifiers.completed(plan), unless = PlanClasses.inner(_).filter(part => described.exists(_ eq part)))
       walk.all.foreach { node =>
         Known.requireParsed(node)
         limits.check(node)

@@ -52,7 +52,9 @@ object Walk {
   private def parts(node: Node): Iterator[AnyRef] = {
     val own = node.children.iterator ++ node.innerChildren.iterator
     (node match {
-      case _: LocalRelation | _: CommandResult => own
+      case _: LocalRelation => own
+      // The command has run, and was decided then: what it needed may be gone by its doing.
+      case _: CommandResult => node.children.iterator
       case _ => own ++ node.productIterator
     }).collect { case Some(part: AnyRef) => part; case part: AnyRef => part }
   }

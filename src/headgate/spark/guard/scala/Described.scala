@@ -1,0 +1,33 @@
+package io.headgate.guard
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.UnresolvedExecuteImmediate
+import org.apache.spark.sql.catalyst.plans.logical.{Call, LogicalPlan}
+import org.apache.spark.sql.execution.CommandExecutionMode
+
+/**
+ * Statements that a command describes, as EXPLAIN does. Spark analyzes them when the command runs, and EXPLAIN shows
+ * a refusal as if it were a plan; so they are analyzed and decided before.
+ */
+object Described {
+  /** Decides on the statements in a command and returns them; throws `AccessDenied`. Those that act while they are analyzed are left. */
+  def decided(session: SparkSession, command: LogicalPlan): Seq[LogicalPlan] = {
+    val statements = PlanClasses.inner(command).filterNot(acts)
+    statements.foreach(decide(session, _))
+    statements
+  }
+
+  private def decide(session: SparkSession, statement: LogicalPlan): Unit =
+    try session.sessionState.executePlan(statement, CommandExecutionMode.SKIP).assertAnalyzed()
+    catch {
+      case denied: AccessDenied => throw denied
+      case NonFatal(_) => // Spark's own error, which the command tells in its own way
+    }
+
+  private def acts(statement: LogicalPlan): Boolean = Walk(statement).exists {
+    case _: Call | _: UnresolvedExecuteImmediate => true
+    case _ => false
+  }
+}
