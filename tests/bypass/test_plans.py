@@ -25,28 +25,6 @@ def execute(**root: Any) -> None:
     admit(EXECUTE_PLAN, request.SerializeToString(), READER)
 
 
-def asking(plan_id: int) -> dict[str, Any]:
-    return {"project": {"input": A_RANGE, "expressions": [{"subquery_expression": {"plan_id": plan_id}}]}}
-
-
-class TestAReference:
-    def test_that_a_subquery_uses_passes(self) -> None:
-        execute(with_relations={"root": asking(7), "references": [{"common": {"plan_id": 7}, **TABLE}]})
-
-    def test_that_has_a_name_in_sql_passes(self) -> None:
-        named = {"subquery_alias": {"alias": "x", "input": TABLE}}
-        execute(with_relations={"root": {"sql": {"query": "SELECT * FROM x"}}, "references": [named]})
-
-    def test_that_nothing_uses_is_refused(self) -> None:
-        with pytest.raises(RefusedError, match="nothing in the request uses it"):
-            execute(with_relations={"root": asking(7), "references": [{"common": {"plan_id": 8}, **TABLE}]})
-
-    @pytest.mark.parametrize("root", [A_RANGE, {"sql": {"query": "SELECT 1"}}])
-    def test_without_id_or_name_is_refused(self, root: dict[str, Any]) -> None:
-        with pytest.raises(RefusedError, match="must have an id, or in SQL a name"):
-            execute(with_relations={"root": root, "references": [TABLE]})
-
-
 class TestAnArgumentOfSql:
     @pytest.mark.parametrize(
         "argument",

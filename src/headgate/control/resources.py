@@ -177,8 +177,8 @@ class SetAttributes:
             raise InvalidError("what the organization is, the deployment says; its settings are what can be changed")
         if view.caller is not None and STATE in self.attributes:
             raise InvalidError("the state is changed by activating, pausing and the like")
-        if view.caller is not None and KIND in self.attributes:
-            raise InvalidError("what kind of thing it is does not change")
+        if view.caller is not None and found.type == "table" and KIND in self.attributes:
+            raise InvalidError("whether it is a table or a view does not change")
         nothing_gained(view, found.id, change)
         return Plan((change,))
 
