@@ -16,8 +16,6 @@ from headgate.spark.gateway.rules import Reader
 base: Any = protos.base
 SESSION = "00000000-0000-0000-0000-000000000001"
 READER = Reader(Caller(PrincipalId("ann"), TokenId("t1")), lambda _caller, _path: False)
-TABLE = {"read": {"named_table": {"unparsed_identifier": "lake.secret.salaries"}}}
-A_RANGE = {"range": {"end": 1, "step": 1}}
 
 
 def execute(**root: Any) -> None:
