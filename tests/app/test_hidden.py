@@ -132,11 +132,11 @@ class TestAnotherOrganization:
         ("method", "path", "body"),
         [("POST", "/api/v1/sql", {"statement": "SELECT 1"})],
     )
-    def test_has_no_lake_by_way_of_its_address(self, world: World, method: str, path: str, body: Any) -> None:
+    def test_has_no_spark_by_way_of_its_address(self, world: World, method: str, path: str, body: Any) -> None:
         other = world.organization("elsewhere", "nekt")
         headers = {"authorization": f"Bearer {other.tokens['owner']}"}
 
         answer = world.http.request(method, f"/o/elsewhere{path}", json=body, headers=headers)
 
         assert answer.status_code == 404
-        assert "has no lake here" in answer.text
+        assert answer.json()["type"].endswith("no-spark")

@@ -150,8 +150,8 @@ class TestChanging:
         id = made(acme, "table", "lake.raw", "t")
         version = {"if-match": acme.call("ed", "GET", f"/resources/{id}").headers["etag"]}
 
-        first = acme.send("ed", "PATCH", f"/resources/{id}", {"attributes": {"kind": ["a"]}}, version)
-        second = acme.send("ed", "PATCH", f"/resources/{id}", {"attributes": {"kind": ["b"]}}, version)
+        first = acme.send("ed", "PATCH", f"/resources/{id}", {"attributes": {"tags": ["a"]}}, version)
+        second = acme.send("ed", "PATCH", f"/resources/{id}", {"attributes": {"tags": ["b"]}}, version)
 
         assert (first.status_code, second.status_code) == (200, 412)
 
