@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 
-import duckdb
 import pyarrow as pa
 import pytest
 from pyiceberg.schema import Schema
@@ -12,16 +11,19 @@ from pyiceberg.types import LongType, NestedField
 from tests.conftest import IN_CI
 from tests.lake.rest_world import ADMIN, LAKE, World, served
 
-SCHEMA = Schema(NestedField(1, "n", LongType()))
 FOLDER = os.environ.get("DUCKDB_EXTENSIONS", "")
 """A folder that extensions are installed from instead of DuckDB's own network; `none` leaves this out."""
+if FOLDER == "none":
+    pytest.skip("DuckDB's iceberg extension was left out (DUCKDB_EXTENSIONS=none)", allow_module_level=True)
+
+import duckdb  # noqa: E402 (once loaded it complains at exit, for pages)
+
+SCHEMA = Schema(NestedField(1, "n", LongType()))
 
 
 @pytest.fixture(scope="module")
 def duck() -> Iterator[duckdb.DuckDBPyConnection]:
     """DuckDB with the extension; a visible skip that says why where it cannot be had, and a failure in CI."""
-    if FOLDER == "none":
-        pytest.skip("DuckDB's iceberg extension was left out (DUCKDB_EXTENSIONS=none)")
     connection = duckdb.connect()
     try:
         for extension in ("httpfs", "avro", "iceberg"):
