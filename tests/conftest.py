@@ -18,8 +18,8 @@ pytest_plugins = ["tests.postgres"]
 
 SPARK_TIMEOUT = 300
 _COST = ("spark", "soak")
-_AT_DOORS = ("app", "cli", "doors", "store", "survival")
-"""The folders whose tests open stores and servers, and take as long as all others, those on Spark included."""
+_AT_DOORS = ("app", "bench", "cli", "doors", "model", "repo", "scenarios", "store", "survival")
+"""The folders whose tests take as long as all others, those on Spark included."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -58,7 +58,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         yield Target(place, other, routes(client.get("/api/openapi.json").json()))
 
 
-@pytest.fixture(params=[20, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
+@pytest.fixture(params=[37, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
 def share(request: pytest.FixtureRequest) -> int:
     """Which part of the pairs of a route and something hostile is tried: one in so many, each of both in some pair."""
     return request.param
