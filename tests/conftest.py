@@ -2,6 +2,7 @@
 
 import gc
 import os
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -53,6 +54,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if IN_CI:
         pytest.fail(prepared, pytrace=False)
     pytest.skip(prepared)
+
+
+def pytest_sessionfinish() -> None:
+    """Collect what the tests on Spark left to a collector that was off: connections of clients, which end with them."""
+    if not gc.isenabled():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
 
 
 @pytest.fixture
