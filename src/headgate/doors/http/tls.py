@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from headgate.spark.key_files import no_password, stamps
+
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 5.0
@@ -23,7 +25,7 @@ class Certificate:
     def __init__(self, certificate: Path, key: Path) -> None:
         """Read the files. Raises `TlsError`."""
         self._files = (certificate, key)
-        self._tried = self._stamps()
+        self._tried = stamps(self._files)
         self.context = self._read()
         """What a listener is given. It hands each new connection to the newest."""
         self._newest = self.context
@@ -31,7 +33,7 @@ class Certificate:
 
     def renew(self) -> bool:
         """Read the files again; say whether they could be used. If not, the certificate in use stays, and the log says why."""
-        self._tried = self._stamps()
+        self._tried = stamps(self._files)
         try:
             self._newest = self._read()
         except TlsError as error:
@@ -44,7 +46,7 @@ class Certificate:
         """Read the files again whenever they change; until cancelled."""
         while True:
             await asyncio.sleep(every)
-            if self._stamps() != self._tried:
+            if stamps(self._files) != self._tried:
                 self.renew()
 
     def _hand_over(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
@@ -56,26 +58,10 @@ class Certificate:
         context.set_alpn_protocols(["http/1.1"])
         certificate, key = self._files
         try:
-            context.load_cert_chain(certificate, key, password=_no_password)
+            context.load_cert_chain(certificate, key, password=no_password)
         except (OSError, ValueError) as error:
             raise TlsError(f"the certificate `{certificate}` with the key `{key}` cannot be used: {error}") from None
         return context
-
-    def _stamps(self) -> Any:
-        return tuple(_stamp(file) for file in self._files)
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return (found.st_mtime_ns, found.st_ino, found.st_size)
-
-
-def _no_password() -> str:
-    # Without this OpenSSL would ask whoever sits at the terminal.
-    raise ValueError("the key needs a password; use one that does not")
 
 
 def factory(certificate: Certificate) -> Callable[[Any, Any], ssl.SSLContext]:

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import grpc
 
+from headgate.spark.key_files import no_password, stamps
+
 log = logging.getLogger(__name__)
 
 _UNUSABLE: Final = "the certificate `%s` with its key cannot be used (%s); the one in use stays"
@@ -22,7 +24,7 @@ class Certificates:
     def __init__(self, certificate: Path, key: Path) -> None:
         """Read the files. Raises `CertificateError`."""
         self._files = (certificate, key)
-        self._seen = self._stamps()
+        self._seen = stamps(self._files)
         try:
             self._first = self._read()
         except (OSError, ValueError) as error:
@@ -34,10 +36,10 @@ class Certificates:
 
     def _renewed(self) -> Any:
         """Return the certificate if the files have changed and can be used. Called at each handshake, on any thread."""
-        stamps = self._stamps()
-        if stamps == self._seen:
+        found = stamps(self._files)
+        if found == self._seen:
             return None
-        self._seen = stamps
+        self._seen = found
         try:
             renewed = self._read()
         except (OSError, ValueError) as error:
@@ -49,20 +51,5 @@ class Certificates:
     def _read(self) -> Any:
         certificate, key = self._files
         # gRPC takes any bytes and fails at each handshake; this says at once whether the two fit.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=no_password)
         return grpc.ssl_server_certificate_configuration([(key.read_bytes(), certificate.read_bytes())])
-
-    def _stamps(self) -> tuple[tuple[int, int, int] | None, ...]:
-        return tuple(_stamp(file) for file in self._files)
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return (found.st_mtime_ns, found.st_ino, found.st_size)
-
-
-def _no_password() -> str:
-    raise ValueError("the key needs a password; use one that does not")
