@@ -5,7 +5,6 @@ import enum
 import os
 import secrets
 import socket
-import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -14,13 +13,13 @@ from pathlib import Path
 
 from headgate.spark.canary import CanaryError, is_answering, require_guarded
 from headgate.spark.jars import spark_jars
+from headgate.spark.supervising import Supervisor
 
 _KEY_BYTES = 32
 _MEMORY = "1g"
 _START_WITHIN = 90.0
 _STOP_WITHIN = 5.0
 _BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
-_STEADY_AFTER = 60.0
 _EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.GuardExtensions"
 """Iceberg brings views, branches and partition fields; the guard stands last, so that it sees what they became."""
 _OPENED = [
@@ -193,27 +192,15 @@ class Driver:
             dying.cancel()
 
     async def _supervise(self) -> None:
-        failures = 0
-        while self._process:
-            since = time.monotonic()
-            code = await self._process.wait()
-            self.state = DriverState.DOWN
-            failures = 0 if time.monotonic() - since > _STEADY_AFTER else failures
-            self._say(f"the Spark driver ended (code {code}); its sessions are gone; starting another")
-            failures = await self._relaunch(failures)
-            self._say(f"the Spark driver serves again, as number {self.generation}")
+        supervisor = Supervisor(self._launch, (DriverError, OSError), _BACK_OFF, self._say)
+        await supervisor.keep_up(lambda: self._process, self._ended, self._again)
 
-    async def _relaunch(self, failures: int) -> int:
-        """Start until it serves, waiting longer each time; return the number of starts so far."""
-        while True:
-            await asyncio.sleep(_BACK_OFF[min(failures, len(_BACK_OFF) - 1)])
-            failures += 1
-            try:
-                await self._launch()
-            except (DriverError, OSError) as error:
-                self._say(str(error))
-            else:
-                return failures
+    def _ended(self, code: int) -> str:
+        self.state = DriverState.DOWN
+        return f"the Spark driver ended (code {code}); its sessions are gone; starting another"
+
+    def _again(self) -> str:
+        return f"the Spark driver serves again, as number {self.generation}"
 
     async def _end(self) -> None:
         process = self._process

@@ -4,7 +4,6 @@ import asyncio
 import enum
 import os
 import sys
-import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,12 +13,12 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from headgate.spark.gateway.child import DRAIN, Ready, Told
+from headgate.spark.supervising import Supervisor
 
 _START_WITHIN: Final = 60.0
 _STOP_WITHIN: Final = 5.0
 """Beyond the time in which it lets calls finish."""
 _BACK_OFF: Final = (0.1, 1.0, 2.0, 5.0, 10.0, 30.0)
-_STEADY_AFTER: Final = 60.0
 
 
 class GatewayProcessError(Exception):
@@ -93,28 +92,13 @@ class GatewayProcess:
         self.state = GatewayState.SERVING
 
     async def _supervise(self) -> None:
-        failures = 0
-        while self._process:
-            since = time.monotonic()
-            code = await self._process.wait()
-            self.state = GatewayState.DOWN
-            self._died()
-            failures = 0 if time.monotonic() - since > _STEADY_AFTER else failures
-            self._say(f"the gateway ended (code {code}); its sessions are gone; starting another")
-            failures = await self._relaunch(failures)
-            self._say("the gateway serves again")
+        supervisor = Supervisor(self._launch, (GatewayProcessError, OSError), _BACK_OFF, self._say)
+        await supervisor.keep_up(lambda: self._process, self._ended, lambda: "the gateway serves again")
 
-    async def _relaunch(self, failures: int) -> int:
-        """Start until it serves, waiting longer each time; return the number of starts so far."""
-        while True:
-            await asyncio.sleep(_BACK_OFF[min(failures, len(_BACK_OFF) - 1)])
-            failures += 1
-            try:
-                await self._launch()
-            except (GatewayProcessError, OSError) as error:
-                self._say(str(error))
-            else:
-                return failures
+    def _ended(self, code: int) -> str:
+        self.state = GatewayState.DOWN
+        self._died()
+        return f"the gateway ended (code {code}); its sessions are gone; starting another"
 
     async def _end(self, within: float) -> None:
         process = self._process
