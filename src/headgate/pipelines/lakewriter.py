@@ -1,11 +1,7 @@
 """Writing a result into a lake table in full: made by the first run, replaced row for row by every later one."""
 
-from collections.abc import Callable
-
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.functions import lit
-
-Say = Callable[[str], None]
 
 
 def write_full(frame: DataFrame, into: str, *, exists: bool) -> None:

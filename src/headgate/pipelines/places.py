@@ -1,6 +1,7 @@
 """The only way to a path: a connection that the running pipeline declares."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -9,6 +10,13 @@ from headgate.control.ports import Store
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is behind a connection."""
+
+    folder: Path
 
 
 class Places:
@@ -29,6 +37,10 @@ class Places:
         if file is None or file.is_relative_to(self._own) or self._own.is_relative_to(file):
             return False
         return any(file.is_relative_to(folder) for folder in self._folders(caller)) and not _holds_links(file)
+
+    def place(self, connection: ResourceId) -> Place:
+        """Return what is behind a connection."""
+        return Place(self.folder(connection))
 
     def folder(self, connection: ResourceId) -> Path:
         """Return the folder of a connection."""

@@ -1,26 +1,26 @@
 """Runs: a pipeline executed on Spark through the gateway, as its run identity and nobody else."""
 
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
-
 from headgate.control.command import MissingError
 from headgate.control.identity import Identity
 from headgate.control.organization import Organization
 from headgate.control.pipelines import EndRun
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.definition import Definition, QueryDefinition, SourceDefinition, parts
+from headgate.pipelines.definition import PipelineDefinition, parts
+from headgate.pipelines.execution import Execution
 from headgate.pipelines.journal import Journal
-from headgate.pipelines.places import Places
+from headgate.pipelines.kinds import defined, kind_of
+from headgate.pipelines.places import Place, Places
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-_DEFINITIONS: TypeAdapter[SourceDefinition | QueryDefinition] = TypeAdapter(Definition)
 _AT_ONCE = 2
 
 
@@ -65,7 +65,7 @@ class Runner:
         token = self._identity.open_run(run, started.run_as, self._home)
         state = "failed"
         try:
-            self._execute(self._definition(started.pipeline), started.pipeline, token, journal)
+            self._execute(run, started.pipeline, token, journal)
             state = "succeeded"
         except Exception as error:  # noqa: BLE001 (whatever ends a run is said in its log)
             journal.say(_own_words(error))
@@ -74,34 +74,47 @@ class Runner:
             with suppress(MissingError):  # cancelled meanwhile
                 self._control.execute(EndRun(run, state, journal.closed(state)), None)
 
-    def _execute(
-        self, definition: SourceDefinition | QueryDefinition, pipeline: ResourceId, token: str, journal: Journal
-    ) -> None:
+    def _execute(self, run: RunId, pipeline: ResourceId, token: str, journal: Journal) -> None:
         # Imported here: PySpark takes a second to load, and the server answers before it is needed.
         from headgate.pipelines.progress import Progress
-        from headgate.pipelines.query import run_query
-        from headgate.pipelines.source import run_source
 
+        definition = self._definition(pipeline)
+        carry_out = kind_of(definition).run
+        if carry_out is None:
+            raise MissingError(f"`{definition.name}` has no runs")
         spark = self._connect(token)
         spark.registerProgressHandler(Progress(journal))
         try:
-            match definition:
-                case SourceDefinition():
-                    run_source(spark, definition, self._folder(pipeline), self._exists, journal.say)
-                case QueryDefinition():
-                    run_query(spark, definition, self._exists, journal.say)
+            with tempfile.TemporaryDirectory(prefix="headgate-run-") as staging:
+                carry_out(definition, self._execution(spark, run, pipeline, journal, Path(staging)))
         finally:
             spark.stop()
 
-    def _definition(self, pipeline: ResourceId) -> SourceDefinition | QueryDefinition:
+    def _execution(
+        self, spark: "SparkSession", run: RunId, pipeline: ResourceId, journal: Journal, staging: Path
+    ) -> Execution:
+        def place(name: str) -> Place:
+            edges = self._control.snapshot.resources[pipeline].edges("connections")
+            return self._places.place(next(edge.target for edge in edges if edge.name == name))
+
+        return Execution(
+            spark=spark,
+            run=run,
+            say=journal.say,
+            metric=lambda _name, _value: None,
+            exists=self._exists,
+            committed=lambda _: False,
+            place=place,
+            staging=staging,
+            checkpoints=staging,
+            wait=lambda _: False,
+        )
+
+    def _definition(self, pipeline: ResourceId) -> PipelineDefinition:
         document = self._store.document("pipeline", pipeline)
         if document is None:
             raise MissingError("the pipeline has no definition")
-        return _DEFINITIONS.validate_python(document)
-
-    def _folder(self, pipeline: ResourceId) -> Path:
-        edges = self._control.snapshot.resources[pipeline].edges("connections")
-        return self._places.folder(edges[0].target)
+        return defined(document)
 
     def _exists(self, table: str) -> bool:
         return self._control.snapshot.find(parts(table)) is not None

@@ -27,7 +27,10 @@ from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource
-from headgate.pipelines.definition import Definition, SourceDefinition, Stream, parts, relations, written
+from headgate.pipelines.definition import parts
+from headgate.pipelines.kinds import Definition, touches
+from headgate.pipelines.kinds.source import SourceDefinition, Stream, outputs
+from headgate.pipelines.touching import relations, written
 
 router = APIRouter(tags=["pipelines"])
 
@@ -94,7 +97,7 @@ def save_pipeline(
     """Make a pipeline, or replace its definition. From now on its runs use the caller's rights."""
     if definition.name != pipeline:
         raise InvalidError(f"the definition is of `{definition.name}`, the address says `{pipeline}`")
-    edges = relations(definition, services.gate, caller)
+    edges = relations(touches(definition), services.gate, caller)
     # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
     control = services.control
     id = seen(control.answers, caller, control.now, pipeline) or ResourceId(new_id("pl"))
@@ -140,7 +143,7 @@ def add_stream(pipeline: Called, body: Stream, services: Uses, moment: Present, 
     found, definition, write = _defined(services, moment, pipeline, write)
     if any(each.name == body.name for each in definition.streams):
         raise ProblemError(409, "taken", f"there is a stream `{body.name}` already")
-    edges = written(definition.model_copy(update={"streams": (body,)}), services.gate, moment.caller)
+    edges = written(outputs((body,)), services.gate, moment.caller)
     streams = definition.model_copy(update={"streams": (*definition.streams, body)})
     return write.send(AddStream(found.id, edges, streams.model_dump(mode="json")), of=found.id, id=found.id)
 

@@ -1,0 +1,50 @@
+"""One attempt of a run, as its kind sees it: a Spark session of the run identity, and what it may say and ask."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headgate.facts.ids import RunId
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+    from headgate.pipelines.places import Place
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What a backfill is about: values of the cursor, `since` included and `until` not; None is open."""
+
+    since: str | None = None
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Handed to the function that a kind runs by. What it raises ends the attempt, with its words in the log."""
+
+    spark: "SparkSession"
+    """Connected through the gateway as the run identity: it can touch what the pipeline declares, nothing else."""
+    run: RunId
+    say: Say
+    """Add a line to the run's log."""
+    metric: Callable[[str, float], None]
+    """Keep a figure of the run: rows in `rows.<table>`, and what else tells how much was done."""
+    exists: Callable[[str], bool]
+    """Whether a table is there, by its full name."""
+    committed: Callable[[str], bool]
+    """Whether an earlier attempt of this run has committed rows to a table already: then that step is done."""
+    place: Callable[[str], "Place"]
+    """What is behind a declared connection, by its name, with its secret. Raises `PlaceError`."""
+    staging: Path
+    """A folder of this attempt alone, which its session may read and write too. It goes when the attempt ends."""
+    checkpoints: Path
+    """A folder of the pipeline, which stays, for the progress of its streams."""
+    wait: Callable[[float], bool]
+    """Wait so many seconds, or until the run has to end: then, and in later calls, return True."""
+    range: Range | None = None
+    """The part that a backfill is about; None for a usual run."""

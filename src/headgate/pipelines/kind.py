@@ -1,0 +1,25 @@
+"""What a kind of pipeline consists of; each is one module of `headgate.pipelines.kinds`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from headgate.pipelines.definition import PipelineDefinition
+from headgate.pipelines.execution import Execution
+from headgate.pipelines.touching import Touches
+
+D = TypeVar("D", bound=PipelineDefinition)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[D]):
+    """A kind by its name, the type of the resource.
+
+    `touches` says what a definition declares, without looking anywhere. `run` carries out one attempt; None for a
+    kind that has no runs. It commits to each table once, so that `Execution.committed` tells what is left to do.
+    """
+
+    name: str
+    definition: type[D]
+    touches: Callable[[D], Touches]
+    run: Callable[[D, Execution], None] | None = None

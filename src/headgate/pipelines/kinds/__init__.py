@@ -1,0 +1,35 @@
+"""The kinds of pipelines: one module each, and this registry. Notebooks and jobs, which run people's own code, follow."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from headgate.pipelines.definition import PipelineDefinition
+from headgate.pipelines.kind import Kind
+from headgate.pipelines.kinds import query, source
+from headgate.pipelines.touching import Touches
+
+KINDS: Mapping[str, Kind[Any]] = {each.name: each for each in (source.KIND, query.KIND)}
+"""Every kind that can be defined, by its name."""
+
+Definition = Annotated[source.SourceDefinition | query.QueryDefinition, Field(discriminator="kind")]
+"""A definition of any kind."""
+
+_DEFINITION: TypeAdapter[Any] = TypeAdapter(Definition)
+
+
+def defined(document: Any) -> PipelineDefinition:
+    """Return the definition that a document holds. Raises `pydantic.ValidationError`."""
+    definition: PipelineDefinition = _DEFINITION.validate_python(document)
+    return definition
+
+
+def kind_of(definition: PipelineDefinition) -> Kind[Any]:
+    """Return the kind that a definition is of."""
+    return next(each for each in KINDS.values() if isinstance(definition, each.definition))
+
+
+def touches(definition: PipelineDefinition) -> Touches:
+    """Return what a definition declares."""
+    return kind_of(definition).touches(definition)
