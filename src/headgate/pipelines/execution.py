@@ -10,7 +10,7 @@ from headgate.facts.ids import RunId
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-    from headgate.pipelines.places import Place
+    from headgate.pipelines.place import Place
 
 Say = Callable[[str], None]
 
@@ -39,7 +39,7 @@ class Execution:
     committed: Callable[[str], bool]
     """Whether an earlier attempt of this run has committed rows to a table already: then that step is done."""
     place: Callable[[str], "Place"]
-    """What is behind a declared connection, by its name, with its secret. Raises `PlaceError`."""
+    """What is behind a declared connection, by its name, with its secret. Raises `PlaceError`. See `place.folder_of` and its like."""
     staging: Path
     """A folder of this attempt alone, which its session may read and write too. It goes when the attempt ends."""
     checkpoints: Path

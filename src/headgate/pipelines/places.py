@@ -1,7 +1,6 @@
-"""The only way to a path: a connection that the running pipeline declares."""
+"""The only way to a path: a connection that the running pipeline declares, or a folder of the run's own."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -9,53 +8,83 @@ from headgate.control.control import Control
 from headgate.control.ports import Store
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
-from headgate.facts.ids import ResourceId
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What is behind a connection."""
-
-    folder: Path
+from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.snapshot import Run
+from headgate.pipelines.place import FolderPlace, Place, PlaceError
 
 
 class Places:
-    """Says which files a run may read: those in the folders of its declared connections, links resolved.
+    """Says which files a run may touch: those in the folders of its declared connections, and its own, links resolved.
 
     A folder is read with all that lies in it, so there must be no link in it.
     """
 
     def __init__(self, control: Control, store: Store, own: Path) -> None:
-        """`own` is the deployment's data folder: tables, tokens and the log are nobody's files, whatever is declared."""
+        """`own` is the deployment's data folder: tables, tokens and the log are nobody's files, whatever is declared.
+
+        What a run stages and what its pipeline's streams keep of their progress lie in there, and are the exceptions.
+        """
         self._control = control
         self._store = store
         self._own = Path(os.path.realpath(own))
 
+    def staging(self, run: RunId) -> Path:
+        """Return the folder of a run alone, which goes with it."""
+        return self._own / "scratch" / "runs" / run
+
+    def checkpoints(self, pipeline: ResourceId) -> Path:
+        """Return the folder in which a pipeline's streams keep their progress from run to run."""
+        return self._own / "checkpoints" / pipeline
+
     def may_read(self, caller: Caller, path: str) -> bool:
         """Answer for one path or `file:` URI; anything else than a local file is refused."""
         file = _local(path)
-        if file is None or file.is_relative_to(self._own) or self._own.is_relative_to(file):
+        return file is not None and self._is_open(caller, file) and not _holds_links(file)
+
+    def may_write(self, caller: Caller, path: str) -> bool:
+        """Answer for a path that is written, whatever is there replaced: never the whole folder of a connection."""
+        file = _local(path)
+        if file is None or caller.run is None or file in (self.staging(caller.run), *self._folders(caller)):
             return False
-        return any(file.is_relative_to(folder) for folder in self._folders(caller)) and not _holds_links(file)
+        return self._is_open(caller, file) and not _holds_links(file)
+
+    def may_checkpoint(self, caller: Caller, path: str) -> bool:
+        """Answer for a path in which a stream of a run keeps its progress: it lies in the folder of its pipeline."""
+        file, run = _local(path), self._run(caller)
+        if file is None or run is None:
+            return False
+        return file.is_relative_to(self.checkpoints(run.pipeline)) and not _holds_links(file)
 
     def place(self, connection: ResourceId) -> Place:
-        """Return what is behind a connection."""
-        return Place(self.folder(connection))
+        """Return what is behind a connection. Raises `PlaceError`."""
+        document = self._store.document("connection", connection)
+        if document is None:
+            raise PlaceError("the connection is gone")
+        return FolderPlace(Path(os.path.realpath(str(document["folder"]))))
 
-    def folder(self, connection: ResourceId) -> Path:
-        """Return the folder of a connection."""
-        document = self._store.document("connection", connection) or {}
-        return Path(os.path.realpath(str(document["folder"])))
+    def _run(self, caller: Caller) -> Run | None:
+        return self._control.snapshot.runs.get(caller.run) if caller.run else None
+
+    def _is_open(self, caller: Caller, file: Path) -> bool:
+        if caller.run is None or self._run(caller) is None:
+            return False
+        if file.is_relative_to(self.staging(caller.run)):
+            return True
+        if file.is_relative_to(self._own) or self._own.is_relative_to(file):
+            return False
+        return any(file.is_relative_to(folder) for folder in self._folders(caller))
 
     def _folders(self, caller: Caller) -> list[Path]:
-        facts = self._control.snapshot
-        run = facts.runs.get(caller.run) if caller.run else None
-        pipeline = facts.resources.get(run.pipeline) if run else None
-        if pipeline is None:
-            return []
-        used = [edge.target for edge in pipeline.edges("connections") if edge.target in facts.resources]
-        allowed = [id for id in used if self._control.ask(Question(caller, "connection.use", id)).allowed]
-        return [self.folder(id) for id in allowed]
+        places = [self.place(id) for id in self._declared(caller)]
+        return [each.folder for each in places if isinstance(each, FolderPlace)]
+
+    def _declared(self, caller: Caller) -> list[ResourceId]:
+        """Return the connections that the caller's run declares and its run-as may use now."""
+        resources, run = self._control.snapshot.resources, self._run(caller)
+        pipeline = resources.get(run.pipeline) if run else None
+        edges = pipeline.edges("connections") if pipeline else ()
+        used = [edge.target for edge in edges if edge.target in resources]
+        return [id for id in used if self._control.ask(Question(caller, "connection.use", id)).allowed]
 
 
 def _holds_links(place: Path) -> bool:

@@ -16,7 +16,8 @@ from headgate.pipelines.definition import PipelineDefinition, parts
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.journal import Journal
 from headgate.pipelines.kinds import defined, kind_of
-from headgate.pipelines.places import Place, Places
+from headgate.pipelines.place import Place
+from headgate.pipelines.places import Places
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

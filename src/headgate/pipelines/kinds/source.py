@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 from headgate.pipelines.definition import Name, PipelineDefinition, Strict, TableName
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind
+from headgate.pipelines.place import folder_of
 from headgate.pipelines.touching import Output, Touches
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _touches(definition: SourceDefinition) -> Touches:
 
 def _run(definition: SourceDefinition, execution: Execution) -> None:
     """Load every enabled stream, in the order of the definition."""
-    folder = execution.place(definition.connection).folder
+    folder = folder_of(execution.place(definition.connection), definition.connection)
     for stream in definition.streams:
         if stream.enabled:
             _load(stream, folder, execution)
