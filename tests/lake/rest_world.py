@@ -29,7 +29,7 @@ from headgate.doors.iceberg_rest.ports import (
 )
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, ResourceCreated, ResourceDeleted, ResourceRenamed
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.view_catalog import ViewCatalog
 from headgate.lake.warehouse import FileWarehouse
@@ -158,14 +158,15 @@ class FakeGate:
 
 
 def identifier(lake: Lake) -> Identify:
-    """`Bearer anna` is anna from outside, `Bearer spark:anna` is anna's guarded session."""
+    """`Bearer anna` is anna from outside, `Bearer spark:anna` her guarded session, `spark:anna@r1` that of a run."""
 
     def identify(sent: Sent) -> Identified | None:
         kind, _, token = sent.headers.get("authorization", "").partition(" ")
         if kind != "Bearer" or not token:
             return None
-        person = token.removeprefix("spark:")
-        return Identified(Caller(PrincipalId(person)), guarded=person != token, lake=lake)
+        person, _, run = token.removeprefix("spark:").partition("@")
+        caller = Caller(PrincipalId(person), run=RunId(run) if run else None)
+        return Identified(caller, guarded=token.startswith("spark:"), lake=lake)
 
     return identify
 

@@ -71,8 +71,8 @@ class LakeGate:
     def create_database(self, caller: Caller, name: ports.Name, properties: Mapping[str, str], call: Call) -> None:
         """Make a database."""
         lake, id = self._known(caller, name[:1]), ResourceId(new_id("d"))
-        kept = _with(call, DocumentPut(PROPERTIES, id, {"properties": dict(properties)}) if properties else None)
-        self._execute(CreateResource(id, "database", lake, name[1]), caller, name, kept)
+        kept = (DocumentPut(PROPERTIES, id, {"properties": dict(properties)}),) if properties else ()
+        self._execute(CreateResource(id, "database", lake, name[1]), caller, name, call.keeping(kept))
 
     def change_properties(
         self, caller: Caller, database: ResourceId, updates: Mapping[str, str], removals: Sequence[str], call: Call
@@ -149,7 +149,3 @@ class LakeGate:
 
     def _said(self, message: str) -> Verdict:
         return Verdict(allowed=False, discoverable=True, revision=self._control.snapshot.revision, message=message)
-
-
-def _with(call: Call, put: DocumentPut | None) -> Call:
-    return call if put is None else replace(call, keeps=lambda revision: (*call.keeps(revision), put))

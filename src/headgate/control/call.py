@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from headgate.control.command import CommandError
@@ -39,6 +39,15 @@ class Call:
     why: str = ""
     expected: Expected | None = None
     keeps: Callable[[int], Iterable[DocumentPut]] = _nothing
+
+    def keeping(self, puts: Iterable[DocumentPut]) -> "Call":
+        """Return a call with which these documents are written too."""
+        more = tuple(puts)
+
+        def keeps(revision: int) -> tuple[DocumentPut, ...]:
+            return (*self.keeps(revision), *more)
+
+        return replace(self, keeps=keeps)
 
 
 BY_ITSELF = Call()

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUpdate, TableRequirement, TableUpdate
 
-from headgate.control.ports import Pointer, Store
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.control.ports import DocumentPut, Pointer, Store
+from headgate.control.run_commits import noted
+from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.lake import again
+from headgate.lake.added import added_by
 from headgate.lake.again import Once
 from headgate.lake.errors import ConflictError, InvalidError, LakeError, RuleError
 from headgate.lake.loaded import Loaded
@@ -127,8 +129,13 @@ class TableCatalog:
         needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)
         return Prepared(base, metadata, needs, replaces(base.metadata, metadata))
 
-    def commit(self, commits: Sequence[Prepared], once: Once | None = None) -> tuple[Loaded, ...]:
-        """Make the prepared metadata the tables', all or none. Raises `ConflictError` if another commit was faster."""
+    def commit(
+        self, commits: Sequence[Prepared], once: Once | None = None, run: RunId | None = None
+    ) -> tuple[Loaded, ...]:
+        """Make the prepared metadata the tables', all or none. Raises `ConflictError` if another commit was faster.
+
+        `run` is the run that commits, which is noted with it.
+        """
         written: list[Loaded] = []
         try:
             for each in commits:
@@ -139,8 +146,16 @@ class TableCatalog:
             raise
         moves = [(old.base.pointer, new.file) for old, new in zip(commits, written, strict=True)]
         kept = [put for each in commits for put in again.answer(self._store, each.base.pointer.table, once)]
-        self._pointed.swap(moves, kept)
+        noted = [put for each in commits for put in self.noted(run, each.base.metadata, each.metadata)]
+        self._pointed.swap(moves, [*kept, *noted])
         return tuple(written)
+
+    def noted(self, run: RunId | None, base: TableMetadata | None, metadata: TableMetadata) -> tuple[DocumentPut, ...]:
+        """Return what is written with a commit of a run that adds snapshots, so that no attempt makes it again."""
+        added = added_by(base, metadata)
+        if run is None or not added["snapshots"]:
+            return ()
+        return (noted(self._store, run, ResourceId(str(metadata.table_uuid)), added),)
 
     def discard(self, written: Loaded) -> None:
         """Remove a metadata file that no pointer leads to."""

@@ -27,7 +27,7 @@ def commit_table(asking: Asking) -> Response:
     if _happened(asking, base, message):
         return table_answer(base, guarded=guarded)
     prepared = _decided(asking, name, base, message)
-    return table_answer(asking.lake.tables.commit([prepared], asking.once)[0], guarded=guarded)
+    return table_answer(asking.lake.tables.commit([prepared], asking.once, asking.caller.run)[0], guarded=guarded)
 
 
 def commit_transaction(asking: Asking) -> None:
@@ -43,7 +43,7 @@ def commit_transaction(asking: Asking) -> None:
     if all(_happened(asking, base, each) for _, base, each in bases):
         return
     prepared: Sequence[Prepared] = [_decided(asking, name, base, each) for name, base, each in bases]
-    asking.lake.tables.commit(prepared, asking.once)
+    asking.lake.tables.commit(prepared, asking.once, asking.caller.run)
 
 
 def _happened(asking: Asking, base: Loaded, message: CommitTable) -> bool:

@@ -144,8 +144,11 @@ def drop_table(asking: Asking, *, purge: bool) -> Dropped:
 
 def store_created(asking: Asking, name: Name, written: Loaded) -> None:
     """Make the table whose first metadata was written, or remove that and raise why not."""
+    call = asking.call(made=written.pointer.table).keeping(
+        asking.lake.tables.noted(asking.caller.run, None, written.metadata)
+    )
     try:
-        asking.gate.create_table(asking.caller, name, written.pointer, asking.call(made=written.pointer.table))
+        asking.gate.create_table(asking.caller, name, written.pointer, call)
     except GateError as error:
         asking.lake.tables.discard(written)
         if isinstance(error, RefusedError):

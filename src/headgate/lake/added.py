@@ -1,0 +1,21 @@
+"""What a commit adds to a table: snapshots, and the rows and bytes of the files that they bring."""
+
+from collections.abc import Mapping
+
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot
+
+_SUMMARY = {"rows": "added-records", "bytes": "added-files-size"}
+
+
+def added_by(base: TableMetadata | None, metadata: TableMetadata) -> Mapping[str, int]:
+    """Return how many snapshots a commit adds, and the rows and bytes that its client says they bring."""
+    known = {each.snapshot_id for each in base.snapshots} if base else set[int]()
+    added = [each for each in metadata.snapshots if each.snapshot_id not in known]
+    said = {figure: sum(_said(each, key) for each in added) for figure, key in _SUMMARY.items()}
+    return {"snapshots": len(added), **said}
+
+
+def _said(snapshot: Snapshot, key: str) -> int:
+    value = (snapshot.summary or {}).get(key)
+    return int(value) if value is not None and str(value).isdigit() else 0
