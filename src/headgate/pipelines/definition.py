@@ -2,7 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from headgate.pipelines.schedule import next_after
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^./`*\s]+$")]
 TableName = Annotated[str, StringConstraints(pattern=r"^[^./`*\s]+\.[^./`*\s]+\.[^./`*\s]+$")]
@@ -23,6 +25,14 @@ class Schedule(Strict):
     cron: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
     timezone: str = Field(default="UTC", description="an IANA time zone, in which the expression is meant")
     after: Name | None = Field(default=None, description="a pipeline; each run of it that succeeds begins one of this")
+
+    @model_validator(mode="after")
+    def _comes_round(self) -> "Schedule":
+        if (self.cron is None) == (self.after is None):
+            raise ValueError("a schedule has either `cron` or `after`")
+        if self.cron is not None and next_after(self.cron, self.timezone, 0.0) is None:
+            raise ValueError(f"`{self.cron}` never comes round")
+        return self
 
 
 class Retries(Strict):

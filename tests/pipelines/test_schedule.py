@@ -1,0 +1,92 @@
+"""Cron expressions in their time zones, in the nights when clocks are changed too."""
+
+from datetime import datetime
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.pipelines.definition import Schedule
+from headgate.pipelines.schedule import ScheduleError, last_until, next_after
+
+BERLIN = "Europe/Berlin"
+
+
+def at(text: str, fold: int = 0) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(BERLIN), fold=fold).timestamp()
+
+
+def following(cron: str, since: str, count: int) -> list[str]:
+    """Return so many times after one, as clocks in Berlin show them."""
+    found, shown = at(since), list[str]()
+    for _ in range(count):
+        following = next_after(cron, BERLIN, found)
+        assert following is not None
+        found = following
+        shown.append(datetime.fromtimestamp(found, ZoneInfo(BERLIN)).strftime("%d %H:%M %z"))
+    return shown
+
+
+class TestWhenClocksGoForward:
+    def test_a_daily_time_that_is_skipped_comes_right_after(self) -> None:
+        assert following("30 2 * * *", "2026-03-28T12:00", 2) == ["29 03:00 +0200", "30 02:30 +0200"]
+
+    def test_two_that_are_skipped_come_as_one(self) -> None:
+        assert following("0,30 2 * * *", "2026-03-28T12:00", 2) == ["29 03:00 +0200", "30 02:00 +0200"]
+
+
+class TestWhenClocksGoBack:
+    def test_a_daily_time_that_is_shown_twice_comes_once(self) -> None:
+        assert following("30 2 * * *", "2026-10-24T12:00", 2) == ["25 02:30 +0200", "26 02:30 +0100"]
+
+    def test_one_that_comes_every_hour_comes_in_both(self) -> None:
+        assert following("0 * * * *", "2026-10-25T01:30", 3) == ["25 02:00 +0200", "25 02:00 +0100", "25 03:00 +0100"]
+
+    def test_what_came_the_first_time_is_the_newest_in_the_second_too(self) -> None:
+        assert last_until("30 2 * * *", BERLIN, at("2026-10-25T02:10", fold=1)) == at("2026-10-25T02:30")
+
+
+@given(
+    st.sampled_from(["30 2 * * *", "*/20 * * * *", "15 2,3 * * *", "0 4 * * MON", "0 0 L * *", "5 1-3 * 3,10 *"]),
+    st.sampled_from([BERLIN, "UTC", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kathmandu"]),
+    st.floats(1.75e9, 1.85e9),
+)
+def test_looking_back_finds_what_looking_ahead_came_by(cron: str, timezone: str, now: float) -> None:
+    found = next_after(cron, timezone, now)
+    assert found is not None
+    assert found > now
+    assert last_until(cron, timezone, found) == found
+    before = last_until(cron, timezone, now)
+    assert before is not None
+    assert before <= now
+    assert next_after(cron, timezone, before) == found
+
+
+def test_times_only_grow() -> None:
+    found = [at("2026-03-28T00:00")]
+    while len(found) < 500:
+        following = next_after("*/7 1-3 * * *", BERLIN, found[-1])
+        assert following is not None
+        found.append(following)
+
+    assert all(one < other for one, other in pairwise(found))
+
+
+@pytest.mark.parametrize(
+    ("cron", "timezone"),
+    [("* * * *", "UTC"), ("* * * * * *", "UTC"), ("61 * * * *", "UTC"), ("0 0 31 2 *", "UTC"), ("@daily", "UTC")]
+    + [("0 0 * * *", each) for each in ("Berlin", "../../etc/passwd", "")],
+)
+def test_what_says_nothing_is_an_error(cron: str, timezone: str) -> None:
+    with pytest.raises(ScheduleError):
+        next_after(cron, timezone, 0.0)
+    with pytest.raises(ValueError, match=r"is not|has not"):
+        Schedule(cron=cron, timezone=timezone)
+
+
+@pytest.mark.parametrize("fields", [{}, {"cron": "0 * * * *", "after": "load"}])
+def test_a_schedule_is_by_the_clock_or_by_a_pipeline(fields: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="either"):
+        Schedule(**fields)
