@@ -34,7 +34,7 @@ class Tokens:
         return self.callers.get(token)
 
 
-def read_nothing(_caller: Caller, _path: str) -> bool:
+def touch_nothing(_caller: Caller, _action: str, _path: str) -> bool:
     """Refuse every path."""
     return False
 
@@ -46,7 +46,7 @@ class FakeSpark:
         self.sessions = Sessions()
         self.denied: dict[Need, str] = {}
         self.works = Works(self.sessions, self._refusal)
-        self.may_read = read_nothing
+        self.may_touch = touch_nothing
 
     def forget(self) -> None:
         """End all sessions."""

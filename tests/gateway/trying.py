@@ -20,14 +20,16 @@ IN_THE_DROP = "file:/drop/a.csv"
 UDT = '{"type":"struct","fields":[{"name":"a","nullable":true,"metadata":{},"type":{"type":"\\u0075dt","class":"x"}}]}'
 
 
-def may_read(_caller: Caller, path: str) -> bool:
-    """Let what lies in the drop be read."""
-    return path.startswith("file:/drop/")
+def may_touch(_caller: Caller, action: str, path: str) -> bool:
+    """Let what lies in the drop be read, and progress be kept in one folder."""
+    if action == "path.checkpoint":
+        return path == "/progress/q"
+    return action == "path.read" and path.startswith("file:/drop/")
 
 
 def admit_as(caller: Caller, rpc: Rpc, data: bytes) -> Admitted:
     """Check a request as it came from somebody."""
-    return admit(rpc, data, Reader(caller, may_read))
+    return admit(rpc, data, Reader(caller, may_touch))
 
 
 def try_relation(caller: Caller = ANN, **fields: Any) -> Any:

@@ -29,7 +29,7 @@ from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import Vocabulary, load_actions
 from headgate.pipelines.places import Places
-from headgate.spark.needs import MayRead
+from headgate.spark.needs import MayTouch
 from headgate.store import FolderLock, open_stores
 
 HOME = "nekt"
@@ -84,11 +84,11 @@ class Deployment:
         """Its questions by name."""
         return self.home.gate
 
-    def may_read(self, organization: Organization) -> MayRead:
-        """Return what says which files the runs of an organization may read."""
+    def may_touch(self, organization: Organization) -> MayTouch:
+        """Return what says which files the runs of an organization may touch, and how."""
         if organization is self.home:
-            return self.places.may_read
-        return Places(organization.control, organization.store, self.settings.folder).may_read
+            return self.places.may_touch
+        return Places(organization.control, organization.store, self.settings.folder).may_touch
 
     def close(self) -> None:
         """Keep what makes the next start fast, and let go of the store and of the data folder."""

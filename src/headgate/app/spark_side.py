@@ -32,7 +32,7 @@ class SparkSide:
         self._deployment = deployment
         self._say = say
         self._drivers = Drivers(deployment.organizations, deployment.home, settings.spark_organizations)
-        self.sparks = Sparks(deployment.may_read, self._drivers.key, self._drivers.serves)
+        self.sparks = Sparks(deployment.may_touch, self._drivers.key, self._drivers.serves)
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
         self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all)
         self._answering: Alone | None = None

@@ -36,6 +36,11 @@ class Places:
         """Return the folder in which a pipeline's streams keep their progress from run to run."""
         return self._own / "checkpoints" / pipeline
 
+    def may_touch(self, caller: Caller, action: str, path: str) -> bool:
+        """Answer for `path.read`, `path.write` or `path.checkpoint` of a path."""
+        may = {"path.read": self.may_read, "path.write": self.may_write, "path.checkpoint": self.may_checkpoint}
+        return action in may and may[action](caller, path)
+
     def may_read(self, caller: Caller, path: str) -> bool:
         """Answer for one path or `file:` URI; anything else than a local file is refused."""
         file = _local(path)

@@ -18,7 +18,7 @@ from headgate.spark.gateway.authority import (
     Running,
     Verdicts,
 )
-from headgate.spark.needs import MayRead
+from headgate.spark.needs import MayTouch
 from headgate.spark.sessions import Sessions
 from headgate.spark.signature import sign_session
 from headgate.spark.works import ENDED, Works
@@ -40,8 +40,8 @@ class Spark(Protocol):
         ...
 
     @property
-    def may_read(self) -> MayRead:
-        """Says which files may be read."""
+    def may_touch(self) -> MayTouch:
+        """Says which files may be touched, and how."""
         ...
 
 
@@ -90,10 +90,10 @@ class DecidingAuthority:
         for spark in self._sparks():
             spark.sessions.close(handle)
 
-    def may_read(self, credential: Credential, path: str) -> bool:
-        """Tell whether who presents it may read a file. Raises `NobodyError`."""
+    def may_touch(self, credential: Credential, action: str, path: str) -> bool:
+        """Tell whether who presents it may touch a file so. Raises `NobodyError`."""
         known = self._caller(credential)
-        return known.spark.may_read(known.caller, path)
+        return known.spark.may_touch(known.caller, action, path)
 
     def report(self, report: Report) -> Verdicts:
         """Take note of what is under way, and return what may not go on."""

@@ -11,9 +11,12 @@ from headgate.decision.asked import not_standing
 from headgate.facts.caller import Caller
 
 Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=8)]
-MayRead = Callable[[Caller, str], bool]
+MayTouch = Callable[[Caller, str, str], bool]
+"""Whether somebody may do something (`path.read`) with a path."""
 
-_NO_PATH: Final = "files are read through a connection that a running pipeline declares, and in no other way"
+_NO_PATH: Final = (
+    "files are read and written through a connection that a running pipeline declares, and in no other way"
+)
 
 
 class _Strict(BaseModel):
@@ -21,9 +24,9 @@ class _Strict(BaseModel):
 
 
 class PathNeed(_Strict):
-    """A file that is read through a connection."""
+    """A file or folder that is touched through a connection, or by a stream that keeps its progress there."""
 
-    action: Literal["path.read"]
+    action: Literal["path.read", "path.write", "path.checkpoint"]
     path: str
 
 
@@ -40,9 +43,9 @@ Need = PathNeed | NameNeed
 class Judge:
     """Asks about everything that a statement needs, of the organization whose lake it runs on."""
 
-    def __init__(self, organization: Organization, may_read: MayRead) -> None:
+    def __init__(self, organization: Organization, may_touch: MayTouch) -> None:
         self._organization = organization
-        self._may_read = may_read
+        self._may_touch = may_touch
 
     @property
     def revision(self) -> int:
@@ -65,7 +68,7 @@ class Judge:
 
     def _refused(self, caller: Caller, need: Need) -> str | None:
         if isinstance(need, PathNeed):
-            return None if self._may_read(caller, need.path) else _NO_PATH
+            return None if self._may_touch(caller, need.action, need.path) else _NO_PATH
         gate = self._organization.gate
         if need.action == "discover":
             verdict = gate.discover(caller, need.object)

@@ -8,7 +8,7 @@ from headgate.control.organization import Organization
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.driver_calls import DriverCalls
-from headgate.spark.needs import Judge, MayRead
+from headgate.spark.needs import Judge, MayTouch
 from headgate.spark.sessions import Sessions
 from headgate.spark.works import Works
 
@@ -16,13 +16,13 @@ from headgate.spark.works import Works
 class OrganizationSpark:
     """What this process knows of one organization's Spark. A handle of one means nothing to another's driver."""
 
-    def __init__(self, organization: Organization, may_read: MayRead, key: Callable[[], bytes]) -> None:
+    def __init__(self, organization: Organization, may_touch: MayTouch, key: Callable[[], bytes]) -> None:
         """`key` returns that of the driver as it runs now, or nothing."""
         self.organization = organization
-        self.may_read = may_read
+        self.may_touch = may_touch
         self.sessions = Sessions()
         self.calls = DriverCalls(key, self.sessions)
-        self.judge = Judge(organization, may_read)
+        self.judge = Judge(organization, may_touch)
         self.works = Works(self.sessions, self.judge.refusal)
 
     def forget(self) -> None:
@@ -45,12 +45,12 @@ class Sparks:
 
     def __init__(
         self,
-        may_read: Callable[[Organization], MayRead],
+        may_touch: Callable[[Organization], MayTouch],
         key: Callable[[ResourceId], bytes] = lambda _: b"",
         serves: Callable[[Organization], bool] = lambda _: True,
     ) -> None:
         """`key` is that of an organization's driver as it runs now, and `serves` says which are to have one."""
-        self._may_read = may_read
+        self._may_touch = may_touch
         self._key = key
         self.serves = serves
         self._lock = threading.Lock()
@@ -65,9 +65,9 @@ class Sparks:
         """Return that of an organization."""
         with self._lock:
             if organization.id not in self._sparks:
-                may_read = self._may_read(organization)
+                may_touch = self._may_touch(organization)
                 self._sparks[organization.id] = OrganizationSpark(
-                    organization, may_read, lambda: self._key(organization.id)
+                    organization, may_touch, lambda: self._key(organization.id)
                 )
             return self._sparks[organization.id]
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from headgate.control.ports import StoreError
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.spark.authority import DecidingAuthority, Known
-from headgate.spark.gateway.asked import Authenticate, Close, MayRead, Open, path_of
+from headgate.spark.gateway.asked import Authenticate, Close, MayTouch, Open, path_of
 from headgate.spark.gateway.authority import Admission, Credential, NobodyError, NotServedError, Report
 from headgate.spark.sessions import TooManySessionsError
 
@@ -50,7 +50,7 @@ def gateway_application(authority: DecidingAuthority, at_hand: AtHand, key: str,
         Authenticate: authenticate,
         Open: _aside(open_session),
         Close: _aside(lambda asked: authority.close(asked.handle)),
-        MayRead: _aside(lambda asked: authority.may_read(asked.credential, asked.path)),
+        MayTouch: _aside(lambda asked: authority.may_touch(asked.credential, asked.action, asked.path)),
         Report: _aside(authority.report),
     }
     routes = [Route(path_of(kind), _route(kind, answer, key), methods=["POST"]) for kind, answer in answers.items()]

@@ -33,10 +33,11 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True)
-class MayRead:
-    """May they read this file?"""
+class MayTouch:
+    """May they do this (`path.read`) with this file?"""
 
     credential: Credential
+    action: str
     path: str
 
 

@@ -142,8 +142,8 @@ class Authority(Protocol):
         """Make a handle stand for nobody."""
         ...
 
-    async def may_read(self, credential: Credential, path: str) -> bool:
-        """Tell whether who presents it may read a file."""
+    async def may_touch(self, credential: Credential, action: str, path: str) -> bool:
+        """Tell whether who presents it may touch a file so."""
         ...
 
     async def report(self, report: Report) -> Verdicts:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from headgate.spark.gateway.asked import Authenticate, Close, MayRead, Open, path_of
+from headgate.spark.gateway.asked import Authenticate, Close, MayTouch, Open, path_of
 from headgate.spark.gateway.authority import Admission, Credential, Endpoint, Opened, Report, Verdicts
 from headgate.spark.gateway.errors import ExhaustedError, UnauthenticatedError, UnavailableError
 from headgate.spark.gateway.wire import NoAnswerError, Wire
@@ -18,7 +18,7 @@ _TOKEN: Final = "the token is not valid; ask for a new one"  # noqa: S105 (a sen
 _ADMISSION: Final = TypeAdapter(Admission | None)
 _OPENED: Final = TypeAdapter(Opened)
 _VERDICTS: Final = TypeAdapter(Verdicts)
-_ASKED: Final = {kind: TypeAdapter(kind) for kind in (Authenticate, Close, MayRead, Open, Report)}
+_ASKED: Final = {kind: TypeAdapter(kind) for kind in (Authenticate, Close, MayTouch, Open, Report)}
 
 
 class RemoteAuthority:
@@ -40,9 +40,9 @@ class RemoteAuthority:
         """Make a handle stand for nobody."""
         await self._ask(Close(handle))
 
-    async def may_read(self, credential: Credential, path: str) -> bool:
-        """Tell whether who presents it may read a file."""
-        return await self._ask(MayRead(credential, path)) == b"true"
+    async def may_touch(self, credential: Credential, action: str, path: str) -> bool:
+        """Tell whether who presents it may touch a file so."""
+        return await self._ask(MayTouch(credential, action, path)) == b"true"
 
     async def report(self, report: Report) -> Verdicts:
         """Tell what is under way, and hear what may not go on."""

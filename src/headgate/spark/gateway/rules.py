@@ -12,16 +12,16 @@ from headgate.spark.gateway.schemas import check_schema
 from headgate.spark.gateway.stream_rules import check_stream_sink, check_stream_source
 from headgate.spark.gateway.values import check_name, check_options
 
-MayRead = Callable[[Caller, str], bool]
-"""Whether a run may read a path, by what its pipeline declares and its run-as may use."""
+MayTouch = Callable[[Caller, str, str], bool]
+"""Whether a run may do something (`path.read`) with a path, by what its pipeline declares and its run-as may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The caller of a request, and the question which paths it may read."""
+    """The caller of a request, and the question which paths it may touch."""
 
     caller: Caller
-    may_read: MayRead
+    may_touch: MayTouch
 
 
 Rule = Callable[[Any, Reader], None]
@@ -76,7 +76,7 @@ def _check_files(message: Any, reader: Reader) -> None:
     check_schema(message.schema)
     check_options(message.options, options.FILE_READ, "option of a file read")
     for path in message.paths:
-        if _NOT_IN_A_PATH.search(path) or not reader.may_read(reader.caller, path):
+        if _NOT_IN_A_PATH.search(path) or not reader.may_touch(reader.caller, "path.read", path):
             raise RefusedError(f"the path `{path}` is not declared by the pipeline")
 
 

@@ -192,11 +192,11 @@ class Gateway:
     async def _inspect(self, rpc: Rpc, call: UnderWay, data: bytes) -> Admitted:
         loop = asyncio.get_running_loop()
 
-        def may_read(_: Caller, path: str) -> bool:
-            asked = self._authority.may_read(call.credential, path)
+        def may_touch(_: Caller, action: str, path: str) -> bool:
+            asked = self._authority.may_touch(call.credential, action, path)
             return asyncio.run_coroutine_threadsafe(asked, loop).result()
 
-        return await loop.run_in_executor(self._inspector, admit, rpc, data, Reader(call.caller, may_read))
+        return await loop.run_in_executor(self._inspector, admit, rpc, data, Reader(call.caller, may_touch))
 
     async def _clone(self, rpc: Rpc, call: UnderWay, admitted: Admitted) -> bytes:
         request = admitted.request

@@ -56,7 +56,7 @@ object Decisions {
       case ObjectNeed(action, name) =>
         val parts = list.addObject().put("action", action).putArray("object")
         name.foreach(parts.add)
-      case PathNeed(path) => list.addObject().put("action", "path.read").put("path", path)
+      case PathNeed(action, path) => list.addObject().put("action", action).put("path", path)
     }
     json.writeValueAsString(question).getBytes(UTF_8)
   }

@@ -1,17 +1,19 @@
 package io.headgate.guard
 
-/** One thing that a statement needs: an action on a named object, or on a path. */
+/** One thing that a statement needs: an action on a named object, or on a path (`path.read`). */
 sealed trait Need
 
 final case class ObjectNeed(action: String, name: Seq[String]) extends Need
 
-final case class PathNeed(path: String) extends Need
+final case class PathNeed(action: String, path: String) extends Need
 
 object Need {
   import Target._
 
   private val LakeDepth = 1
   private val DatabaseDepth = 2
+
+  def readPath(path: String): Need = PathNeed("path.read", path)
 
   def discover(name: Seq[String]): Need = ObjectNeed("discover", name)
 

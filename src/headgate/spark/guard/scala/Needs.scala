@@ -139,7 +139,7 @@ final class Needs(session: SparkSession) {
 
   private def files(relation: LogicalRelation): Seq[Need] = relation.relation match {
     case files: HadoopFsRelation if relation.catalogTable.isEmpty =>
-      files.location.rootPaths.map(path => PathNeed(path.toString))
+      files.location.rootPaths.map(path => Need.readPath(path.toString))
     case _ => Refuse.because("data that is neither a table of the lake nor files of a connection is refused")
   }
 }

@@ -11,7 +11,7 @@ final class Paths(session: SparkSession) {
   def of(source: UnresolvedDataSource): Seq[Need] = {
     val written = source.paths ++ source.options.get("path")
     if (written.isEmpty) Refuse.because("a read of files must name its path")
-    written.map(path => PathNeed(full(path)))
+    written.map(path => Need.readPath(full(path)))
   }
 
   private def full(written: String): String = {
