@@ -9,8 +9,10 @@ from typing import Any, Literal
 from headgate.app.variables import LAST_PORT
 from headgate.app.written import SettingsError, values
 from headgate.control.audit import Level
+from headgate.control.clusters import EMBEDDED
 from headgate.control.logins.settings import LoginSettings, Provider
 from headgate.doors.http.limits import Limits
+from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.statements import SqlLimits
 from headgate.spark.toolchain import default_cache, default_jars_folder
 
@@ -56,6 +58,8 @@ class Settings:
     """Whether to start Spark. Without it this process serves the control plane alone, as a further replica does."""
     spark_organizations: tuple[str, ...] = ()
     """The organizations beside the home one that get a driver of their own, by name or id; `*` means all."""
+    clusters: Clusters = field(default_factory=lambda: Clusters(Cluster(EMBEDDED)))
+    """What runs of pipelines can execute on."""
     owner: str = "owner"
     store_url: str | None = field(default=None, repr=False)
     """A `postgresql://` URL; without one the store is a file in the data folder."""

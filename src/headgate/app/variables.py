@@ -26,6 +26,7 @@ Kind = Literal[
     "postgresql",
     "web",
     "bucket",
+    "clusters",
 ]
 
 
@@ -153,6 +154,13 @@ _LISTENING = (
         "spark_organizations",
         "the organizations beside the first one that get a Spark driver of their own, with commas; `*` means all",
         "the first one alone has Spark",
+    ),
+    Variable(
+        "HEADGATE_CLUSTERS",
+        "clusters",
+        "clusters",
+        "a TOML file with a table for each Spark cluster that pipelines may run on, and one for the `embedded` Spark",
+        "the embedded Spark alone",
     ),
     Variable(
         "HEADGATE_TLS_CERT",

@@ -9,7 +9,9 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
+from headgate.app.clusters import read_clusters
 from headgate.app.variables import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, VARIABLES, Kind, Variable
+from headgate.spark.clusters import Clusters
 
 # Kubernetes tells a pod of every service in its namespace, and one of them may well be called `headgate`.
 _OF_KUBERNETES = re.compile(PREFIX + r"(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_\w+)?)")
@@ -197,6 +199,10 @@ def _bucket(word: str, _: Sequence[str]) -> str:
     return word
 
 
+def _clusters(word: str, _: Sequence[str]) -> Clusters:
+    return read_clusters(Path(word))
+
+
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
     "text": _text,
@@ -214,4 +220,5 @@ _KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
     "postgresql": _postgresql,
     "web": _web,
     "bucket": _bucket,
+    "clusters": _clusters,
 }

@@ -1,0 +1,97 @@
+"""The file in which operators describe clusters: a TOML table for each, by its name."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
+
+from headgate.control.clusters import EMBEDDED
+from headgate.spark.clusters import LOOPBACK, Cluster, Clusters
+
+_CONF = (
+    "spark.blockManager.",
+    "spark.cores.max",
+    "spark.driver.blockManager.port",
+    "spark.driver.maxResultSize",
+    "spark.driver.port",
+    "spark.dynamicAllocation.",
+    "spark.eventLog.",
+    "spark.excludeOnFailure.",
+    "spark.executor.",
+    "spark.hadoop.fs.",
+    "spark.kubernetes.",
+    "spark.memory.",
+    "spark.network.timeout",
+    "spark.port.maxRetries",
+    "spark.rpc.",
+    "spark.shuffle.",
+    "spark.speculation",
+    "spark.sql.adaptive.",
+    "spark.sql.shuffle.partitions",
+    "spark.task.",
+    "spark.yarn.",
+)
+"""How the configuration begins that operators may set: executors, networks and sizes, nothing that the guard stands on."""
+
+_Size = Annotated[str, StringConstraints(pattern=r"^[1-9]\d*[mgMG]$")]
+_Master = Annotated[
+    str, StringConstraints(pattern=r"^(local(\[(\*|\d+)\])?|spark://[^\s:,/]+:\d+(,[^\s:,/]+:\d+)*|k8s://\S+|yarn)$")
+]
+
+
+class _Table(BaseModel):
+    """One cluster as it is written."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    master: _Master = "local[*]"
+    memory: _Size = "1g"
+    at_once: int = Field(default=4, ge=1, le=1000)
+    host: str = LOOPBACK
+    bind: str = ""
+    secret_file: Path | None = None
+    hadoop: Path | None = None
+    idle_seconds: float = Field(default=900.0, gt=0)
+    conf: Mapping[str, str] = Field(default_factory=dict[str, str])
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        foreign = [key for key in self.conf if not key.startswith(_CONF)]
+        if foreign:
+            raise ValueError(f"`{foreign[0]}` is not one of the keys that a cluster's `conf` may have")
+        if self.master.startswith("spark://") and self.secret_file is None:
+            raise ValueError("a standalone master needs `secret_file`, the secret that its workers share with it")
+        if self.secret_file is not None and not self.master.startswith("spark://"):
+            raise ValueError("`secret_file` is for a standalone master; elsewhere Spark makes a secret by itself")
+        return self
+
+
+_TABLES: TypeAdapter[Mapping[str, _Table]] = TypeAdapter(Mapping[str, _Table])
+
+
+def read_clusters(file: Path) -> Clusters:
+    """Return the clusters of a file, and the embedded one. Raises `ValueError` with what is wrong with it."""
+    try:
+        tables = _TABLES.validate_python(tomllib.loads(file.read_text(encoding="utf-8")))
+        return Clusters(Cluster(EMBEDDED), *(_cluster(name, table) for name, table in tables.items()))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"a file of clusters that can be read, {error}; put that right") from None
+    except ValidationError as error:
+        raise ValueError(f"a file of clusters, {_first(error)}; put that right") from None
+
+
+def _cluster(name: str, table: _Table) -> Cluster:
+    if (name == EMBEDDED) == (not table.master.startswith("local")):
+        raise ValueError(
+            f"a file of clusters: `{EMBEDDED}` is the one with a `local` master, and `{name}` has `{table.master}`; "
+            "put that right"
+        )
+    return Cluster(name, **dict(table))
+
+
+def _first(error: ValidationError) -> str:
+    found = error.errors()[0]
+    where = ".".join(str(each) for each in found["loc"])
+    return f"`{where}`: {found['msg'].removeprefix('Value error, ')}"
