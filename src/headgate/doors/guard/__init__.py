@@ -1,12 +1,15 @@
 """The guard's door: one question per statement, from the driver and nobody else."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.concurrency import run_in_threadpool
 
+from headgate.control.touched import Touched
 from headgate.doors.problems import ProblemError
-from headgate.spark.needs import Need
+from headgate.spark.needs import NameNeed, Names, Need
 from headgate.spark.sparks import Sparks, Spoken
 from headgate.spark.works import TooMuchWorkError
 
@@ -23,7 +26,7 @@ class Needs(BaseModel):
 
 def guard_router(sparks: Sparks) -> APIRouter:
     """Return the route that the guard asks, of whichever organization's Spark."""
-    router = APIRouter(prefix="/guard/v1", include_in_schema=False)
+    router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), Touched()
 
     @router.post("/decide")
     async def decide(request: Request) -> dict[str, Any]:
@@ -37,10 +40,17 @@ def guard_router(sparks: Sparks) -> APIRouter:
             raise ProblemError(422, "invalid", "the guard's question is not of the form that is understood") from None
         judge = spoken.spark.judge
         refusal = judge.refusal(spoken.caller, asked.needs) or _unrecorded(spoken, asked)
+        if refusal is None and spoken.caller.run is not None:
+            # Written before the answer: what reads it once the statement has run must find it.
+            await run_in_threadpool(touched.note, spoken.spark.organization, spoken.caller.run, _named(asked))
         answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
         return answer if refusal is None else {**answer, "message": refusal}
 
     return router
+
+
+def _named(asked: Needs) -> Iterator[tuple[str, Names]]:
+    return ((need.action, need.object) for need in asked.needs if isinstance(need, NameNeed))
 
 
 def _unrecorded(spoken: Spoken, asked: Needs) -> str | None:

@@ -1,0 +1,67 @@
+"""What runs really touched: what the guard allowed each of them, kept while it happens and for as long as its run is."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+
+from headgate.control.names import named
+from headgate.control.organization import Organization
+from headgate.control.ports import DocumentPut, Store
+from headgate.facts.ids import ResourceId, RunId
+
+KIND = "touched"
+"""The kind of document that says which actions a run was allowed, by the id of the resource."""
+
+READING = "table.select"
+_AT_HAND = 1000
+"""Of so many runs it is known here what is kept already; of others it is read again."""
+
+Asked = tuple[str, Sequence[str]]
+"""An action, and the full name that it was asked about."""
+
+
+class Touched:
+    """Keeps what runs were allowed, each action on each resource once. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[RunId, frozenset[tuple[ResourceId, str]]] = OrderedDict()
+
+    def note(self, organization: Organization, run: RunId, asked: Iterable[Asked]) -> None:
+        """Keep what a run of this organization was allowed. It is written when this returns, and only if it is new.
+
+        Raises `StoreError` if it cannot be.
+        """
+        facts = organization.control.snapshot
+        found = {(there.id, action) for action, names in asked if (there := named(facts, names)) is not None}
+        with self._lock:
+            known = self._kept.get(run)
+            if known is not None and found <= known:
+                return
+            kept = frozenset((id, each) for id, actions in allowed(organization.store, run).items() for each in actions)
+            if not found <= kept:
+                organization.store.put_document(_document(run, kept | found))
+            self._kept[run] = kept | found
+            self._kept.move_to_end(run)
+            while len(self._kept) > _AT_HAND:
+                self._kept.popitem(last=False)
+
+
+def allowed(store: Store, run: RunId) -> Mapping[ResourceId, frozenset[str]]:
+    """Return the actions that the guard has allowed a run so far, by resource."""
+    body = store.document(KIND, run) or {}
+    return {ResourceId(id): frozenset(actions) for id, actions in body.items()}
+
+
+def read_by(organization: Organization, run: RunId) -> frozenset[str]:
+    """Return the full names of the tables whose rows a run was allowed to read so far, as they are called now."""
+    facts = organization.control.snapshot
+    found = (id for id, actions in allowed(organization.store, run).items() if READING in actions)
+    return frozenset(".".join(facts.full_name(id)) for id in found if id in facts.resources)
+
+
+def _document(run: RunId, pairs: Iterable[tuple[ResourceId, str]]) -> DocumentPut:
+    body = dict[str, list[str]]()
+    for id, action in sorted(pairs):
+        body.setdefault(id, []).append(action)
+    return DocumentPut(KIND, run, body)
