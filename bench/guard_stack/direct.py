@@ -15,8 +15,9 @@ from pyspark.sql.connect.session import SparkSession
 from bench.guard_stack.plain_spark import plain_spark
 from bench.guard_stack.statements import DATABASE, TABLES
 from headgate.spark.client import connect
-from headgate.spark.driver import Driver, DriverSettings
+from headgate.spark.driver import Driver
 from headgate.spark.signature import sign_session
+from headgate.spark.starting import DriverSettings
 from headgate.spark.toolchain import Toolchain
 
 _ROOT = Path(__file__).resolve().parents[2]

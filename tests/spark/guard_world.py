@@ -10,8 +10,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headgate.spark.driver import Driver, DriverSettings
+from headgate.spark.driver import Driver
 from headgate.spark.signature import sign_session, verify
+from headgate.spark.starting import DriverSettings
 from headgate.spark.toolchain import Toolchain
 from tests.threads import event_loop
 

@@ -15,10 +15,11 @@ from headgate.control.organization import Organization
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.spark.authority import DecidingAuthority
-from headgate.spark.driver import Driver, DriverSettings, DriverState, rest_lake
+from headgate.spark.driver import Driver, DriverState
 from headgate.spark.gateway.child import LogLevel, Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
 from headgate.spark.sparks import Sparks
+from headgate.spark.starting import DriverSettings, rest_lake
 from headgate.spark.toolchain import Toolchain, prepare
 
 Say = Callable[[str], None]

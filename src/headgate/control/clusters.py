@@ -35,6 +35,6 @@ def configured(attributes: Attributes) -> str:
 def _moved(facts: Snapshot, pipeline: ResourceId) -> tuple[Edge, ...]:
     found = facts.resources[pipeline]
     own = found.edges("cluster")
-    if own or found.type != "table_service" or found.parent is None:
+    if own or found.type != "table_service":
         return own
     return facts.resources[found.parent].edges("services_cluster")

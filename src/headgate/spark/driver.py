@@ -2,43 +2,23 @@
 
 import asyncio
 import enum
-import os
 import secrets
 import socket
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from headgate.spark.canary import CanaryError, is_answering, require_guarded
-from headgate.spark.jars import spark_jars
+from headgate.spark.masters import NoMasterError, require_master, until_lost
+from headgate.spark.starting import DriverSettings, command, environment, properties
 from headgate.spark.supervising import Supervisor
 
 _KEY_BYTES = 32
-_MEMORY = "1g"
 _START_WITHIN = 90.0
+_REMOTE_START_WITHIN = 300.0
+"""A master may have to find room, or a container, first."""
 _STOP_WITHIN = 5.0
 _BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
-_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.GuardExtensions"
-"""Iceberg brings views, branches and partition fields; the guard stands last, so that it sees what they became."""
-_OPENED = [
-    "java.lang",
-    "java.lang.invoke",
-    "java.lang.reflect",
-    "java.io",
-    "java.net",
-    "java.nio",
-    "java.util",
-    "java.util.concurrent",
-    "java.util.concurrent.atomic",
-    "jdk.internal.ref",
-    "sun.nio.ch",
-    "sun.nio.cs",
-    "sun.security.action",
-    "sun.util.calendar",
-]
-"""The packages of java.base that Spark reaches into (its own `JavaModuleOptions`)."""
 
 
 class DriverError(Exception):
@@ -54,32 +34,6 @@ class DriverState(enum.Enum):
     DOWN = "down"
 
 
-@dataclass(frozen=True, slots=True)
-class DriverSettings:
-    """What one driver is started with. `conf` is Spark configuration beside what is fixed, the lake's above all."""
-
-    java: Path
-    guard_jar: Path
-    iceberg_jar: Path
-    log: Path
-    scratch: Path
-    decision_url: str
-    name: str = "main"
-    """What it is called among the drivers."""
-    conf: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-def rest_lake(api: str) -> dict[str, str]:
-    """Return the configuration of a lake behind the Iceberg REST catalog at `api` (`http://127.0.0.1:8020/iceberg`)."""
-    lake = "spark.sql.catalog.lake"
-    return {
-        f"{lake}.type": "rest",
-        f"{lake}.uri": api,
-        f"{lake}.rest.auth.type": "io.headgate.guard.SignedAuthManager",
-        f"{lake}.io-impl": "io.headgate.guard.GuardedFileIO",
-    }
-
-
 class Driver:
     """One JVM at a time. Each has a key, a token and a port of its own; `generation` counts them."""
 
@@ -89,6 +43,7 @@ class Driver:
         self._say = say
         self._process: Process | None = None
         self._supervision: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._port = 0
         self.state = DriverState.STOPPED
         self.generation = 0
@@ -122,26 +77,42 @@ class Driver:
 
     async def stop(self) -> None:
         """End the JVM: ask first, then kill. Returns when it is gone."""
+        self.state = DriverState.STOPPED
         if self._supervision:
             self._supervision.cancel()
             with suppress(asyncio.CancelledError):
                 await self._supervision
         await self._end()
-        self.state = DriverState.STOPPED
 
     async def _launch(self) -> None:
         self.state = DriverState.STARTING
         self.key, self.token, self._port = secrets.token_bytes(_KEY_BYTES), secrets.token_urlsafe(32), _free_port()
         self.generation += 1
+        within = _REMOTE_START_WITHIN if self._settings.cluster.remote else _START_WITHIN
         try:
+            await self._require_master()
             self._process = await self._spawn()
-            await self._until(self._process, is_answering(self.address, _START_WITHIN))
+            await self._until(self._process, is_answering(self.address, within))
             await self._until(self._process, require_guarded(self.address, self.token))
         except BaseException:
             await self._end()
             self.state = DriverState.DOWN
             raise
         self.state = DriverState.SERVING
+        self._watching = asyncio.create_task(self._watch_master(self._process))
+
+    async def _require_master(self) -> None:
+        try:
+            await require_master(self._settings.cluster)
+        except NoMasterError as error:
+            raise DriverError(str(error)) from None
+
+    async def _watch_master(self, process: Process) -> None:
+        """A driver whose master is gone never gets another executor, so it ends with it."""
+        await until_lost(self._settings.cluster)
+        self._say(f"the master of the cluster `{self._settings.cluster.name}` is gone, and what runs there ends")
+        with suppress(ProcessLookupError):
+            process.kill()
 
     async def _spawn(self) -> Process:
         settings = self._settings
@@ -149,12 +120,12 @@ class Driver:
         settings.log.parent.mkdir(parents=True, exist_ok=True)
         with settings.log.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                *_command(settings),
+                *command(settings),
                 stdin=PIPE,
                 stdout=log,
                 stderr=log,
                 cwd=settings.scratch,
-                env=_environment(),
+                env=environment(settings.cluster),
                 start_new_session=True,
             )
         if process.stdin:
@@ -165,12 +136,12 @@ class Driver:
 
     def _secrets(self) -> str:
         """What the JVM reads first; nothing of it stands in arguments, environment or a file."""
-        properties = _fixed(self._settings) | {
+        said = properties(self._settings) | {
             "spark.connect.grpc.binding.port": str(self._port),
             "spark.connect.authenticate.token": self.token,
             "headgate.decision.url": self._settings.decision_url,
         }
-        lines = (f"{key}={value}" for key, value in properties.items())
+        lines = (f"{key}={value}" for key, value in said.items())
         return "\n".join((self.key.hex(), *lines, "", ""))
 
     async def _until(self, process: Process, ready: Awaitable[None]) -> None:
@@ -197,12 +168,16 @@ class Driver:
 
     def _ended(self, code: int) -> str:
         self.state = DriverState.DOWN
+        if self._watching:
+            self._watching.cancel()
         return f"the Spark driver ended (code {code}); its sessions are gone; starting another"
 
     def _again(self) -> str:
         return f"the Spark driver serves again, as number {self.generation}"
 
     async def _end(self) -> None:
+        if self._watching:
+            self._watching.cancel()
         process = self._process
         if process is None or process.returncode is not None:
             return
@@ -214,61 +189,6 @@ class Driver:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-
-
-def _command(settings: DriverSettings) -> tuple[str, ...]:
-    jars = (str(settings.guard_jar), str(settings.iceberg_jar), f"{spark_jars()}{os.sep}*")
-    return (
-        str(settings.java),
-        f"-Xmx{_MEMORY}",
-        "-XX:+UseParallelGC",
-        "-XX:+ExitOnOutOfMemoryError",
-        "-XX:+IgnoreUnrecognizedVMOptions",
-        "-Xshare:auto",
-        f"-Djava.io.tmpdir={settings.scratch}",
-        "-Djdk.reflect.useDirectMethodHandle=false",
-        "-Dio.netty.tryReflectionSetAccessible=true",
-        "--enable-native-access=ALL-UNNAMED",
-        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
-        "-cp",
-        os.pathsep.join(jars),
-        "io.headgate.guard.Main",
-    )
-
-
-def _environment() -> dict[str, str]:
-    """Return the few variables that a JVM needs; what else the parent has in its environment is not the driver's."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "LC_ALL", "TZ") if name in os.environ}
-    return kept | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_USER": "headgate"}
-
-
-def _fixed(settings: DriverSettings) -> dict[str, str]:
-    """Return the configuration of every driver; what guards it stands last and cannot be overridden."""
-    return {
-        "spark.master": "local[*]",
-        "spark.app.name": "headgate",
-        "spark.sql.shuffle.partitions": "8",
-        **settings.conf,
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(settings.scratch),
-        "spark.sql.warehouse.dir": str(settings.scratch / "unused"),
-        "spark.checkpoint.dir": str(settings.scratch / "checkpoints"),
-        "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
-        "spark.sql.extensions": _EXTENSIONS,
-        "spark.sql.catalog.lake": "io.headgate.guard.GuardedCatalog",
-        "spark.sql.catalog.lake.cache-enabled": "false",
-        "spark.sql.defaultCatalog": "lake",
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.runSQLOnFiles": "false",
-        "spark.sql.variable.substitute": "false",
-        "spark.sql.scripting.enabled": "true",
-        "spark.sql.artifact.isolation.enabled": "true",
-        "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
-        "spark.sql.connect.serverStacktrace.enabled": "false",
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-    }
 
 
 def _free_port() -> int:

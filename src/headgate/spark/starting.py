@@ -1,0 +1,137 @@
+"""What a driver is started with: its command, its environment, and the configuration that nobody overrides."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headgate.control.clusters import EMBEDDED
+from headgate.spark.clusters import Cluster
+from headgate.spark.jars import spark_jars
+
+_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.GuardExtensions"
+"""Iceberg brings views, branches and partition fields; the guard stands last, so that it sees what they became."""
+_OPENED = [
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+]
+"""The packages of java.base that Spark reaches into (its own `JavaModuleOptions`)."""
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
+_OF_KUBERNETES = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
+"""How Spark's client of Kubernetes finds its way and its account."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverSettings:
+    """What one driver is started with. `conf` is Spark configuration beside what is fixed, the lake's above all."""
+
+    java: Path
+    guard_jar: Path
+    iceberg_jar: Path
+    log: Path
+    scratch: Path
+    decision_url: str
+    name: str = "main"
+    """What it is called among the drivers."""
+    conf: Mapping[str, str] = field(default_factory=dict[str, str])
+    cluster: Cluster = field(default_factory=lambda: Cluster(EMBEDDED))
+
+
+def rest_lake(api: str) -> dict[str, str]:
+    """Return the configuration of a lake behind the Iceberg REST catalog at `api` (`http://127.0.0.1:8020/iceberg`)."""
+    lake = "spark.sql.catalog.lake"
+    return {
+        f"{lake}.type": "rest",
+        f"{lake}.uri": api,
+        f"{lake}.rest.auth.type": "io.headgate.guard.SignedAuthManager",
+        f"{lake}.io-impl": "io.headgate.guard.GuardedFileIO",
+    }
+
+
+def command(settings: DriverSettings) -> tuple[str, ...]:
+    """Return how the JVM is started. Nothing secret stands in it."""
+    hadoop = (str(settings.cluster.hadoop),) if settings.cluster.hadoop else ()
+    jars = (str(settings.guard_jar), str(settings.iceberg_jar), f"{spark_jars()}{os.sep}*", *hadoop)
+    return (
+        str(settings.java),
+        f"-Xmx{settings.cluster.memory}",
+        "-XX:+UseParallelGC",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        "-Xshare:auto",
+        f"-Djava.io.tmpdir={settings.scratch}",
+        "-Djdk.reflect.useDirectMethodHandle=false",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "--enable-native-access=ALL-UNNAMED",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+        "-cp",
+        os.pathsep.join(jars),
+        "io.headgate.guard.Main",
+    )
+
+
+def environment(cluster: Cluster) -> dict[str, str]:
+    """Return the few variables that a JVM needs; what else the parent has in its environment is not the driver's."""
+    names = (*_KEPT, *(_OF_KUBERNETES if cluster.master.startswith("k8s") else ()))
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    hadoop = {"HADOOP_CONF_DIR": str(cluster.hadoop)} if cluster.hadoop else {}
+    own = {"SPARK_LOCAL_IP": cluster.listening, "SPARK_USER": "headgate", "SPARK_HOME": str(spark_jars().parent)}
+    return kept | hadoop | own
+
+
+def properties(settings: DriverSettings) -> dict[str, str]:
+    """Return the configuration of every driver; what guards it stands last and cannot be overridden."""
+    return {
+        "spark.master": settings.cluster.master,
+        "spark.app.name": "headgate",
+        "spark.sql.shuffle.partitions": "8",
+        **settings.cluster.conf,
+        **settings.conf,
+        "spark.ui.enabled": "false",
+        "spark.driver.host": settings.cluster.host,
+        "spark.driver.bindAddress": settings.cluster.listening,
+        "spark.local.dir": str(settings.scratch),
+        "spark.sql.warehouse.dir": str(settings.scratch / "unused"),
+        "spark.checkpoint.dir": str(settings.scratch / "checkpoints"),
+        "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
+        "spark.sql.extensions": _EXTENSIONS,
+        "spark.sql.catalog.lake": "io.headgate.guard.GuardedCatalog",
+        "spark.sql.catalog.lake.cache-enabled": "false",
+        "spark.sql.defaultCatalog": "lake",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.runSQLOnFiles": "false",
+        "spark.sql.variable.substitute": "false",
+        "spark.sql.scripting.enabled": "true",
+        "spark.sql.artifact.isolation.enabled": "true",
+        "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
+        "spark.sql.streaming.fileStreamSink.ignoreMetadata": "true",
+        "spark.sql.connect.serverStacktrace.enabled": "false",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        **(_between(settings) if settings.cluster.remote else {}),
+    }
+
+
+def _between(settings: DriverSettings) -> dict[str, str]:
+    """Return how a driver and executors in other processes find, know and trust each other."""
+    secret = settings.cluster.secret_file
+    return {
+        "spark.submit.deployMode": "client",
+        "spark.jars": ",".join(str(jar) for jar in (settings.guard_jar, settings.iceberg_jar)),
+        "spark.authenticate": "true",
+        "spark.network.crypto.enabled": "true",
+        "spark.network.crypto.saslFallback": "false",
+        "spark.io.encryption.enabled": "true",
+        **({"spark.authenticate.secret": secret.read_text(encoding="utf-8").strip()} if secret else {}),
+    }
