@@ -1,0 +1,1 @@
+"""What sources and integrations share: streams read from files, databases and HTTP APIs into tables."""

@@ -1,0 +1,130 @@
+"""How an HTTP API is asked for one page after the other: what the next request is, told by the last answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from headgate.pipelines.definition import Strict
+from headgate.pipelines.loading.errors import LoadError
+
+Parameters = Mapping[str, str]
+
+
+class _Sized(Strict):
+    size: int | None = Field(default=None, ge=1, le=1_000_000, description="how many records a page is asked to have")
+    size_parameter: str = Field(default="limit", min_length=1)
+
+    def sized(self) -> dict[str, str]:
+        """Return the parameter that says how large a page is to be, if any."""
+        return {} if self.size is None else {self.size_parameter: str(self.size)}
+
+
+class NumberedPages(_Sized):
+    """Pages have numbers. The first page without a record is behind the last."""
+
+    by: Literal["page"]
+    parameter: str = Field(default="page", min_length=1)
+    first: int = Field(default=1, ge=0)
+
+
+class OffsetPages(_Sized):
+    """A page begins at a record's number. The first page without a record is behind the last."""
+
+    by: Literal["offset"]
+    parameter: str = Field(default="offset", min_length=1)
+
+
+class CursorPages(_Sized):
+    """Each answer says what to ask for the next; nothing there, and it was the last."""
+
+    by: Literal["cursor"]
+    parameter: str = Field(default="cursor", min_length=1)
+    next: str = Field(pattern=r"^/.+$", description="a JSON pointer into the answer")
+
+
+class LinkedPages(_Sized):
+    """Each answer names the address of the next in its Link header."""
+
+    by: Literal["link"]
+
+
+Pages = Annotated[NumberedPages | OffsetPages | CursorPages | LinkedPages, Field(discriminator="by")]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One page to ask for: parameters of the stream's path, or the whole address that an answer named."""
+
+    parameters: Parameters = field(default_factory=dict[str, str])
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came: the document, the records in it, and the address of the next page as the Link header has it."""
+
+    document: Any
+    records: Sequence[Any]
+    link: str | None = None
+
+
+def first(pages: Pages | None, parameters: Parameters) -> Request:
+    """Return what to ask for first."""
+    match pages:
+        case NumberedPages():
+            begins = {pages.parameter: str(pages.first)}
+        case OffsetPages():
+            begins = {pages.parameter: "0"}
+        case _:
+            begins = {}
+    return Request({**parameters, **(pages.sized() if pages else {}), **begins})
+
+
+def following(pages: Pages | None, asked: Request, answer: Answer, so_far: int) -> Request | None:
+    """Return what to ask for next, or None. `so_far` counts the records of all answers, this one's included.
+
+    How many records were asked for tells nothing: an API may give fewer on every page.
+    """
+    match pages:
+        case NumberedPages() if answer.records:
+            return _with(asked, pages.parameter, str(int(asked.parameters[pages.parameter]) + 1))
+        case OffsetPages() if answer.records:
+            return _with(asked, pages.parameter, str(so_far))
+        case CursorPages():
+            found = at(answer.document, pages.next)
+            return None if found in (None, "", False) else _with(asked, pages.parameter, str(found))
+        case LinkedPages() if answer.link:
+            return Request(address=answer.link)
+        case _:
+            return None
+
+
+def records(document: Any, pointer: str) -> Sequence[Any]:
+    """Return the records of an answer. Raises `LoadError` if there is no list of objects."""
+    found = at(document, pointer)
+    place = f"at `{pointer}`" if pointer else "as its whole"
+    if not isinstance(found, list):
+        raise LoadError(f"the answer has no list {place}; `records` says where it is")
+    wrong = next((each for each in found if not isinstance(each, dict)), None)
+    if wrong is not None:
+        raise LoadError(f"the list {place} of the answer holds something that is no object: `{str(wrong)[:80]}`")
+    return found
+
+
+def at(document: Any, pointer: str) -> Any:
+    """Return what a JSON pointer (RFC 6901) leads to, or None if it leads nowhere."""
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(document, dict):
+            document = document.get(key)
+        elif isinstance(document, list) and key.isdecimal() and int(key) < len(document):
+            document = document[int(key)]
+        else:
+            return None
+    return document
+
+
+def _with(asked: Request, parameter: str, value: str) -> Request:
+    return Request({**asked.parameters, parameter: value})
