@@ -1,7 +1,9 @@
 """Streams: what a streaming query needs, where it may come from and go to, and that a revoke ends it."""
 
+import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
@@ -49,10 +51,12 @@ class TestReads:
         refused(lambda: flights(spark).isStreaming)
         refused(lambda: flights(spark).writeStream.format("memory").queryName("seen").start())
 
-    def test_files_are_no_source(self, lake: World) -> None:
+    def test_files_without_a_schema_and_of_other_kinds_are_no_source(self, lake: World) -> None:
         spark = lake.session(ADMIN)
 
         refused(lambda: spark.readStream.schema("x string").format("text").load("/etc").isStreaming)
+        refused(lambda: spark.readStream.format("csv").load("/etc").isStreaming)
+        refused(lambda: spark.readStream.schema("x string").option("cleanSource", "delete").csv("/etc").isStreaming)
         refused(lambda: spark.readStream.format("rate").option("path", "/etc").load().isStreaming)
 
 
@@ -78,13 +82,15 @@ class TestSinks:
         if missing != "table.insert":  # the empty table may be made by whoever may make it
             assert lake.files() == before
 
-    def test_place_of_checkpoints_is_not_chosen(self, lake: World, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_place_of_checkpoints_is_asked_for(self, lake: World, tmp_path_factory: pytest.TempPathFactory) -> None:
         folder = tmp_path_factory.mktemp("checkpoints")
+        lake.decisions.rule = lambda _, need: need["action"] != "path.checkpoint"
         writer = flights(lake.session(ADMIN)).writeStream.option("checkpointLocation", f"file://{folder}/mine")
 
         refused(lambda: writer.format("noop").start())
 
         assert list(folder.iterdir()) == []
+        assert f"path.checkpoint file:{folder}/mine" in lake.decisions.names()
 
     def test_other_sinks_are_refused(self, lake: World) -> None:
         refused(lambda: flights(lake.session(ADMIN)).writeStream.format("console").start())
@@ -96,6 +102,55 @@ class TestSinks:
         lake.decisions.rule = lambda *_: False
 
         refused(lambda: spark.table("kept").count())
+
+
+class TestFiles:
+    """A stream of files in a folder that somebody may read, exactly once into a table."""
+
+    def test_each_file_comes_once_whatever_was_restarted(self, lake: World, tmp_path: Path) -> None:
+        folder, checkpoint = tmp_path / "in", tmp_path / "progress"
+        folder.mkdir()
+
+        for n in range(2):
+            (folder / f"{n}.csv").write_text(f"{n},x\n")
+            files = lake.session(ADMIN).readStream.schema("n INT, word STRING").csv(str(folder))
+            writer = files.writeStream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+            lake.decisions.asked.clear()
+            query = writer.toTable("lake.trusted.from_files")
+            assert query.awaitTermination(60)
+            assert query.exception() is None
+
+        rows = lake.session(ADMIN).table("lake.trusted.from_files").collect()
+        assert sorted((row.n, row.word) for row in rows) == [(0, "x"), (1, "x")]
+        written = {"table.insert lake.trusted.from_files", f"path.checkpoint file:{checkpoint}"}
+        assert lake.decisions.names() >= {f"path.read file:{folder}", *written}
+
+    def test_a_right_to_the_folder_that_goes_ends_the_query(self, lake: World, tmp_path: Path) -> None:
+        (tmp_path / "0.json").write_text('{"n": 0}')
+        files = lake.session(ADMIN).readStream.schema("n INT").json(str(tmp_path))
+        query = files.writeStream.format("noop").trigger(processingTime="100 milliseconds").start()
+        query.processAllAvailable()
+        lake.decisions.rule = lambda _, need: need["action"] != "path.read"
+
+        (tmp_path / "1.json").write_text('{"n": 1}')
+
+        assert ended(query), "the query went on"
+
+    def test_a_log_that_somebody_laid_among_files_leads_to_no_others(self, lake: World, tmp_path: Path) -> None:
+        folder, secret = tmp_path / "in", tmp_path / "secret.csv"
+        (folder / "_spark_metadata").mkdir(parents=True)
+        (folder / "own.csv").write_text("own\n")
+        secret.write_text("secret\n")
+        entry = {"path": secret.as_uri(), "size": 7, "isDir": False, "modificationTime": 1}
+        line = json.dumps({**entry, "blockReplication": 1, "blockSize": 1024, "action": "add"})
+        (folder / "_spark_metadata" / "0").write_text(f"v1\n{line}")
+        spark = lake.session(ADMIN)
+
+        batch = spark.read.schema("word STRING").csv(str(folder)).collect()
+        stream = spark.readStream.schema("word STRING").csv(str(folder))
+        finished(stream.writeStream.format("memory").queryName("laid").start())
+
+        assert [row.word for row in batch] == [row.word for row in spark.table("laid").collect()] == ["own"]
 
 
 class TestRevoke:

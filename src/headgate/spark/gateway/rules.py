@@ -35,6 +35,7 @@ _ARROW: Final = b"\xff\xff\xff\xff"
 _READ_FORMATS: Final = frozenset({"csv", "json", "parquet"})
 _COLLECTIONS: Final = frozenset({"array", "map", "map_from_arrays", "map_from_entries", "named_struct", "struct"})
 _WRITE_FORMATS: Final = frozenset({"", "iceberg"})
+_RATE: Final = "rate"
 _NOWHERE: Final = "noop"
 """The sink that computes and keeps nothing."""
 
@@ -61,12 +62,29 @@ def _named_table(message: Any, _reader: Reader) -> None:
 
 def _read(message: Any, reader: Reader) -> None:
     if message.is_streaming and message.HasField("data_source"):
-        check_stream_source(message.data_source)
+        _check_stream(message.data_source, reader)
     elif message.HasField("data_source"):
         _check_files(message.data_source, reader)
 
 
-def _check_files(message: Any, reader: Reader) -> None:
+def _stream(message: Any, reader: Reader) -> None:
+    place = check_stream_sink(message)
+    if place is not None and (
+        reader.caller.run is None or not reader.may_touch(reader.caller, "path.checkpoint", place)
+    ):
+        raise RefusedError("where a stream keeps its checkpoint is chosen by Headgate; leave `checkpointLocation` out")
+
+
+def _check_stream(source: Any, reader: Reader) -> None:
+    if reader.caller.run is None or source.format == _RATE:
+        check_stream_source(source)
+        return
+    if not source.schema:
+        raise RefusedError("a stream of files must name its columns")
+    _check_files(source, reader, options.FILE_STREAM)
+
+
+def _check_files(message: Any, reader: Reader, allowed: frozenset[str] = options.FILE_READ) -> None:
     if reader.caller.run is None:
         raise RefusedError("`Read.DataSource` is not allowed: only a run reads files, and what its pipeline declares")
     if message.format not in _READ_FORMATS:
@@ -74,7 +92,7 @@ def _check_files(message: Any, reader: Reader) -> None:
     if not message.paths:
         raise RefusedError("a read of files must name its paths")
     check_schema(message.schema)
-    check_options(message.options, options.FILE_READ, "option of a file read")
+    check_options(message.options, allowed, "option of a file read")
     for path in message.paths:
         if _NOT_IN_A_PATH.search(path) or not reader.may_touch(reader.caller, "path.read", path):
             raise RefusedError(f"the path `{path}` is not declared by the pipeline")
@@ -235,6 +253,6 @@ RULES: Final[Mapping[str, Rule]] = {
     "UncacheTable": _name("table_name"),
     "WriteOperation": _write,
     "WriteOperationV2": _write_v2,
-    "WriteStreamOperationStart": lambda message, _reader: check_stream_sink(message),
+    "WriteStreamOperationStart": _stream,
 }
 """Message type -> the rule for its values. No entry: any value of an allowed field will do."""

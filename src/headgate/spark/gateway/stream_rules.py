@@ -21,8 +21,11 @@ def check_stream_source(source: Any) -> None:
     check_options(source.options, options.RATE_READ, "option of this source")
 
 
-def check_stream_sink(start: Any) -> None:
-    """Raise `RefusedError` unless the stream writes into a table, the session's memory, or nothing."""
+def check_stream_sink(start: Any) -> str | None:
+    """Return where the stream is to keep its checkpoint, if it says so.
+
+    Raises `RefusedError` unless it writes into a table, the session's memory, or nothing.
+    """
     if not _QUERY_NAME.fullmatch(start.query_name):
         raise RefusedError("the name of a streaming query is made of at most 64 letters, digits and underscores")
     sink = start.format.lower()
@@ -30,6 +33,8 @@ def check_stream_sink(start: Any) -> None:
         check_name(start.table_name)
     if sink not in (_TABLE_SINKS if start.HasField("table_name") else _OTHER_SINKS):
         raise RefusedError("a stream writes into an Iceberg table, `memory` or `noop`")
-    if any(key.lower() == _CHECKPOINT for key in start.options):
-        raise RefusedError("where a stream keeps its checkpoint is chosen by Headgate; leave `checkpointLocation` out")
-    check_options(start.options, options.TABLE_WRITE, "option of a stream's sink")
+    places = [value for key, value in start.options.items() if key.lower() == _CHECKPOINT]
+    if len(places) > 1:
+        raise RefusedError("a stream keeps its checkpoint in one place")
+    check_options(start.options, options.TABLE_WRITE | {_CHECKPOINT}, "option of a stream's sink")
+    return places[0] if places else None

@@ -53,7 +53,7 @@ final class Limits(session: SparkSession) {
 
   private def fileRead(source: UnresolvedDataSource): Unit = {
     if (source.isStreaming) Streams.check(source) else listed("data source", Seq(source.format), Lists.fileFormats)
-    listed("option", source.options.keySet, if (source.isStreaming) Lists.rateOptions else Lists.fileOptions)
+    listed("option", source.options.keySet, if (source.isStreaming) Streams.options(source) else Lists.fileOptions)
   }
 
   private def table(spec: TableSpecBase, writeOptions: Map[String, String] = Map.empty): Unit = {

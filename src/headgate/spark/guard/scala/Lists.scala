@@ -27,6 +27,9 @@ object Lists {
 
   val fileOptions: Set[String] = of("file-options")
 
+  /** Options of a stream of files beside those of a read (lower case). */
+  val streamOptions: Set[String] = of("stream-options")
+
   /** Options of a stream of made-up rows (lower case). */
   val rateOptions: Set[String] = of("rate-options")
 

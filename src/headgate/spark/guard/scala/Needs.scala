@@ -29,7 +29,7 @@ final class Needs(session: SparkSession) {
 
   private def of(plan: LogicalPlan, entry: PlanClass.Entry): Seq[Need] = entry match {
     case PlanClass.Entry("inner" | "holds", _) => Nil
-    case PlanClass.Entry("=stream", _) => Streams.needs(plan)
+    case PlanClass.Entry("=stream", _) => Streams.needs(plan, paths)
     case PlanClass.Entry("=kept", _) => Kept.needs(plan)
     case PlanClass.Entry(verb, Some(field)) =>
       targets.of(PlanClasses.held(plan, field)).toSeq.flatMap { target =>
@@ -43,7 +43,7 @@ final class Needs(session: SparkSession) {
     case relation: UnresolvedRelation => targets.of(relation).toSeq.flatMap(Need.of("read", _))
     case relation: DataSourceV2Relation => Need.of("read", Relation(targets.table(relation)))
     case relation: LogicalRelation => files(relation)
-    case source: UnresolvedDataSource => if (source.isStreaming) Nil else paths.of(source)
+    case source: UnresolvedDataSource => if (Streams.isMadeUp(source)) Nil else paths.of(source.paths ++ source.options.get("path"))
     case like: CreateTableLikeCommand => copied(like)
     case set: SetCatalogCommand => Need.of("describe", Namespace(Names.governed(Seq(set.catalogName))))
     case set: SetNamespaceCommand => Need.of("describe", Namespace(names.inCatalog(set.namespace)))
@@ -139,7 +139,9 @@ final class Needs(session: SparkSession) {
 
   private def files(relation: LogicalRelation): Seq[Need] = relation.relation match {
     case files: HadoopFsRelation if relation.catalogTable.isEmpty =>
-      files.location.rootPaths.map(path => Need.readPath(path.toString))
+      // A batch of a stream is a list of files, and one of a long one very many: it needs the folders that they lie in.
+      val places = if (relation.isStreaming) files.location.rootPaths.map(_.getParent) else files.location.rootPaths
+      places.distinct.map(path => Need.readPath(path.toString))
     case _ => Refuse.because("data that is neither a table of the lake nor files of a connection is refused")
   }
 }

@@ -2,17 +2,17 @@ package io.headgate.guard
 
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.UnresolvedDataSource
 
-/** The paths that a read of files names, before any of them is looked at. */
+/** The paths that files are read from and a stream's progress is kept in, before any of them is looked at. */
 final class Paths(session: SparkSession) {
   private val Pattern = "[{}\\[\\]*?\\\\]".r
 
-  def of(source: UnresolvedDataSource): Seq[Need] = {
-    val written = source.paths ++ source.options.get("path")
+  def of(written: Seq[String]): Seq[Need] = {
     if (written.isEmpty) Refuse.because("a read of files must name its path")
     written.map(path => Need.readPath(full(path)))
   }
+
+  def checkpoint(written: String): Need = PathNeed("path.checkpoint", full(written))
 
   private def full(written: String): String = {
     if (Pattern.findFirstIn(written).nonEmpty) Refuse.because(s"`$written` is a pattern; name each file or folder")

@@ -1,9 +1,12 @@
 package io.headgate.guard
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataSource}
 import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStream, WriteToStreamStatement}
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCatalog}
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2Relation
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 import org.apache.spark.sql.execution.streaming.sources._
 import org.apache.spark.sql.streaming.OutputMode
 
@@ -13,11 +16,13 @@ import org.apache.spark.sql.streaming.OutputMode
  */
 object Streams {
   private val Rate = "rate"
+  private val Path = "path"
 
-  def needs(node: Walk.Node): Seq[Need] = node match {
+  def needs(node: Walk.Node, paths: Paths): Seq[Need] = node match {
+    case files: StreamingRelation => paths.of(files.dataSource.paths ++ files.dataSource.options.get(Path))
     case StreamingRelationV2(_, _, table, _, _, catalog, identifier, _) => read(table, catalog, identifier)
     case relation: StreamingDataSourceV2Relation => read(relation.table, relation.catalog, relation.identifier)
-    case start: WriteToStreamStatement => written(start.catalogAndIdent, start.outputMode)
+    case start: WriteToStreamStatement => start.userSpecifiedCheckpointLocation.map(paths.checkpoint).toSeq ++ written(start.catalogAndIdent, start.outputMode)
     case start: WriteToStream => written(start.catalogAndIdent, start.outputMode)
     case batch: WriteToMicroBatchDataSource =>
       batch.relation.toSeq.flatMap(target => target.catalog.zip(target.identifier)).flatMap { case (catalog, identifier) =>
@@ -28,18 +33,28 @@ object Streams {
 
   /** Refuses what nobody may stream from or to, whatever they hold. */
   def check(node: Walk.Node): Unit = node match {
-    case source: UnresolvedDataSource => if (source.format != Rate) Refuse.because("a stream is read from a table of the lake")
-    case start: WriteToStreamStatement =>
-      if (start.userSpecifiedCheckpointLocation.nonEmpty) Refuse.because("the place of a stream's checkpoints is not yours to choose")
-      sink(start.sink, start.catalogAndIdent)
+    case source: UnresolvedDataSource => if (!isMadeUp(source)) files(source)
+    case start: WriteToStreamStatement => sink(start.sink, start.catalogAndIdent)
     case _ =>
   }
 
-  /** The statement with a place for its checkpoints that ends with it, in a folder of the driver. */
+  /** Whether the source of a stream reads nothing and counts. */
+  def isMadeUp(source: UnresolvedDataSource): Boolean = source.isStreaming && source.format == Rate
+
+  /** The options that the source of a stream may have (lower case). */
+  def options(source: UnresolvedDataSource): Set[String] =
+    if (isMadeUp(source)) Lists.rateOptions else Lists.fileOptions ++ Lists.streamOptions
+
+  /** The statement with a place for its checkpoints that ends with it, in a folder of the driver, unless it has one. */
   def placed(plan: LogicalPlan): LogicalPlan = plan match {
-    case start: WriteToStreamStatement if !start.useTempCheckpointLocation => start.copy(useTempCheckpointLocation = true)
+    case start: WriteToStreamStatement if start.userSpecifiedCheckpointLocation.isEmpty => start.copy(useTempCheckpointLocation = true)
     case other => other
   }
+
+  /** Without a schema Spark would open files before anything is decided. */
+  private def files(source: UnresolvedDataSource): Unit =
+    if (!Lists.fileFormats(source.format.toLowerCase(Locale.ROOT)) || source.userSpecifiedSchema.isEmpty)
+      Refuse.because("a stream is read from a table of the lake or, by a run, from files of a connection with a schema")
 
   private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[Need] =
     (catalog, identifier, table) match {
