@@ -1,0 +1,88 @@
+"""What an attempt does: its kind, with a Spark session of the run identity."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from headgate.control.command import MissingError
+from headgate.control.organization import Organization
+from headgate.pipelines.attempt import Attempt
+from headgate.pipelines.commits import committed
+from headgate.pipelines.definition import parts
+from headgate.pipelines.execution import Execution, Range
+from headgate.pipelines.kinds import kind_of
+from headgate.pipelines.place import Place, PlaceError
+from headgate.pipelines.places import Places
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+Connect = Callable[[str], "SparkSession"]
+"""Opens a session through the gateway as the holder of a token. Raises `ConnectionError` while there is none."""
+
+
+class OnSpark:
+    """Carries out attempts, each in the thread that calls."""
+
+    def __init__(self, connect: Connect, places: Callable[[Organization], Places]) -> None:
+        self._connect = connect
+        self._places = places
+
+    def __call__(self, attempt: Attempt) -> None:
+        """Carry it out. What its kind raises ends it."""
+        # Imported here: PySpark takes a second to load, and the server answers before it is needed.
+        from headgate.pipelines.progress import Progress
+
+        carry_out = kind_of(attempt.definition).run
+        if carry_out is None:
+            raise MissingError(f"`{attempt.definition.name}` has no runs")
+        places = self._places(attempt.organization)
+        spark = self._connect(attempt.token)
+        try:
+            spark.registerProgressHandler(Progress(attempt.journal))
+            attempt.interrupted_by(lambda: _interrupt(spark))
+            execution = _execution(attempt, spark, places)
+            execution.staging.mkdir(parents=True, exist_ok=True)
+            execution.checkpoints.mkdir(parents=True, exist_ok=True)
+            if attempt.stopped is None:
+                carry_out(attempt.definition, execution)
+        finally:
+            attempt.interrupted_by(lambda: None)
+            spark.stop()
+            # With what an attempt before it may have left, whose worker did not live to remove it.
+            shutil.rmtree(places.staging(attempt.row.run), ignore_errors=True)
+
+
+def _interrupt(spark: "SparkSession") -> None:
+    with suppress(Exception):  # what cannot be interrupted is cut by the gateway, with the identity
+        spark.interruptAll()
+
+
+def _execution(attempt: Attempt, spark: "SparkSession", places: Places) -> Execution:
+    row, control, store = attempt.row, attempt.organization.control, attempt.organization.store
+
+    def place(name: str) -> Place:
+        edges = control.snapshot.resources[row.pipeline].edges("connections")
+        found = next((edge.target for edge in edges if edge.name == name), None)
+        if found is None:
+            raise PlaceError(f"`{attempt.definition.name}` declares no connection `{name}`")
+        return places.place(found)
+
+    def exists(table: str) -> bool:
+        control.catch_up()
+        return control.snapshot.find(parts(table)) is not None
+
+    return Execution(
+        spark=spark,
+        run=row.run,
+        say=attempt.journal.say,
+        metric=attempt.journal.metric,
+        exists=exists,
+        committed=lambda table: committed(store, control, row.run, table),
+        place=place,
+        staging=places.staging(row.run) / str(row.attempt),
+        checkpoints=places.checkpoints(row.pipeline),
+        wait=attempt.wait,
+        range=Range(row.since, row.until) if (row.since, row.until) != (None, None) else None,
+    )

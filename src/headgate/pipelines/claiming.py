@@ -1,0 +1,101 @@
+"""Beginning attempts of runs that are due: what may begin is decided by `StartRun`, what cannot yet waits and says why."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from headgate.control.clusters import cluster_of
+from headgate.control.command import CommandError, MissingError
+from headgate.control.identity import run_token
+from headgate.control.organization import Organization
+from headgate.control.ports import RunConflictError
+from headgate.control.queue import FAILED, RUNNING, RunPut, RunRow
+from headgate.control.runs import EndRun, StartRun, WaitingError
+from headgate.facts.ids import RunId
+from headgate.pipelines.attempt import Attempt, new_secret
+from headgate.pipelines.definition import PipelineDefinition
+from headgate.pipelines.kinds import defined
+
+AGAIN: Final = 2.0
+"""Seconds until a run that could not begin is tried again."""
+
+
+class Claims:
+    """Begins attempts for one worker."""
+
+    def __init__(self, worker: str, lease: float, room: Callable[[str], int]) -> None:
+        """`lease` is in seconds; `room` is how many runs a cluster takes."""
+        self._worker = worker
+        self._lease = lease
+        self._room = room
+        self._tried = dict[RunId, float]()
+        """Until when runs that could not begin are left alone."""
+
+    def begin(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:
+        """Return the attempt that begins, or None. `running` counts what is under way on each cluster.
+
+        Raises `StoreError`.
+        """
+        if self._tried.get(row.run, 0.0) > time.monotonic():
+            return None
+        try:
+            attempt = self._begun(organization, row, running)
+        except WaitingError as error:
+            self._wait(organization, row, str(error))
+            return None
+        except RunConflictError:
+            return None
+        self._tried.pop(row.run, None)
+        return attempt
+
+    def _begun(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:
+        control, secret = organization.control, new_secret()
+        try:
+            definition = _definition(organization, row)
+            cluster = self._placed(organization, row, definition, running)
+            at_once = definition.at_once if definition else 1
+            start = StartRun(row, self._worker, control.now + self._lease, secret, at_once, cluster)
+            (put,) = control.write(start, None).plan.runs
+        except WaitingError:
+            raise
+        except (CommandError, ValueError) as error:
+            # What it says of itself cannot be carried out, now or later.
+            control.execute(EndRun(row, FAILED, str(error)), None)
+            return None
+        if put.row.state != RUNNING or definition is None:
+            return None
+        return Attempt(organization, put.row, definition, run_token(row.run, secret))
+
+    def _placed(
+        self, organization: Organization, row: RunRow, definition: PipelineDefinition | None, running: Mapping[str, int]
+    ) -> str:
+        """Return the cluster that it begins on. Raises `WaitingError` if that is none, or has no room."""
+        if definition is None:
+            return ""
+        try:
+            cluster = cluster_of(organization.control.snapshot, row.pipeline, definition.cluster)
+        except MissingError as error:
+            raise WaitingError(str(error)) from None
+        room = self._room(cluster)
+        if not room:
+            raise WaitingError(f"there is no cluster `{cluster}` here")
+        if running.get(cluster, 0) >= room:
+            raise WaitingError(f"the cluster `{cluster}` has no room: {room} of its runs may be under way at once")
+        return cluster
+
+    def _wait(self, organization: Organization, row: RunRow, why: str) -> None:
+        now = time.monotonic()
+        self._tried = {run: until for run, until in self._tried.items() if until > now} | {row.run: now + AGAIN}
+        if why != row.why:
+            organization.store.put_run(RunPut(replace(row, why=why), row))
+
+
+def _definition(organization: Organization, row: RunRow) -> PipelineDefinition | None:
+    """Return what the pipeline is now; None if it is gone. Raises `ValueError` for what is no definition."""
+    if row.pipeline not in organization.control.snapshot.resources:
+        return None
+    document = organization.store.document("pipeline", row.pipeline)
+    if document is None:
+        raise MissingError("the pipeline has no definition")
+    return defined(document)

@@ -1,0 +1,254 @@
+"""A worker: it takes the runs that are due, one attempt of each in a thread, and looks after them until they end."""
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from headgate.control.command import CommandError
+from headgate.control.ids import new_id
+from headgate.control.organization import Organization
+from headgate.control.ports import RunConflictError, StoreError
+from headgate.control.queue import QUEUED, RUNNING, RunWanted
+from headgate.control.runs import EndRun, TakeOverRun
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.attempt import Attempt, Outcome, Stop, outcome
+from headgate.pipelines.claiming import Claims
+from headgate.pipelines.errors import Failure, failure
+from headgate.pipelines.scheduler import Scheduler
+
+log = logging.getLogger(__name__)
+
+SETTLING: Final = 3.0
+"""Seconds until a run that was taken over begins again: by then the gateway has cut what its former attempt left running."""
+_LOOKED: Final = 1000
+"""So many runs that are due are looked at in one round."""
+
+Perform = Callable[[Attempt], None]
+"""Carries out an attempt. What it raises is how that ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How one worker works. Times in seconds."""
+
+    slots: int = 4
+    """How many attempts it has under way."""
+    round: float = 0.5
+    renewed: float = 5.0
+    lease: float = 20.0
+    """So long after it was heard of last, a worker counts as lost, and others take its runs."""
+    grace: float = 10.0
+    """So long an attempt that is told to end has for that."""
+    name: str = field(default_factory=lambda: new_id("worker"))
+
+
+class Worker:
+    """Takes runs of all the organizations that are served here. Made in one thread, used from several."""
+
+    def __init__(
+        self,
+        refresh: Callable[[], None],
+        served: Callable[[], Iterable[Organization]],
+        perform: Perform,
+        settings: WorkerSettings | None = None,
+        room: Callable[[str], int] = lambda _: _LOOKED,
+        ready: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`refresh` takes over what other processes have written, and `room` is how many runs a cluster takes.
+
+        Nothing new is begun unless Spark is `ready`.
+        """
+        self.settings = settings or WorkerSettings()
+        self._refresh = refresh
+        self._served = served
+        self._perform = perform
+        self._ready = ready
+        self._claims = Claims(self.settings.name, self.settings.lease, room)
+        self._attempts = dict[RunId, _UnderWay]()
+        self._schedulers = dict[ResourceId, Scheduler]()
+        self._woken = threading.Event()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._rounds, name="worker", daemon=True)
+
+    def start(self) -> None:
+        """Begin to take runs."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at once: something is due."""
+        self._woken.set()
+
+    @property
+    def under_way(self) -> int:
+        """How many attempts are under way here."""
+        return len(self._attempts)
+
+    def stop(self) -> None:
+        """Take no more runs; those under way are ended and queued again, for whoever else there is."""
+        self._ending.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _rounds(self) -> None:
+        while not self._ending.is_set():
+            self._safely(self._refresh)
+            self._look_after()
+            for organization in self._each():
+                self._safely(lambda organization=organization: self._serve(organization))
+            self._woken.wait(self.settings.round)
+            self._woken.clear()
+        for each in tuple(self._attempts.values()):
+            each.attempt.stop(Stop.ENDING)
+        while self._attempts:
+            self._safely(self._refresh)
+            self._look_after()
+            time.sleep(_SOON)
+
+    def _each(self) -> tuple[Organization, ...]:
+        found = list[Organization]()
+        self._safely(lambda: found.extend(self._served()))
+        return tuple(found)
+
+    def _serve(self, organization: Organization) -> None:
+        if organization.id not in self._schedulers:
+            self._schedulers[organization.id] = Scheduler(organization.control, organization.store)
+        self._schedulers[organization.id].tick()
+        self._take_over(organization)
+        if self._ready():
+            self._begin(organization)
+
+    def _take_over(self, organization: Organization) -> None:
+        control = organization.control
+        lost = organization.store.runs(RunWanted(states=(RUNNING,), lease_before=control.now), _LOOKED)
+        for row in lost:
+            with suppress(RunConflictError, CommandError):  # another worker has, or its own was only late
+                control.execute(TakeOverRun(row, due=control.now + SETTLING), None)
+
+    def _begin(self, organization: Organization) -> None:
+        """Begin what is due, as far as there is room."""
+        free = self.settings.slots - len(self._attempts)
+        if free <= 0:
+            return
+        store = organization.store
+        due = store.runs(RunWanted(states=(QUEUED,), due_before=organization.control.now), _LOOKED)
+        if not due:
+            return
+        running = Counter(row.cluster for row in store.runs(RunWanted(states=(RUNNING,)), _LOOKED))
+        for row in due:
+            attempt = self._claims.begin(organization, row, running)
+            if attempt is not None:
+                running[attempt.row.cluster] += 1
+                self._attempts[attempt.row.run] = _UnderWay(attempt, self.settings, self._perform, self.wake)
+                free -= 1
+            if free <= 0:
+                return
+
+    def _look_after(self) -> None:
+        for run, each in tuple(self._attempts.items()):
+            each.look_after()
+            if each.over:
+                del self._attempts[run]
+
+    def _safely(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except StoreError as error:
+            log.warning("the worker waits for the store: %s", error)
+        except Exception:
+            # A worker that ended here would leave every other run waiting.
+            log.exception("the worker goes on after an error of its own")
+
+
+_SOON: Final = 0.05
+
+
+class _UnderWay:
+    """An attempt in its thread, and whoever looks after it: its lease, its time, its journal, and its end."""
+
+    def __init__(self, attempt: Attempt, settings: WorkerSettings, perform: Perform, done: Callable[[], None]) -> None:
+        self.attempt = attempt
+        self.over = False
+        """Whether there is nothing to look after any more."""
+        self._settings = settings
+        self._perform = perform
+        self._done = done
+        self._good_until = attempt.began + settings.lease
+        self._renew_at = attempt.began + settings.renewed
+        threading.Thread(target=self._carry_out, name=attempt.row.run, daemon=True).start()
+
+    def look_after(self) -> None:
+        """Do what is due: called every round, from one thread."""
+        attempt, now = self.attempt, time.monotonic()
+        if self.over:
+            return
+        timeout = attempt.definition.timeout
+        if timeout is not None and now - attempt.began > timeout:
+            attempt.stop(Stop.TIMEOUT)
+        if attempt.row.run not in attempt.organization.control.snapshot.runs:
+            attempt.stop(Stop.CANCELLED)
+        if now >= self._renew_at:
+            self._renew(now)
+        if now > self._good_until:
+            attempt.stop(Stop.LOST)
+        with suppress(StoreError):
+            attempt.journal.write()
+        if attempt.stopped_at is not None and now - attempt.stopped_at > self._settings.grace:
+            # Whatever it still does ends with its identity.
+            self._end(Failure("it did not end when it was told to"))
+
+    def _renew(self, now: float) -> None:
+        attempt, row = self.attempt, self.attempt.row
+        lease = attempt.organization.control.now + self._settings.lease
+        try:
+            kept = attempt.organization.store.renew(row.run, row.worker, row.attempt, lease, attempt.journal.figures)
+        except StoreError:
+            return
+        if kept:
+            self._good_until, self._renew_at = now + self._settings.lease, now + self._settings.renewed
+        else:
+            attempt.stop(Stop.LOST)
+
+    def _carry_out(self) -> None:
+        found: Failure | None = None
+        try:
+            self._perform(self.attempt)
+        except BaseException as error:  # noqa: BLE001 (whatever ends an attempt is said in its log)
+            found = failure(error)
+        self.attempt.ended()
+        self._end(found)
+
+    def _end(self, found: Failure | None) -> None:
+        attempt = self.attempt
+        if not attempt.close():
+            return
+        try:
+            self._write(outcome(attempt, found, attempt.organization.control.now))
+        finally:
+            self.over = True
+            self._done()
+
+    def _write(self, what: Outcome) -> None:
+        """Write how it ended, unless it is nobody's any more or another's by now; wait for a store that is away."""
+        attempt, journal = self.attempt, self.attempt.journal
+        for name, value in what.counted.items():
+            journal.note(name, value)
+        if what.why:
+            journal.say(what.why)
+        journal.close()
+        end = EndRun(attempt.row, what.state, what.why, journal.figures, what.due)
+        while attempt.stopped not in (Stop.LOST, Stop.CANCELLED):
+            try:
+                journal.write()
+                attempt.organization.control.execute(end, None)
+            except StoreError:
+                time.sleep(self._settings.round)
+                continue
+            except (RunConflictError, CommandError) as error:
+                log.info("the run `%s` has been ended already: %s", attempt.row.run, error)
+            return
