@@ -1,0 +1,1 @@
+"""Runs of pipelines against the same work by hand."""

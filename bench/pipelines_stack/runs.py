@@ -1,0 +1,46 @@
+"""Pipelines on the server under measurement: saved, run, and waited for."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from bench.guard_stack.served import Served
+from bench.guard_stack.timing import WrongAnswerError
+
+DATABASE: Final = "moved"
+FILES: Final = "files"
+_UNDER_WAY = ("queued", "running")
+_POLL = 0.02
+
+
+class Runs:
+    """Acts as the owner."""
+
+    def __init__(self, sides: Served, files: Path) -> None:
+        self._client = sides.api()
+        files.mkdir(exist_ok=True)
+        self._send("POST", "/databases", {"name": DATABASE})
+        self._send("POST", "/connections", {"name": FILES, "folder": str(files)})
+
+    def save(self, definition: Mapping[str, Any]) -> None:
+        """Save a pipeline."""
+        self._send("PUT", f"/pipelines/{definition['name']}", definition)
+
+    def run(self, pipeline: str) -> None:
+        """Run it and wait. Raises `WrongAnswerError` unless it succeeds."""
+        run = self._send("POST", f"/pipelines/{pipeline}/runs")["run"]
+        while (shown := self._send("GET", f"/runs/{run}"))["state"] in _UNDER_WAY:
+            time.sleep(_POLL)
+        if shown["state"] != "succeeded":
+            raise WrongAnswerError(f"the run of `{pipeline}` {shown['state']}: {shown}")
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._client.close()
+
+    def _send(self, method: str, path: str, body: Any = None) -> Any:
+        answer = self._client.request(method, f"/api/v1{path}", json=body)
+        if answer.is_error:
+            raise WrongAnswerError(f"{method} {path}: {answer.text:.300}")
+        return answer.json()
