@@ -1,6 +1,7 @@
 """What commands refuse. Each row: who asks, what, and the refusal."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -18,10 +19,12 @@ from headgate.control.command import (
 from headgate.control.connections import CreateConnection, DeleteConnection
 from headgate.control.groups import ChangeMembership, CreateGroup, RenameGroup
 from headgate.control.organizations import CreateOrganization
-from headgate.control.pipelines import DeletePipeline, EndRun, SavePipeline, StartRun
+from headgate.control.pipelines import DeletePipeline, SavePipeline
 from headgate.control.ports import Pointer
 from headgate.control.principals import AddPrincipal, RemovePrincipal
+from headgate.control.queue import RunRow
 from headgate.control.resources import CreateResource
+from headgate.control.runs import EndRun, QueueRun, StartRun
 from headgate.control.tables import CreateTable, DropDatabase, DropTable, RenameTable
 from headgate.control.tokens import IssueToken, RevokeToken
 from headgate.facts.caller import Caller
@@ -70,6 +73,8 @@ MANAGER = assigned(MEMBER, "manager", RAW)
 LENT = assigned(MEMBER, "connection_user", PLACE)
 ADMINS_RUN = RunStarted(RUN, LOAD, ADMIN)
 AS_RUN = Caller(ADMIN, run=RUN)
+QUEUED = RunRow(RUN, LOAD, "queued", "manual", OWNER, 1.0, 1.0)
+RUNNING = replace(QUEUED, state="running", attempt=1, worker="w", lease=2.0)
 
 
 def _table(title: str, database: ResourceId = RAW, id: ResourceId = NEW) -> CreateTable:
@@ -265,26 +270,23 @@ REFUSALS: Mapping[str, Row] = {
     "a pipeline is saved by somebody": ((), None, _save(DELAYS_RELATIONS), InvalidError),
     "a pipeline's name is free": ((), OWNER, _save(DELAYS_RELATIONS, title="load"), TakenError),
     "an editor deletes no pipeline": ((EDITOR,), MEMBER, DeletePipeline(DELAYS), RefusedError),
-    "a viewer starts no run": ((assigned(MEMBER, "viewer", RAW),), MEMBER, StartRun(RUN, DELAYS), RefusedError),
-    "no hidden pipeline is run": ((), MEMBER, StartRun(RUN, DELAYS), MissingError),
+    "a viewer starts no run": ((assigned(MEMBER, "viewer", RAW),), MEMBER, QueueRun(RUN, DELAYS), RefusedError),
+    "no hidden pipeline is run": ((), MEMBER, QueueRun(RUN, DELAYS), MissingError),
     "one table without access hides the pipeline": (
         (assigned(MEMBER, "manager", FLIGHTS),),
         MEMBER,
-        StartRun(RUN, DELAYS),
+        QueueRun(RUN, DELAYS),
         MissingError,
     ),
-    "no run without its run-as principal": ((PrincipalRemoved(ADMIN),), OWNER, StartRun(RUN, DELAYS), InvalidError),
-    "one run at a time": ((RunStarted(RunId("first"), DELAYS, ADMIN),), OWNER, StartRun(RUN, DELAYS), InvalidError),
     "nobody puts another definition under a run": (
         (RunStarted(RunId("first"), DELAYS, ADMIN),),
         OWNER,
         _save(DELAYS_RELATIONS, "query", DELAYS),
         InvalidError,
     ),
-    "a run's id is new": ((ADMINS_RUN,), OWNER, StartRun(RUN, DELAYS), TakenError),
-    "nobody ends a run but the deployment": ((ADMINS_RUN,), OWNER, EndRun(RUN, "failed", {}), InvalidError),
-    "a run ends in a known state": ((ADMINS_RUN,), None, EndRun(RUN, "bored", {}), InvalidError),
-    "a run that ends is under way": ((), None, EndRun(RUN, "failed", {}), MissingError),
+    "a run's id is new": ((ADMINS_RUN,), OWNER, QueueRun(RUN, DELAYS), TakenError),
+    "nobody begins a run but the deployment": ((), OWNER, StartRun(QUEUED, "w", 2.0, "secret"), InvalidError),
+    "nobody ends a run but the deployment": ((ADMINS_RUN,), OWNER, EndRun(RUNNING, "failed"), InvalidError),
     "an ended run is nobody": ((), AS_RUN, _table("flights"), UnknownCallerError),
     "a run does not act for another": ((ADMINS_RUN,), Caller(OWNER, run=RUN), DropTable(PLANES), UnknownCallerError),
     "a run makes the declared table only": ((ADMINS_RUN,), AS_RUN, _table("more"), InvalidError),
@@ -294,7 +296,7 @@ REFUSALS: Mapping[str, Row] = {
     "a run gives nothing": ((ADMINS_RUN,), AS_RUN, AssignRole(MEMBER, "viewer", FLIGHTS), RefusedError),
     "a run adds nobody": ((ADMINS_RUN,), AS_RUN, AddPrincipal(NEWCOMER, "n", "member"), RefusedError),
     "a run saves no pipeline": ((ADMINS_RUN,), AS_RUN, _save({"output_layers": edges(RAW)}, "source"), RefusedError),
-    "a run starts no run": ((ADMINS_RUN,), AS_RUN, StartRun(RunId("second"), DELAYS), MissingError),
+    "a run starts no run": ((ADMINS_RUN,), AS_RUN, QueueRun(RunId("second"), DELAYS), MissingError),
     # The organization
     "an organization is made by the deployment": ((), OWNER, CreateOrganization(OWNER, "o", "nekt"), InvalidError),
     "there is one organization": ((), None, CreateOrganization(OWNER, "o", "nekt"), TakenError),
@@ -354,9 +356,8 @@ ALLOWED: Mapping[str, tuple[tuple[Change, ...], Caller | PrincipalId | None, Com
         MEMBER,
         _save(DELAYS_RELATIONS, "query", DELAYS),
     ),
-    "an editor runs a source without being lent its connection": ((EDITOR,), MEMBER, StartRun(RUN, LOAD)),
+    "an editor runs a source without being lent its connection": ((EDITOR,), MEMBER, QueueRun(RUN, LOAD)),
     "an owner deletes a pipeline whose table is gone": ((ResourceDeleted(FLIGHTS),), OWNER, DeletePipeline(DELAYS)),
-    "the deployment ends a run": ((ADMINS_RUN,), None, EndRun(RUN, "failed", {})),
 }
 
 

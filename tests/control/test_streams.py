@@ -1,12 +1,11 @@
-"""Streams of a source, added and switched, and runs that are cancelled."""
+"""Streams of a source, added and switched."""
 
 from headgate.control.command import InvalidError, MissingError, RefusedError
-from headgate.control.connections import CreateConnection
-from headgate.control.pipelines import CancelRun, SavePipeline
+from headgate.control.pipelines import SavePipeline
 from headgate.control.streams import AddStream, SwitchStream
 from headgate.facts.changes import Edge, RunStarted
 from headgate.facts.ids import ResourceId, RunId
-from tests.control.worlds import ANN, BEN, EVE, FOUNDER, PROJECT, World, nekt, onehouse, resource, role
+from tests.control.worlds import ANN, BEN, EVE, FOUNDER, PROJECT, World, nekt, role
 
 LOAD, FILES, RAW = ResourceId("load"), ResourceId("files"), ResourceId("raw")
 MORE = {"output_layers": (Edge(RAW, name="more"),), "outputs": (Edge(RAW, name="more"),)}
@@ -16,7 +15,7 @@ def source() -> World:
     """The founder's source `load` writes `flights` and, once it is there, `delays`; ann edits `raw`, ben views it."""
     world = nekt()
     world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
-    world.do(CreateConnection(FILES, ResourceId(PROJECT), "files", "/files"), by=FOUNDER)
+    world.do(resource(FILES, "connection", PROJECT), by=FOUNDER)
     relations = {
         "connections": (Edge(FILES),),
         "output_layers": (Edge(RAW, name="flights"), Edge(RAW, name="delays")),
@@ -82,21 +81,3 @@ class TestSwitching:
 
     def test_what_it_does_not_write_is_missing(self) -> None:
         source().refuse(switch("nothing", enabled=False), MissingError)
-
-
-class TestCancelling:
-    def test_ends_the_run_for_who_may(self) -> None:
-        world = onehouse()
-        world.do(
-            resource("job", "job", "project", cluster="cluster"), role(ANN, "user", "job"), role(BEN, "viewer", "job")
-        )
-        world.store.write(RunStarted(RunId("run"), ResourceId("job"), FOUNDER))
-        world.reopen()
-        cancel = CancelRun(RunId("run"), {"state": "cancelled"})
-
-        world.refuse(cancel, RefusedError, "cancel", by=BEN)
-        world.refuse(CancelRun(RunId("other"), {}), MissingError, by=ANN)
-        world.do(cancel, by=ANN)
-
-        assert RunId("run") not in world.facts.runs
-        assert world.store.document("run", "run") == {"state": "cancelled"}

@@ -1,6 +1,7 @@
 """A store in memory that keeps the port's promises, and can be made to lose a race."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headgate.control.ports import (
@@ -15,9 +16,11 @@ from headgate.control.ports import (
     PointerConflictError,
     PointerMove,
     RevisionConflictError,
+    RunConflictError,
 )
+from headgate.control.queue import Line, RunPut, RunRow, RunWanted
 from headgate.facts.changes import Change, ResourceDeleted
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import ResourceId, RunId
 
 
 class FakeStore:
@@ -28,6 +31,8 @@ class FakeStore:
         self.bodies: dict[tuple[str, str], Mapping[str, Any]] = {}
         self.at: dict[ResourceId, Pointer] = {}
         self.kept: list[Checkpoint] = []
+        self.queue: dict[RunId, RunRow] = {}
+        self.said: dict[RunId, list[Line]] = {}
         self.before_append: Callable[[], None] | None = None
 
     def head(self) -> int:
@@ -59,6 +64,8 @@ class FakeStore:
             raise PointerConflictError
         if any(put.new and (put.kind, put.id) in self.bodies for put in draft.documents):
             raise DocumentConflictError
+        for put in draft.runs:
+            self._require(put)
         entry = Entry(expected + 1, draft.at, draft.actor, draft.command, draft.changes, draft.origin, draft.grounds)
         self.log.append(entry)
         for put in draft.documents:
@@ -67,6 +74,7 @@ class FakeStore:
             if isinstance(change, ResourceDeleted):
                 self.at.pop(change.resource, None)
         self.at |= {pointer.table: pointer for pointer in draft.pointers}
+        self.queue |= {put.row.run: put.row for put in draft.runs}
         return self.head()
 
     def write(self, *changes: Change) -> None:
@@ -99,6 +107,43 @@ class FakeStore:
             self.bodies.pop((put.kind, put.id), None)
         else:
             self.bodies[put.kind, put.id] = put.body
+
+    def run(self, run: RunId) -> RunRow | None:
+        return self.queue.get(run)
+
+    def runs(self, wanted: RunWanted, limit: int = 100) -> Sequence[RunRow]:
+        found = [each for each in self.queue.values() if _is_wanted(each, wanted)]
+        if wanted.due_before is not None:
+            found.sort(key=lambda each: (each.due, each.run))
+        elif wanted.lease_before is not None:
+            found.sort(key=lambda each: (each.lease or 0.0, each.run))
+        else:
+            found.sort(key=lambda each: (each.queued, each.run), reverse=True)
+        return found[:limit]
+
+    def put_run(self, put: RunPut) -> None:
+        self._require(put)
+        self.queue[put.row.run] = put.row
+
+    def renew(
+        self, run: RunId, worker: str, attempt: int, lease: float, figures: Mapping[str, Any] | None = None
+    ) -> bool:
+        there = self.queue.get(run)
+        if there is None or (there.state, there.worker, there.attempt) != ("running", worker, attempt):
+            return False
+        self.queue[run] = replace(there, lease=lease, figures=there.figures if figures is None else figures)
+        return True
+
+    def say(self, run: RunId, at: float, texts: Sequence[str]) -> None:
+        said = self.said.setdefault(run, [])
+        said.extend(Line(number, at, text) for number, text in enumerate(texts, len(said) + 1))
+
+    def lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[Line]:
+        return self.said.get(run, [])[after : after + limit]
+
+    def _require(self, put: RunPut) -> None:
+        if _moment(self.queue.get(put.row.run)) != _moment(put.expected):
+            raise RunConflictError
 
 
 class FakeStores:
@@ -143,6 +188,23 @@ class FakeStores:
 
     def close(self) -> None:
         self.of.clear()
+
+
+def _moment(row: RunRow | None) -> tuple[str, int, str] | None:
+    return None if row is None else (row.state, row.attempt, row.worker)
+
+
+def _is_wanted(row: RunRow, wanted: RunWanted) -> bool:
+    return all(
+        (
+            wanted.pipeline in (None, row.pipeline),
+            wanted.states is None or row.state in wanted.states,
+            wanted.due_before is None or row.due <= wanted.due_before,
+            wanted.lease_before is None or (row.lease is not None and row.lease < wanted.lease_before),
+            wanted.since is None or row.queued >= wanted.since,
+            wanted.before is None or (row.queued, row.run) < wanted.before,
+        )
+    )
 
 
 def _wanted(record: AuditRecord, wanted: AuditFilter) -> bool:

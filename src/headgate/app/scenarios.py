@@ -31,7 +31,7 @@ from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
 from headgate.control.values import Entry, entry
 from headgate.doors.services import Deployed
-from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.ids import ResourceId
 from headgate.model.model import Model
 from headgate.spark.kept import KeptStatements
 from headgate.spark.sparks import Sparks
@@ -55,9 +55,8 @@ class NoSpark:
     def close(self) -> None:
         """Nothing is open."""
 
-    def carry_out(self, run: RunId) -> None:  # noqa: ARG002 (the port's arguments)
-        """Refuse."""
-        raise StatementError(NOT_READY, None, "UNAVAILABLE")
+    def wake(self) -> None:
+        """Nothing runs."""
 
 
 class Doors:

@@ -46,7 +46,7 @@ class Server:
         self._statements = _Statements(self._spark_port)
         self._stop = asyncio.Event()
         deployment = self.deployment
-        self.runner = Runner(deployment.home, deployment.identity, deployment.places, self._connect)
+        self.runner = Runner(deployment.home, deployment.places, self._connect)
         if settings.spark:
             self.runner.end_left_over()
 

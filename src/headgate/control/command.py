@@ -8,6 +8,7 @@ from typing import Protocol
 
 from headgate.control.names import LONGEST, usable
 from headgate.control.ports import DocumentPut, Pointer
+from headgate.control.queue import RunPut
 from headgate.decision.answers import Answers
 from headgate.decision.asked import Models, model_for
 from headgate.decision.explain import explain
@@ -70,6 +71,7 @@ class Plan:
     documents: tuple[DocumentPut, ...] = ()
     pointers: tuple[Pointer, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    runs: tuple[RunPut, ...] = ()
 
 
 _NO_PLACES: Mapping[str, tuple[ResourceId, ...]] = MappingProxyType({})

@@ -212,6 +212,7 @@ class Control:
             pointers=plan.pointers,
             origin=call.origin,
             grounds=tuple(_ground(view, each.question) for each in plan.decisions),
+            runs=plan.runs,
         )
         after = fold(view.facts, plan.changes, revision)
         self._store.append(view.facts.revision, draft)

@@ -1,13 +1,12 @@
 """From a secret to who is asking: tokens of principals, logins of users, and the identities of runs."""
 
-import hmac
-import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from headgate.control.logins.credential import ACCESS
 from headgate.control.ports import Stores
+from headgate.control.runs import SECRET
 from headgate.control.tokens import PREFIX, matches, read
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
@@ -35,10 +34,15 @@ def _no_access(_: str) -> Presented | None:
     return None
 
 
-class Identity:
-    """Knows callers by what they present. Keeps the secrets of runs in memory: they end with the run or the process.
+def run_token(run: RunId, secret: str) -> str:
+    """Return the secret of a run as its session presents it."""
+    return f"{_RUN_PREFIX}.{run}.{secret}"
 
-    Whether a token still stands is not said here: that is a fact of the organization, which its snapshot knows.
+
+class Identity:
+    """Knows callers by what they present.
+
+    Whether a token or a run still stands is not said here: that is a fact of the organization, which its snapshot knows.
     """
 
     def __init__(self, stores: Stores, logins: Logins, access: Access = _no_access) -> None:
@@ -46,7 +50,6 @@ class Identity:
         self._logins = logins
         self._access = access
         self._lock = threading.Lock()
-        self._runs: dict[RunId, tuple[str, Presented]] = {}
         self._checked: dict[str, Presented] = {}
 
     def authenticate(self, text: str) -> Presented | None:
@@ -65,24 +68,13 @@ class Identity:
         """Return whose token this is, if that was looked up before: without the store."""
         return self._checked.get(text)
 
-    def open_run(self, run: RunId, run_as: PrincipalId, organization: ResourceId) -> str:
-        """Return the secret of a run that has started."""
-        secret = secrets.token_urlsafe(32)
-        with self._lock:
-            self._runs[run] = (secret, Presented(run_as, organization, run=run))
-        return f"{_RUN_PREFIX}.{run}.{secret}"
-
-    def close_run(self, run: RunId) -> None:
-        """Forget the secret of a run."""
-        with self._lock:
-            self._runs.pop(run, None)
-
     def _run(self, rest: str) -> Presented | None:
-        run, _, secret = rest.partition(".")
-        known = self._runs.get(RunId(run))
-        if known is None or not hmac.compare_digest(known[0].encode(), secret.encode()):
+        # Looked up each time: whoever takes a run over, in whatever process, ends the secret of the attempt before.
+        run, _, secret = rest.rpartition(".")
+        found = self._stores.find(SECRET, run)
+        if found is None or not matches(found[1], secret):
             return None
-        return known[1]
+        return Presented(PrincipalId(str(found[1]["principal"])), found[0], run=RunId(run))
 
     def _token(self, text: str) -> Presented | None:
         cached = self._checked.get(text)

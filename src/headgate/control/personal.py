@@ -22,6 +22,7 @@ NAMING = (
     "invitation_used",
     "login",
     "password",
+    "run_secret",
     "session",
     "subject",
     "token",

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from headgate.control.queue import Line, RunPut, RunRow, RunWanted
 from headgate.facts.changes import Change
-from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
 
 class StoreError(Exception):
@@ -22,6 +23,10 @@ class PointerConflictError(Exception):
 
 class DocumentConflictError(Exception):
     """There is a document already where a draft makes a new one."""
+
+
+class RunConflictError(Exception):
+    """The run is not as it was when the write was decided: somebody else has begun, ended or queued it meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,7 @@ class Draft:
     """New pointers. Those of deleted resources go with their `ResourceDeleted`."""
     origin: Origin = HERE
     grounds: tuple[Ground, ...] = ()
+    runs: tuple[RunPut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,8 @@ class Store(Protocol):
         """Write the draft at revision `expected` + 1 and return that revision.
 
         Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` or
-        `DocumentConflictError` if the draft makes a pointer or a new document that is there; then nothing is written.
+        `DocumentConflictError` if the draft makes a pointer or a new document that is there, `RunConflictError` if a
+        run is not as the draft expects it; then nothing is written.
         """
         ...
 
@@ -173,7 +180,36 @@ class Store(Protocol):
         ...
 
     def put_document(self, put: DocumentPut) -> None:
-        """Write a document outside a command (progress of a run)."""
+        """Write a document outside a command."""
+        ...
+
+    def run(self, run: RunId) -> RunRow | None:
+        """Return one run, or None."""
+        ...
+
+    def runs(self, wanted: RunWanted, limit: int = 100) -> Sequence[RunRow]:
+        """Return so many runs at most: the newest first, or, of those that are due, what was due first."""
+        ...
+
+    def put_run(self, put: RunPut) -> None:
+        """Write a run outside a command. Raises `RunConflictError` if it is not as expected."""
+        ...
+
+    def renew(
+        self, run: RunId, worker: str, attempt: int, lease: float, figures: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Keep an attempt under way until `lease` (seconds since the epoch), and its figures where there are new ones.
+
+        Return whether it still is this worker's; nothing is written else.
+        """
+        ...
+
+    def say(self, run: RunId, at: float, texts: Sequence[str]) -> None:
+        """Add lines to a run's log."""
+        ...
+
+    def lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[Line]:
+        """Return so many lines of a run's log at most, those above the number `after`, in order."""
         ...
 
 

@@ -25,4 +25,5 @@ class Several:
             tuple(chain.from_iterable(each.changes for each in plans)),
             tuple(chain.from_iterable(each.documents for each in plans)),
             tuple(chain.from_iterable(each.pointers for each in plans)),
+            runs=tuple(chain.from_iterable(each.runs for each in plans)),
         )

@@ -20,17 +20,16 @@ from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION
 from headgate.facts.caller import Caller
-from headgate.facts.ids import RunId
 from headgate.spark.kept import KeptStatements
 
 _NOBODY = "this is not known here, or has ended; send a token or session as `Authorization: Bearer <secret>`"
 
 
 class CarriesOutRuns(Protocol):
-    """Carries out runs of pipelines of the home organization."""
+    """Carries out queued runs of pipelines."""
 
-    def carry_out(self, run: RunId) -> None:
-        """Carry out a run that was started, as its run identity. Returns at once."""
+    def wake(self) -> None:
+        """Look at once whether there is a run to carry out. Returns at once."""
         ...
 
 

@@ -318,7 +318,10 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The run and its identity are over. State is `succeeded`, `failed` or `cancelled`."""
+    """An attempt of the run is over, and the run's identity with it.
+
+    State is `succeeded`, `failed`, `cancelled`, `refused` or `lost`: nothing was heard of it any more.
+    """
 
     run: RunId
     state: str

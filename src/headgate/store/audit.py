@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, insert, select
 
 from headgate.control.ports import AuditFilter, AuditRecord, Origin
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.store.database import legible
 from headgate.store.tables import audit
 
 _COLUMNS = [column.name for column in audit.columns if not column.primary_key]
@@ -30,7 +31,7 @@ def query(root: ResourceId, wanted: AuditFilter, before: int | None, limit: int)
     """Return the query for the newest records of a log that are wanted, below the number `before`."""
     conditions: list[ColumnElement[bool]] = [audit.c.log_id == root]
     given = {name: getattr(wanted, name) for name in _SAME}
-    conditions += [audit.c[name] == _text(value) for name, value in given.items() if value is not None]
+    conditions += [audit.c[name] == legible(value) for name, value in given.items() if value is not None]
     if wanted.since is not None:
         conditions.append(audit.c.at >= wanted.since)
     if wanted.until is not None:
@@ -60,21 +61,14 @@ def _row(root: ResourceId, record: AuditRecord) -> tuple[Any, ...]:
     return (
         root,
         float(record.at),
-        _text(record.principal),
-        _text(record.action),
-        _text(record.resource),
+        legible(record.principal),
+        legible(record.action),
+        legible(record.resource),
         record.allowed,
         record.revision,
         record.model,
         record.code,
         origin.door,
-        _text(origin.request),
-        _text(origin.token),
+        legible(origin.request),
+        legible(origin.token),
     )
-
-
-def _text(value: Any) -> Any:
-    """Return a value with what no row can hold written out: a name that somebody asked for can be any text."""
-    if not isinstance(value, str) or (value.isascii() and value.isprintable()):
-        return value
-    return value.encode(errors="backslashreplace").decode().replace("\0", r"\x00")

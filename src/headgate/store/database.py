@@ -24,6 +24,13 @@ def storable(text: str) -> bool:
         return False
 
 
+def legible(value: Any) -> Any:
+    """Return a value with what no row can hold written out: what people and programs say can be any text."""
+    if not isinstance(value, str) or (value.isascii() and value.isprintable()):
+        return value
+    return value.encode(errors="backslashreplace").decode().replace("\0", r"\x00")
+
+
 class Database:
     """Reads and writes, from several threads. Every failure is a `StoreError`; the next call tries anew."""
 

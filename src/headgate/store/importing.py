@@ -19,7 +19,7 @@ from headgate.store.exporting import FORMAT, MODEL, PARSED, VERSION, model_hashe
 from headgate.store.rows import entry_of, hash_of
 from headgate.store.tables import documents, log, pointers
 
-UNIQUE = ("token", "access_token")
+UNIQUE = ("token", "access_token", "run_secret")
 """Kinds of documents that are looked for in every log: their ids must be nobody else's."""
 
 _TABLES = {"entry": log, "document": documents, "pointer": pointers}

@@ -19,12 +19,14 @@ from headgate.control.ports import (
     RevisionConflictError,
     StoreError,
 )
+from headgate.control.queue import Line, RunPut, RunRow, RunWanted
 from headgate.facts.changes import ResourceDeleted
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import ResourceId, RunId
 from headgate.store import chain, seals
 from headgate.store.database import Database, storable
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.proof import Proof, Seen, prove, unseen
+from headgate.store.queue import Queue
 from headgate.store.rows import entry_of, row_of
 from headgate.store.seals import Seal
 from headgate.store.tables import checkpoints, documents, log, pointers
@@ -55,6 +57,7 @@ class SqlStore:
     def __init__(self, database: Database, root: ResourceId, key: SealKey | None = None) -> None:
         self._database = database
         self._key = key
+        self._queue = Queue(database, root)
         self.root = root
 
     def head(self) -> int:
@@ -81,8 +84,8 @@ class SqlStore:
         """Write the draft at revision `expected` + 1 and return that revision.
 
         Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` or
-        `DocumentConflictError` if the draft makes a pointer or a new document that is there, `StoreError` if it
-        cannot be written; then nothing is.
+        `DocumentConflictError` if the draft makes a pointer or a new document that is there, `RunConflictError` if a
+        run is not as expected, `StoreError` if it cannot be written; then nothing is.
         """
         with self._database.writing() as connection:
             self._add_entry(connection, expected, draft)
@@ -91,6 +94,8 @@ class SqlStore:
             self._drop_pointers(connection, draft)
             for pointer in draft.pointers:
                 self._add_pointer(connection, pointer)
+            for run in draft.runs:
+                self._queue.put(connection, run)
             self._database.backend.announce(connection, self.root, expected + 1)
         return expected + 1
 
@@ -153,9 +158,36 @@ class SqlStore:
         return _bodies(row for page in pages for row in self._database.rows(_SOME, **named, ids=page))
 
     def put_document(self, put: DocumentPut) -> None:
-        """Write a document outside a command (progress of a run)."""
+        """Write a document outside a command."""
         with self._database.writing() as connection:
             self._put(connection, put)
+
+    def run(self, run: RunId) -> RunRow | None:
+        """Return one run, or None."""
+        return self._queue.run(run)
+
+    def runs(self, wanted: RunWanted, limit: int = 100) -> Sequence[RunRow]:
+        """Return so many runs at most: the newest first, or, of those that are due, what was due first."""
+        return self._queue.runs(wanted, limit)
+
+    def put_run(self, put: RunPut) -> None:
+        """Write a run outside a command. Raises `RunConflictError` if it is not as expected."""
+        with self._database.writing() as connection:
+            self._queue.put(connection, put)
+
+    def renew(
+        self, run: RunId, worker: str, attempt: int, lease: float, figures: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Keep an attempt under way until `lease`, with new figures if there are; say whether it still is this worker's."""
+        return self._queue.renew(run, worker, attempt, lease, figures)
+
+    def say(self, run: RunId, at: float, texts: Sequence[str]) -> None:
+        """Add lines to a run's log."""
+        self._queue.say(run, at, texts)
+
+    def lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[Line]:
+        """Return so many lines of a run's log at most, those above the number `after`, in order."""
+        return self._queue.lines(run, after, limit)
 
     def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen, known: KnownKeys | None = None) -> Proof:
         """Walk the hash chain, and hold it to the seals beside it and to those given, which were kept elsewhere.

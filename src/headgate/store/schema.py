@@ -9,11 +9,14 @@ from headgate.control.ports import StoreError
 from headgate.store import tables
 from headgate.store.backends import Backend
 
-NEWEST = "0002"
+NEWEST = "0003"
 """The last migration."""
 
 BEFORE = {1: "0001"}
 """What `meta` says of the schemas from before there were migrations, and the migration that would have made each."""
+
+OLDER = ("0001", "0002")
+"""The migrations before the last one."""
 
 FOLDER = Path(__file__).parent / "migrations"
 
@@ -63,7 +66,7 @@ def _version(connection: Connection, name: str) -> str | None:
         raise StoreError(f"`{name}` is not a store of Headgate; choose another")
     if version.name in names:
         found = connection.execute(select(version.c.version_num)).scalar()
-        known = found in {*BEFORE.values(), NEWEST}
+        known = found in (*OLDER, NEWEST)
     else:
         old = connection.execute(select(tables.meta.c.schema_version)).scalar()
         found, known = BEFORE.get(old or 0, old), old in BEFORE

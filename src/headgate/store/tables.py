@@ -89,6 +89,44 @@ seals = Table(
 )
 """Signed checkpoints of the chain; `key` is the fingerprint of the one that signed."""
 
+runs = Table(
+    "runs",
+    metadata,
+    Column("log_id", String, primary_key=True),
+    Column("run", String, primary_key=True),
+    Column("pipeline", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("trigger", String, nullable=False),
+    Column("actor", String),
+    Column("queued", Double, nullable=False),
+    Column("due", Double, nullable=False),
+    Column("started", Double),
+    Column("ended", Double),
+    Column("attempt", Integer, nullable=False),
+    Column("worker", String, nullable=False),
+    Column("lease", Double),
+    Column("cluster", String, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("since", Text),
+    Column("until", Text),
+    Column("figures", Text, nullable=False),
+    Index(None, "log_id", "state", "due"),
+    Index(None, "log_id", "queued", "run"),
+    Index(None, "log_id", "pipeline", "queued", "run"),
+)
+"""Runs of pipelines: the queue, and what became of them. Not in the chain: what they might do stands in the log."""
+
+run_lines = Table(
+    "run_lines",
+    metadata,
+    Column("log_id", String, primary_key=True),
+    Column("run", String, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("text", Text, nullable=False),
+)
+"""What runs said."""
+
 audit = Table(
     "audit",
     metadata,

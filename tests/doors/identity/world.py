@@ -21,7 +21,7 @@ from headgate.decision.records import Question
 from headgate.doors import identity, problems
 from headgate.doors.services import By, Deployed, Uses
 from headgate.doors.tenants import Tenants
-from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.spark.kept import KeptStatements
 from headgate.spark.statements import Reading, SqlLimits, Wanted
 from tests.control.logins.world import FAST, PASSWORD
@@ -35,7 +35,7 @@ ACME = ResourceId("acme")
 class NoSpark:
     """Stands where Spark would."""
 
-    def carry_out(self, run: RunId) -> None:
+    def wake(self) -> None:
         raise NotImplementedError
 
     def begin(self, token: str, wanted: Wanted) -> Reading:

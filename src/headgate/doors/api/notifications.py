@@ -1,20 +1,24 @@
 """What waits for the caller, and what has become of what they asked for. Worked out from what is there, kept nowhere."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.command import MissingError
+from headgate.control.pipelines import KINDS
 from headgate.control.ports import DocumentPut
+from headgate.control.queue import FAILED, REFUSED, RunWanted
+from headgate.control.runs import runs_as_nobody
 from headgate.decision.records import Question
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called, Page
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.requests import requests_for
 from headgate.doors.api.routing import needs, own
-from headgate.doors.api.runs import known_action, runs_for
+from headgate.doors.api.runs import known_action, may_see, runs_for
 from headgate.doors.services import Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -24,6 +28,9 @@ router = APIRouter(tags=["notifications"])
 
 _KIND = "dismissed"
 _OPEN = "requested"
+_WENT_WRONG = RunWanted(states=(FAILED, REFUSED))
+_RUNS = 200
+"""Of so many runs is told at most: the newest."""
 
 
 class Notification(BaseModel):
@@ -45,7 +52,7 @@ class Dismissed(BaseModel):
 
 @router.get("/notifications", response_model=Page[Notification], **own("what concerns the caller"))
 def list_notifications(services: Uses, moment: Present, pages: Pages) -> dict[str, Any]:
-    """List what waits for the caller, what has become of what they asked for, and failed runs that they may see."""
+    """List what waits for the caller, what has become of what they asked for, and runs and pipelines that need somebody."""
     found = {each["id"]: each for each, _ in _all(services, moment)}
     gone = services.store.documents(_KIND, [_key(moment, id) for id in found])
     rows = [each for id, each in found.items() if _key(moment, id) not in gone]
@@ -74,11 +81,26 @@ def _all(services: Services, moment: Moment) -> Iterator[tuple[dict[str, Any], R
     """Yield every notification, with the pipeline that it is of, if any."""
     for each in (*_requests(services, moment.caller), *_access(moment), *_changes(moment)):
         yield each, None
-    for line, _ in runs_for(services, moment):
-        pipeline = moment.facts.resources[ResourceId(line["pipeline"])]
-        viewing = known_action(moment, pipeline, "view_notification")
-        if line["state"] == "failed" and (viewing is None or _may(moment, viewing, pipeline.id)):
-            yield _told("run", line["run"], line["name"], "failed"), pipeline
+    for row, pipeline in islice(runs_for(services.store, moment, _WENT_WRONG), _RUNS):
+        if _concerns(moment, pipeline):
+            yield _told("run", row.run, moment.name(pipeline.id), row.state), pipeline
+    for pipeline in _waiting(services, moment):
+        yield _told("pipeline", pipeline.id, moment.name(pipeline.id), "waiting"), pipeline
+
+
+def _waiting(services: Services, moment: Moment) -> Iterator[Resource]:
+    """Yield the pipelines whose runs wait until somebody saves them: their run-as principal is gone."""
+    facts = moment.facts
+    alone = [
+        each for each in facts.resources.values() if each.type in KINDS and runs_as_nobody(facts, each.id, moment.now)
+    ]
+    defined = services.store.documents("pipeline", [each.id for each in alone])
+    yield from (each for each in alone if each.id in defined and may_see(moment, each) and _concerns(moment, each))
+
+
+def _concerns(moment: Moment, pipeline: Resource) -> bool:
+    viewing = known_action(moment, pipeline, "view_notification")
+    return viewing is None or _may(moment, viewing, pipeline.id)
 
 
 def _requests(services: Services, caller: Caller) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Pipelines: their definitions, streams and states. Runs are in `runs`."""
+"""Pipelines: their definitions, streams and states. Runs are in `running` and `runs`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 from headgate.control.call import version
 from headgate.control.command import InvalidError, MissingError
 from headgate.control.ids import new_id
-from headgate.control.pipelines import DeletePipeline, SavePipeline, StartRun
+from headgate.control.pipelines import DeletePipeline, SavePipeline
 from headgate.control.resources import STATE
 from headgate.control.states import STATES, ChangeState, MoveToCluster
 from headgate.control.streams import AddStream, SwitchStream
@@ -25,7 +25,7 @@ from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Write, Writes
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Services, Uses
-from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
 from headgate.pipelines.definition import parts
 from headgate.pipelines.kinds import Definition, touches
@@ -125,18 +125,6 @@ def delete_pipeline(pipeline: Called, services: Uses, caller: By, write: Writes)
     return write.send(DeletePipeline(id), of=id, id=id)
 
 
-@router.post("/pipelines/{pipeline}/runs", status_code=202, **DONE, **needs("{type}.trigger"))
-def trigger(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
-    """Start a run; `/runs/{run}` tells how it goes."""
-    run = RunId(new_id("run"))
-    answer = write.send(
-        StartRun(run, resource(services, caller, pipeline)), unless=lambda: _served(services), id=run, run=run
-    )
-    if answer.get("id") == run:  # neither a dry run nor a repeated request
-        services.runner.carry_out(run)
-    return answer
-
-
 @router.post("/pipelines/{pipeline}/streams", status_code=201, **DONE, **needs("{type}.add_stream", "connection.use"))
 def add_stream(pipeline: Called, body: Stream, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Add a stream to a source. From now on its runs use the caller's rights."""
@@ -205,11 +193,6 @@ def _rows(services: Services, moment: Moment, found: Any) -> list[dict[str, Any]
         }
         for each in found
     ]
-
-
-def _served(services: Services) -> None:
-    if services.organization.id != services.deployed.home.id:
-        raise ProblemError(409, "not-served", "this deployment's Spark serves the lake of another organization")
 
 
 def _switch(

@@ -1,118 +1,190 @@
-"""Runs of pipelines: how they go and went."""
+"""Runs of pipelines: how they go and went, and ending them. What begins them is in `running`."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from headgate.control.command import MissingError, knows
-from headgate.control.pipelines import CancelRun
+from headgate.control.ports import RunConflictError, Store
+from headgate.control.queue import Line, RunRow, RunWanted
+from headgate.control.runs import CancelRun
 from headgate.decision.asked import model_for
 from headgate.decision.records import Question
 from headgate.doors.api.asking import Moment, Present
-from headgate.doors.api.bodies import Called, Page
-from headgate.doors.api.names import full_name
-from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.bodies import Called, Page, Time
+from headgate.doors.api.names import Text, full_name
+from headgate.doors.api.paging import MOST
 from headgate.doors.api.routing import needs
+from headgate.doors.api.subjects import naming
 from headgate.doors.api.writing import DONE, Writes
+from headgate.doors.problems import ProblemError
 from headgate.doors.services import Services, Uses
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource
 
 router = APIRouter(tags=["pipelines"])
 
-_KIND = "run"
 _SEEING = ("see_runs", "describe")
 _LOGS = "see_logs"
+_AT_A_TIME = 200
+_TRIES = 5
+
+State = Literal["queued", "running", "succeeded", "failed", "cancelled", "refused"]
 
 
 class RunLine(BaseModel):
-    """A run of a pipeline: its state, and when it was started and ended (seconds since the epoch)."""
+    """A run of a pipeline: its state, what began it, and its times (seconds since the epoch).
+
+    `why` says what it waits for, or why it failed or was refused, to who may read its log. `attempts` were begun so far.
+    """
 
     run: str
     pipeline: str
     name: str
-    state: str
-    started: float
+    state: State
+    trigger: str
+    by: str | None
+    queued: float
+    due: float
+    started: float | None
     ended: float | None
+    attempts: int
+    cluster: str
+    why: str | None
+    since: str | None
+    until: str | None
+
+
+class LogLine(BaseModel):
+    """A line of a run's log, and when it was said (seconds since the epoch)."""
+
+    number: int
+    at: float
+    line: str
 
 
 class ShownRun(RunLine):
-    """A run with its log, as far as the caller may read it, and its progress."""
+    """A run with how far Spark is, what it has counted, and the beginning of its log, as far as the caller may read it."""
 
-    model_config = ConfigDict(extra="allow")
+    progress: dict[str, float]
+    metrics: dict[str, float]
+    log: list[LogLine]
+    revision: int
 
-    log: list[dict[str, Any]]
+
+class Log(BaseModel):
+    """A part of a run's log. `next` is what to ask for the following part after; `ended` says that nothing follows."""
+
+    items: list[LogLine]
+    next: int
+    ended: bool
 
 
 @router.get("/runs", response_model=Page[RunLine], **needs("{type}.see_runs"))
 def list_runs(
-    services: Uses, moment: Present, pages: Pages, pipeline: Annotated[Called | None, Query()] = None
+    services: Uses,
+    moment: Present,
+    pipeline: Annotated[Called | None, Query()] = None,
+    state: Annotated[State | None, Query()] = None,
+    since: Annotated[Time | None, Query(description="only those that were queued at this time or later")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST, description="so many entries at most")] = 50,
+    cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
 ) -> dict[str, Any]:
-    """List the runs of a pipeline, or of every pipeline, whose runs the caller may see."""
-    only = moment.resource(pipeline).id if pipeline is not None else None
-    lines = [line for line, _ in runs_for(services, moment) if only in (None, line["pipeline"])]
-    return page(lines, pages, ("started", "name", "state"), moment.facts.revision, key="run")
+    """List the runs of a pipeline, or of every pipeline, whose runs the caller may see, the newest first."""
+    wanted = RunWanted(
+        pipeline=moment.resource(pipeline).id if pipeline is not None else None,
+        states=None if state is None else (state,),
+        since=since,
+        before=None if cursor is None else _read(cursor),
+    )
+    found = list(islice(runs_for(services.store, moment, wanted), limit + 1))
+    page = found[:limit]
+    last = page[-1][0] if len(found) > limit else None
+    return {
+        "items": [_line(services, moment, row, pipeline) for row, pipeline in page],
+        "next": None if last is None else _written(last),
+        "revision": moment.facts.revision,
+    }
 
 
 @router.get("/runs/{run}", response_model=ShownRun, **needs("{type}.see_runs"))
 def show_run(run: Called, services: Uses, moment: Present) -> dict[str, Any]:
-    """Show a run's state, log and progress."""
-    document = services.store.document(_KIND, RunId(run))
-    pipeline = _pipeline(moment, document or {})
-    if document is None or pipeline is None or not _may_see(moment, pipeline):
-        raise MissingError(f"there is no run `{run}` that you may see")
-    log = document.get("log", []) if _may_read(moment, pipeline) else []
-    return {**document, **_line(moment, run, document, pipeline), "log": log}
-
-
-@router.post("/runs/{run}/cancel", **DONE, **needs("{type}.cancel"))
-def cancel_run(run: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
-    """End a run before its time."""
-    show_run(run, services, moment)
-    ended = {"state": "cancelled", "ended": services.control.now}
-    return write.send(CancelRun(RunId(run), {**(services.store.document(_KIND, run) or {}), **ended}), id=run)
-
-
-def runs_for(services: Services, moment: Moment) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
-    """Return the runs that the caller may see, each with its document."""
-    found = list[tuple[dict[str, Any], Mapping[str, Any]]]()
-    seen = dict[ResourceId, bool]()
-    for run, document in services.store.documents(_KIND).items():
-        pipeline = _pipeline(moment, document)
-        if pipeline is None:
-            continue
-        if pipeline.id not in seen:
-            seen[pipeline.id] = _may_see(moment, pipeline)
-        if seen[pipeline.id]:
-            found.append((_line(moment, run, document, pipeline), document))
-    return found
-
-
-def _line(moment: Moment, run: str, document: Mapping[str, Any], pipeline: Resource) -> dict[str, Any]:
+    """Show a run's state, progress and figures, and how its log begins."""
+    row, pipeline = shown(services, moment, run)
+    said = services.store.lines(row.run) if _may_read(moment, pipeline) else ()
     return {
-        "run": run,
-        "pipeline": pipeline.id,
-        "name": full_name(moment.facts, pipeline.id),
-        "state": document["state"],
-        "started": document["started"],
-        "ended": document.get("ended"),
+        **_line(services, moment, row, pipeline),
+        "progress": row.figures.get("progress", {}),
+        "metrics": row.figures.get("metrics", {}),
+        "log": [_said(each) for each in said],
+        "revision": moment.facts.revision,
     }
 
 
-def _pipeline(moment: Moment, document: Mapping[str, Any]) -> Resource | None:
-    return moment.facts.resources.get(ResourceId(str(document.get("pipeline"))))
+@router.get("/runs/{run}/log", response_model=Log, **needs("{type}.see_logs"))
+def show_log(
+    run: Called,
+    services: Uses,
+    moment: Present,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="only what was said after this line")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="so many lines at most")] = 1000,
+) -> dict[str, Any]:
+    """Show a part of a run's log."""
+    row, pipeline = shown(services, moment, run)
+    if not _may_read(moment, pipeline):
+        services.control.require(Question(moment.caller, f"{pipeline.type}.{_LOGS}", pipeline.id))
+    said = services.store.lines(row.run, after, limit)
+    items = [_said(each) for each in said]
+    # The state was read before the lines: whoever has heard the last word of an ended run has heard all.
+    over = row.ended is not None and len(said) < limit
+    return {"items": items, "next": said[-1].number if said else after, "ended": over}
 
 
-def _may_see(moment: Moment, pipeline: Resource) -> bool:
-    known = (each for each in _SEEING if known_action(moment, pipeline, each))
-    verb = next(known, None)
-    return verb is not None and _allowed(moment, pipeline, verb)
+@router.post("/runs/{run}/cancel", **DONE, **needs("{type}.cancel", "{type}.trigger"))
+def cancel_run(run: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+    """End a run before its time, or take it from the queue."""
+    for _ in range(_TRIES):
+        row, _pipeline = shown(services, moment, run)
+        try:
+            return write.send(CancelRun(row), id=run)
+        except RunConflictError:  # it has just begun or ended
+            continue
+    raise ProblemError(409, "changed", f"the run `{run}` does not stand still; try again")
 
 
-def _may_read(moment: Moment, pipeline: Resource) -> bool:
-    return not known_action(moment, pipeline, _LOGS) or _allowed(moment, pipeline, _LOGS)
+def shown(services: Services, moment: Moment, run: str) -> tuple[RunRow, Resource]:
+    """Return a run that the caller may see, with its pipeline. Raises the same `MissingError` for any other."""
+    row = services.store.run(RunId(run))
+    pipeline = moment.facts.resources.get(row.pipeline) if row else None
+    if row is None or pipeline is None or not may_see(moment, pipeline):
+        raise MissingError(f"there is no run `{run}` that you may see")
+    return row, pipeline
+
+
+def runs_for(store: Store, moment: Moment, wanted: RunWanted) -> Iterator[tuple[RunRow, Resource]]:
+    """Yield the runs that are wanted and that the caller may see, newest first, each with its pipeline."""
+    seen = dict[ResourceId, Resource | None]()
+    while rows := store.runs(wanted, _AT_A_TIME):
+        for row in rows:
+            if row.pipeline not in seen:
+                found = moment.facts.resources.get(row.pipeline)
+                seen[row.pipeline] = found if found is not None and may_see(moment, found) else None
+            pipeline = seen[row.pipeline]
+            if pipeline is not None:
+                yield row, pipeline
+        wanted = replace(wanted, before=(rows[-1].queued, rows[-1].run))
+
+
+def may_see(moment: Moment, pipeline: Resource) -> bool:
+    """Say whether the caller may see the runs of a pipeline."""
+    known = next((each for each in _SEEING if known_action(moment, pipeline, each)), None)
+    return known is not None and _allowed(moment, pipeline, known)
 
 
 def known_action(moment: Moment, found: Resource, verb: str) -> str | None:
@@ -122,6 +194,47 @@ def known_action(moment: Moment, found: Resource, verb: str) -> str | None:
     return action if model is not None and knows(model, action) else None
 
 
+def _line(services: Services, moment: Moment, row: RunRow, pipeline: Resource) -> dict[str, Any]:
+    name = naming(services, moment)
+    return {
+        "run": row.run,
+        "pipeline": pipeline.id,
+        "name": full_name(moment.facts, pipeline.id),
+        "state": row.state,
+        "trigger": row.trigger,
+        "by": None if row.actor is None else name(row.actor),
+        "queued": row.queued,
+        "due": row.due,
+        "started": row.started,
+        "ended": row.ended,
+        "attempts": row.attempt,
+        "cluster": row.cluster,
+        "why": row.why if row.why and _may_read(moment, pipeline) else None,
+        "since": row.since,
+        "until": row.until,
+    }
+
+
+def _said(line: Line) -> dict[str, Any]:
+    return {"number": line.number, "at": line.at, "line": line.text}
+
+
+def _may_read(moment: Moment, pipeline: Resource) -> bool:
+    return known_action(moment, pipeline, _LOGS) is None or _allowed(moment, pipeline, _LOGS)
+
+
 def _allowed(moment: Moment, pipeline: Resource, verb: str) -> bool:
     question = Question(moment.caller, f"{pipeline.type}.{verb}", pipeline.id)
     return moment.answers.check(question, moment.now).allowed
+
+
+def _written(row: RunRow) -> str:
+    return base64.urlsafe_b64encode(json.dumps([row.queued, row.run]).encode()).decode()
+
+
+def _read(cursor: str) -> tuple[float, RunId]:
+    try:
+        queued, run = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        return float(queued), RunId(str(run))
+    except (ValueError, TypeError):
+        raise ProblemError(422, "invalid", "this is no cursor of this list; begin again without one") from None

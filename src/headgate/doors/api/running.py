@@ -1,0 +1,129 @@
+"""What begins runs: somebody who asks for one, for a range, or for one again."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+from itertools import islice
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from headgate.control.command import InvalidError
+from headgate.control.ids import new_id
+from headgate.control.queue import ENDED
+from headgate.control.runs import QueueRun
+from headgate.control.several import Several
+from headgate.doors.api.asking import Present
+from headgate.doors.api.bodies import Called, Strict
+from headgate.doors.api.names import Text, resource
+from headgate.doors.api.routing import needs
+from headgate.doors.api.runs import shown
+from headgate.doors.api.writing import DONE, Writes
+from headgate.doors.problems import ProblemError
+from headgate.doors.services import By, Services, Uses
+from headgate.facts.ids import RunId
+
+router = APIRouter(tags=["pipelines"])
+
+_MOST = 1000
+"""So many runs of one backfill at most."""
+
+_NEXT = 0.001
+"""So many seconds later each of them is due, so that they begin in their order."""
+
+_FITTING = "with a `step`, `since` and `until` are both whole numbers, both dates or both times"
+
+Value = Annotated[int | Text, Field(description="a value of the cursor")]
+
+
+class Backfill(Strict):
+    """The rows from `since` to before `until`; without one of them, the range is open there.
+
+    With a `step`, each part is a run of its own: a number for numbers, a duration as in `P1D` for dates and times.
+    """
+
+    since: Value | None = None
+    until: Value | None = None
+    step: Annotated[int, Field(gt=0)] | timedelta | None = None
+
+    def ranges(self) -> list[tuple[str | None, str | None]]:
+        """Return the range of each run. Raises `InvalidError` for one that there is not."""
+        if self.since is None and self.until is None:
+            raise InvalidError("a range begins or ends somewhere; say `since`, `until` or both")
+        if self.step is None:
+            return [(_text(self.since), _text(self.until))]
+        try:
+            found = list(islice(_parts(_read(self.since), _read(self.until), self.step), _MOST + 1))
+        except TypeError:
+            raise InvalidError(_FITTING) from None
+        if not 0 < len(found) <= _MOST:
+            raise InvalidError(f"a backfill is 1 to {_MOST} runs; choose another range or `step`")
+        return [(_text(since), _text(until)) for since, until in found]
+
+
+@router.post("/pipelines/{pipeline}/runs", status_code=202, **DONE, **needs("{type}.trigger"))
+def trigger(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Have a pipeline run as soon as it may; `/runs/{run}` tells how it goes."""
+    run = RunId(new_id("run"))
+    command = QueueRun(run, resource(services, caller, pipeline))
+    answer = write.send(command, unless=lambda: _served(services), id=run, run=run)
+    services.runner.wake()
+    return answer
+
+
+@router.post("/pipelines/{pipeline}/backfill", status_code=202, **DONE, **needs("{type}.trigger"))
+def backfill(pipeline: Called, body: Backfill, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Have a pipeline run for a range of its cursor, in one run or one for each step. A dry run lists them."""
+    id, ranges, now = resource(services, caller, pipeline), body.ranges(), services.control.now
+    runs = [RunId(new_id("run")) for _ in ranges]
+    commands = tuple(
+        QueueRun(run, id, "backfill", now + number * _NEXT, since, until)
+        for number, (run, (since, until)) in enumerate(zip(runs, ranges, strict=True))
+    )
+    parts = [{"since": since, "until": until} for since, until in ranges]
+    answer = write.send(Several(commands, "run.backfill"), unless=lambda: _served(services), runs=runs, ranges=parts)
+    services.runner.wake()
+    return {**answer, "ranges": parts}
+
+
+@router.post("/runs/{run}/retry", status_code=202, **DONE, **needs("{type}.trigger"))
+def retry(run: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+    """Have a run that has ended carried out again, as a new one for the same range."""
+    row, _ = shown(services, moment, run)
+    if row.state not in ENDED:
+        raise ProblemError(409, "under-way", f"the run `{run}` is {row.state}; it can be cancelled, or waited for")
+    again = RunId(new_id("run"))
+    why = "manual" if (row.since, row.until) == (None, None) else "backfill"
+    command = QueueRun(again, row.pipeline, why, None, row.since, row.until)
+    answer = write.send(command, unless=lambda: _served(services), id=again, run=again)
+    services.runner.wake()
+    return answer
+
+
+def _read(value: int | str | None) -> Any:
+    """Return the number, date or time that a text is."""
+    if not isinstance(value, str):
+        return value
+    for kind in (int, date.fromisoformat, datetime.fromisoformat):
+        with suppress(ValueError):
+            return kind(value)
+    raise InvalidError(_FITTING)
+
+
+def _parts(since: Any, until: Any, step: Any) -> Iterator[tuple[Any, Any]]:
+    while since < until:
+        end = min(since + step, until)
+        if end <= since:  # less than a day from a date, or backwards
+            raise InvalidError("a `step` goes forward, from dates by whole days")
+        yield since, end
+        since = end
+
+
+def _text(value: object) -> str | None:
+    return value.isoformat() if isinstance(value, date) else None if value is None else str(value)
+
+
+def _served(services: Services) -> None:
+    if not services.deployed.has_spark(services.organization):
+        raise ProblemError(409, "not-served", "this organization has no Spark here, on which its pipelines could run")

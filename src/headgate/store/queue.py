@@ -1,0 +1,117 @@
+"""Runs as rows: the queue that workers share, and the lines of their logs."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, tuple_, update
+
+from headgate.control.ports import RunConflictError
+from headgate.control.queue import RUNNING, Line, RunPut, RunRow, RunWanted
+from headgate.facts.ids import ResourceId, RunId
+from headgate.store.database import Database, legible, storable
+from headgate.store.tables import run_lines, runs
+
+_COLUMNS = tuple(field.name for field in fields(RunRow))
+_SAME = ("state", "attempt", "worker")
+"""What tells that nobody has written a run meanwhile."""
+
+
+class Queue:
+    """The runs of one log. Every write is one transaction."""
+
+    def __init__(self, database: Database, root: ResourceId) -> None:
+        self._database = database
+        self._root = root
+
+    def run(self, run: RunId) -> RunRow | None:
+        """Return one run, or None."""
+        if not storable(run):
+            return None
+        found = self._database.rows(select(runs).where(runs.c.log_id == self._root, runs.c.run == run))
+        return _run(found[0]) if found else None
+
+    def runs(self, wanted: RunWanted, limit: int) -> Sequence[RunRow]:
+        """Return the runs that are wanted, so many at most."""
+        query = select(runs).where(runs.c.log_id == self._root, *_conditions(wanted))
+        return [_run(row) for row in self._database.rows(_ordered(query, wanted).limit(limit))]
+
+    def put(self, connection: Connection, put: RunPut) -> None:
+        """Write a run within a transaction. Raises `RunConflictError` if it is not as expected."""
+        row = {name: legible(getattr(put.row, name)) for name in _COLUMNS}
+        values = {**row, "log_id": self._root, "figures": _figures(put.row.figures)}
+        if put.expected is None:
+            written = self._database.insert_new(connection, runs, values)
+        else:
+            same = [runs.c[name] == getattr(put.expected, name) for name in _SAME]
+            statement = update(runs).where(*self._key(put.row.run), *same).values(values)
+            written = connection.execute(statement).rowcount == 1
+        if not written:
+            raise RunConflictError(f"the run `{put.row.run}` has moved on; look at it again")
+
+    def renew(self, run: RunId, worker: str, attempt: int, lease: float, figures: Mapping[str, Any] | None) -> bool:
+        """Put off the end of an attempt's lease, if it still is this worker's."""
+        mine = (runs.c.state == RUNNING, runs.c.worker == worker, runs.c.attempt == attempt)
+        values = {"lease": lease} if figures is None else {"lease": lease, "figures": _figures(figures)}
+        with self._database.writing() as connection:
+            return connection.execute(update(runs).where(*self._key(run), *mine).values(values)).rowcount == 1
+
+    def say(self, run: RunId, at: float, texts: Sequence[str]) -> None:
+        """Add lines to a run's log."""
+        with self._database.writing() as connection:
+            for text in texts:
+                values = {"log_id": self._root, "run": run, "at": at, "text": legible(text)}
+                # Whoever speaks at the same time takes the number: then it is the next one.
+                while not self._database.insert_new(
+                    connection, run_lines, {**values, "number": self._next(connection, run)}
+                ):
+                    pass
+
+    def lines(self, run: RunId, after: int, limit: int) -> Sequence[Line]:
+        """Return lines of a run's log above a number, in order."""
+        if not storable(run):
+            return ()
+        key = (run_lines.c.log_id == self._root, run_lines.c.run == run, run_lines.c.number > after)
+        query = select(run_lines).where(*key).order_by(run_lines.c.number).limit(limit)
+        return [Line(row.number, row.at, row.text) for row in self._database.rows(query)]
+
+    def _next(self, connection: Connection, run: RunId) -> int:
+        last = select(func.max(run_lines.c.number)).where(run_lines.c.log_id == self._root, run_lines.c.run == run)
+        return (connection.execute(last).scalar() or 0) + 1
+
+    def _key(self, run: RunId) -> tuple[ColumnElement[bool], ...]:
+        return (runs.c.log_id == self._root, runs.c.run == run)
+
+
+_ASKED: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
+    "pipeline": lambda pipeline: runs.c.pipeline == pipeline,
+    "states": runs.c.state.in_,
+    "due_before": lambda at: runs.c.due <= at,
+    "lease_before": lambda at: runs.c.lease < at,
+    "since": lambda at: runs.c.queued >= at,
+    "before": lambda last: tuple_(runs.c.queued, runs.c.run) < tuple_(*last),
+}
+"""What each part of a question asks of a row."""
+
+
+def _conditions(wanted: RunWanted) -> list[ColumnElement[bool]]:
+    given = {name: getattr(wanted, name) for name in _ASKED}
+    return [_ASKED[name](value) for name, value in given.items() if value is not None]
+
+
+def _ordered(query: Select[Any], wanted: RunWanted) -> Select[Any]:
+    if wanted.due_before is not None:
+        return query.order_by(runs.c.due, runs.c.run)
+    if wanted.lease_before is not None:
+        return query.order_by(runs.c.lease, runs.c.run)
+    return query.order_by(runs.c.queued.desc(), runs.c.run.desc())
+
+
+def _run(row: Row[Any]) -> RunRow:
+    said = {name: getattr(row, name) for name in _COLUMNS}
+    return RunRow(**{**said, "figures": json.loads(row.figures)})
+
+
+def _figures(figures: Mapping[str, Any]) -> str:
+    return json.dumps(dict(figures), sort_keys=True, separators=(",", ":"), allow_nan=False)

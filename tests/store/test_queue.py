@@ -1,0 +1,146 @@
+"""What `control.ports` promises of runs, held by every kind of store there is."""
+
+from dataclasses import replace
+
+import pytest
+
+from headgate.control.ports import Draft, RunConflictError, Store, Stores
+from headgate.control.queue import RunPut, RunRow, RunWanted
+from headgate.facts.ids import ResourceId, RunId
+from tests.facts.samples import ANNA
+from tests.store.samples import OTHER, ROOT
+
+ONE, TWO = ResourceId("p1"), ResourceId("p2")
+R1, R2, R3 = RunId("r1"), RunId("r2"), RunId("r3")
+
+
+@pytest.fixture
+def store(stores: Stores) -> Store:
+    return stores.log(ROOT)
+
+
+def row(run: RunId = R1, pipeline: ResourceId = ONE, queued: float = 1.0, due: float = 1.0) -> RunRow:
+    return RunRow(run, pipeline, "queued", "manual", ANNA, queued, due)
+
+
+def queue(store: Store, *rows: RunRow) -> None:
+    for each in rows:
+        store.put_run(RunPut(each, None))
+
+
+def begun(store: Store) -> RunRow:
+    running = replace(row(), state="running", attempt=1, worker="w", lease=5.0, started=2.0)
+    queue(store, row())
+    store.put_run(RunPut(running, row()))
+    return running
+
+
+class TestRuns:
+    def test_are_kept_as_they_are(self, store: Store) -> None:
+        figures = {"metrics": {"rows.lake.raw.flights": 3.0}, "progress": {"tasks": 2}}
+        full = replace(row(), started=2.0, ended=3.0, attempt=2, worker="w", lease=4.0, cluster="big")
+        full = replace(full, why="né", since="1", until="2", figures=figures)
+
+        queue(store, full)
+
+        assert store.run(R1) == full
+        assert store.run(R2) is None
+        assert store.run(RunId("a\0")) is None
+
+    def test_of_one_log_are_not_those_of_another(self, stores: Stores) -> None:
+        queue(stores.log(OTHER), row())
+
+        assert stores.log(ROOT).run(R1) is None
+        assert stores.log(ROOT).runs(RunWanted()) == []
+
+    def test_are_new_once(self, store: Store) -> None:
+        queue(store, row())
+
+        with pytest.raises(RunConflictError):
+            queue(store, row(queued=2.0))
+        assert store.run(R1) == row()
+
+    @pytest.mark.parametrize("changed", [{"state": "cancelled"}, {"attempt": 2}, {"worker": "other"}])
+    def test_are_not_written_over_what_somebody_else_has_done(self, store: Store, changed: dict[str, object]) -> None:
+        running = begun(store)
+        store.put_run(RunPut(replace(running, **changed), running))  # pyright: ignore[reportArgumentType]
+
+        with pytest.raises(RunConflictError):
+            store.put_run(RunPut(replace(running, state="succeeded"), running))
+        assert store.run(R1) == replace(running, **changed)  # pyright: ignore[reportArgumentType]
+
+    def test_are_written_with_a_draft_or_not_at_all(self, store: Store) -> None:
+        store.append(0, Draft(1.0, None, "run.queue", (), runs=(RunPut(row(), None),)))
+
+        assert store.run(R1) == row()
+        with pytest.raises(RunConflictError):
+            store.append(1, Draft(2.0, None, "run.queue", (), runs=(RunPut(row(), None),)))
+        assert store.head() == 1
+
+    def test_come_newest_first_a_page_at_a_time(self, store: Store) -> None:
+        queue(store, row(R1, ONE, 1.0), row(R2, TWO, 2.0), row(R3, ONE, 2.0))
+
+        first = store.runs(RunWanted(), limit=2)
+        rest = store.runs(RunWanted(before=(first[-1].queued, first[-1].run)))
+
+        assert [each.run for each in (*first, *rest)] == [R3, R2, R1]
+
+    @pytest.mark.parametrize(
+        ("wanted", "found"),
+        [
+            (RunWanted(pipeline=ONE), [R3, R1]),
+            (RunWanted(states=("running",)), [R3]),
+            (RunWanted(states=("queued", "running")), [R3, R2, R1]),
+            (RunWanted(states=()), []),
+            (RunWanted(since=2.0), [R3, R2]),
+            (RunWanted(states=("queued",), due_before=8.0), [R2, R1]),
+            (RunWanted(states=("queued",), due_before=7.5), [R2]),
+            (RunWanted(states=("running",), lease_before=5.0), []),
+            (RunWanted(states=("running",), lease_before=5.1), [R3]),
+        ],
+    )
+    def test_are_found_by_what_is_asked(self, store: Store, wanted: RunWanted, found: list[RunId]) -> None:
+        queue(store, row(R1, ONE, 1.0, 8.0), row(R2, TWO, 2.0, 7.0))
+        queue(store, replace(row(R3, ONE, 3.0, 6.0), state="running", worker="w", attempt=1, lease=5.0))
+
+        assert [each.run for each in store.runs(wanted)] == found
+
+
+class TestRenewing:
+    def test_puts_the_end_of_the_lease_off_and_keeps_figures(self, store: Store) -> None:
+        running = begun(store)
+
+        assert store.renew(R1, "w", 1, 9.0, {"progress": {"tasks": 1}})
+        assert store.renew(R1, "w", 1, 10.0)
+
+        assert store.run(R1) == replace(running, lease=10.0, figures={"progress": {"tasks": 1}})
+
+    @pytest.mark.parametrize(("run", "worker", "attempt"), [(R2, "w", 1), (R1, "other", 1), (R1, "w", 2)])
+    def test_is_for_who_executes_it(self, store: Store, run: RunId, worker: str, attempt: int) -> None:
+        running = begun(store)
+
+        assert not store.renew(run, worker, attempt, 9.0)
+        assert store.run(R1) == running
+
+    def test_ends_with_the_run(self, store: Store) -> None:
+        running = begun(store)
+        store.put_run(RunPut(replace(running, state="cancelled"), running))
+
+        assert not store.renew(R1, "w", 1, 9.0)
+
+
+class TestLines:
+    def test_are_numbered_in_the_order_in_which_they_were_said(self, store: Store) -> None:
+        store.say(R1, 1.0, ["one", "two"])
+        store.say(R2, 1.5, ["of another"])
+        store.say(R1, 2.0, ["three é \n"])
+
+        said = [(each.number, each.at, each.text) for each in store.lines(R1)]
+        assert said == [(1, 1.0, "one"), (2, 1.0, "two"), (3, 2.0, "three é \n")]
+        assert [each.number for each in store.lines(R1, after=1, limit=1)] == [2]
+        assert list(store.lines(RunId("\0"))) == []
+
+    def test_can_be_any_text(self, stores: Stores) -> None:
+        stores.log(ROOT).say(R1, 1.0, ["a\0b \ud800"])
+
+        assert len(stores.log(ROOT).lines(R1)) == 1
