@@ -85,7 +85,7 @@ def upsert(sides: Served, runs: Runs, files: Path, effort: Effort) -> Outcome:
     pairs = in_turn(f"upsert of {effort.changed:,} rows", work["small"], work["large"], effort.rounds, 1)
     ratio = statistics.median(pairs.guarded) / statistics.median(pairs.without)
     aim = Aim("an upsert into ten times the table costs about the same", f"x {ratio:.2f}", ratio <= _GROWTH)
-    return Outcome([pairs], [aim], tuple(f"into {rows:,} rows" for rows in tables.values()))
+    return Outcome([pairs], [aim], (f"into {tables['small']:,} rows", f"into {tables['large']:,} rows"))
 
 
 def _lineitem(files: Path, scale: float) -> Path:
