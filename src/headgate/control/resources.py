@@ -31,8 +31,12 @@ _OTHERWISE: Mapping[str, str] = {
 }
 """Types that are more than a resource, and whose commands make and change them."""
 
-_DOCUMENTS: Mapping[str, str] = {"source": "pipeline", "query": "pipeline"}
-"""The kind of document that a type has, where it is not called as the type is."""
+_DOCUMENTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("source", "integration", "query", "history", "destination", "saved_query"), ("pipeline",)),
+    **dict.fromkeys(("stream_capture", "table_service"), ("pipeline",)),
+    "visualization": ("pipeline", "shown"),
+}
+"""The kinds of documents that a type has, where it is not one that is called as the type is."""
 
 DESCRIPTION = "description"
 """The kind of document that describes a resource of any type."""
@@ -208,7 +212,7 @@ def asked_about(model: Model) -> frozenset[str]:
 
 
 def _erased(resource: Resource) -> Iterator[DocumentPut]:
-    for kind in (_DOCUMENTS.get(resource.type, resource.type), DESCRIPTION):
+    for kind in (*_DOCUMENTS.get(resource.type, (resource.type,)), DESCRIPTION):
         yield DocumentPut(kind, resource.id, None)
 
 

@@ -1,9 +1,9 @@
 """One attempt of a run, as its kind sees it: a Spark session of the run identity, and what it may say and ask."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headgate.facts.ids import RunId
 
@@ -46,5 +46,7 @@ class Execution:
     """A folder of the pipeline, which stays, for the progress of its streams."""
     wait: Callable[[float], bool]
     """Wait so many seconds, or until the run has to end: then, and in later calls, return True."""
+    keep: Callable[[Mapping[str, Any]], None] = lambda _: None
+    """Keep the rows that the pipeline is there to show, in the place of those of its runs before."""
     range: Range | None = None
     """The part that a backfill is about; None for a usual run."""

@@ -7,13 +7,31 @@ from pydantic import Field, TypeAdapter
 
 from headgate.pipelines.definition import PipelineDefinition
 from headgate.pipelines.kind import Kind
-from headgate.pipelines.kinds import query, source
+from headgate.pipelines.kinds import destination, history, query, saved_query, source, visualization
 from headgate.pipelines.touching import Touches
 
-KINDS: Mapping[str, Kind[Any]] = {each.name: each for each in (source.KIND, query.KIND)}
+KINDS: Mapping[str, Kind[Any]] = {
+    each.name: each
+    for each in (
+        source.KIND,
+        query.KIND,
+        history.KIND,
+        destination.KIND,
+        visualization.KIND,
+        saved_query.KIND,
+    )
+}
 """Every kind that can be defined, by its name."""
 
-Definition = Annotated[source.SourceDefinition | query.QueryDefinition, Field(discriminator="kind")]
+Definition = Annotated[
+    source.SourceDefinition
+    | query.QueryDefinition
+    | history.HistoryDefinition
+    | destination.DestinationDefinition
+    | visualization.VisualizationDefinition
+    | saved_query.SavedQueryDefinition,
+    Field(discriminator="kind"),
+]
 """A definition of any kind."""
 
 _DEFINITION: TypeAdapter[Any] = TypeAdapter(Definition)

@@ -1,22 +1,33 @@
 """A query: the rows of one SELECT, written into a table."""
 
-from typing import Annotated, Literal
+from typing import Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, model_validator
 
-from headgate.pipelines.definition import PipelineDefinition, TableName
+from headgate.pipelines.definition import Name, TableName
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind
+from headgate.pipelines.selecting import SelectingDefinition, selected
 from headgate.pipelines.touching import Output, Touches
 
 
-class QueryDefinition(PipelineDefinition):
-    """Writes the rows of one SELECT into a table, in full at each run."""
+class QueryDefinition(SelectingDefinition):
+    """Writes the rows of one SELECT into a table: in the place of all that is there, beside it, or by key."""
 
     kind: Literal["query"]
     into: TableName
-    inputs: tuple[TableName, ...] = Field(min_length=1)
-    sql: Annotated[str, StringConstraints(min_length=1)]
+    mode: Literal["full", "append", "merge"] = "full"
+    keys: tuple[Name, ...] = Field(default=(), description="for `merge`: the columns by which rows replace others")
+
+    @model_validator(mode="after")
+    def _has_keys_to_merge_by(self) -> Self:
+        if (self.mode == "merge") != bool(self.keys):
+            raise ValueError("`merge` needs `keys`, and nothing else has any")
+        return self
+
+
+class QueryError(Exception):
+    """The rows of a query cannot be written as its definition says."""
 
 
 def _touches(definition: QueryDefinition) -> Touches:
@@ -25,12 +36,32 @@ def _touches(definition: QueryDefinition) -> Touches:
 
 def _run(definition: QueryDefinition, execution: Execution) -> None:
     """Write what the SELECT gives. That it reads only declared inputs is the guard's to hold."""
-    from headgate.pipelines.lakewriter import write_full
-
     spark, into = execution.spark, definition.into
+    if execution.committed(into):
+        execution.say(f"an earlier attempt has written {into}")
+        return
+    if execution.range and definition.mode == "full":
+        raise QueryError(f"a part of {into} cannot be its whole: only `append` and `merge` can be filled in by ranges")
     execution.say(f"{' and '.join(definition.inputs)} into {into}")
-    write_full(spark.sql(definition.sql), into, exists=execution.exists(into))
-    execution.say(f"{spark.table(into).count():,} rows in {into}")
+    _write(definition, execution)
+    rows = spark.table(into).count()
+    execution.metric(f"rows.{into}", rows)
+    execution.say(f"{rows:,} rows in {into}")
+
+
+def _write(definition: QueryDefinition, execution: Execution) -> None:
+    from headgate.pipelines.lakewriter import append, merge, twice, write_full
+
+    frame, into = selected(execution.spark, definition, execution.range), definition.into
+    exists = execution.exists(into)
+    if definition.mode == "full":
+        write_full(frame, into, exists=exists)
+    elif definition.mode == "append":
+        append(frame, into, exists=exists)
+    elif several := twice(frame, definition.keys):
+        raise QueryError(f"the SELECT gives more than one row for {several}: only one of them could be kept")
+    else:
+        merge(frame, into, definition.keys, exists=exists)
 
 
 KIND = Kind("query", QueryDefinition, _touches, _run)

@@ -1,0 +1,87 @@
+"""A destination: the rows of a table written out of the lake, as files or into a database."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from headgate.pipelines.definition import Name, PipelineDefinition, Strict, TableName
+from headgate.pipelines.execution import Execution
+from headgate.pipelines.kind import Kind
+from headgate.pipelines.place import database_of, folder_of
+from headgate.pipelines.touching import Touches
+
+
+class Files(Strict):
+    """A folder of files in the folder of the connection; each run replaces it as a whole."""
+
+    folder: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^./\\\s][^/\\*?\[\]{}\s]*$")]
+    format: Literal["csv", "json", "parquet"] = "parquet"
+
+
+class DatabaseTable(Strict):
+    """A table of a PostgreSQL database, which is made where it is missing."""
+
+    table: Annotated[str, StringConstraints(pattern=r"^[^.\"\s]{1,63}\.[^.\"\s]{1,63}$")] = Field(
+        description="schema and table"
+    )
+    mode: Literal["replace", "append", "upsert"] = "replace"
+    keys: tuple[Name, ...] = Field(default=(), description="for `upsert`: the columns by which rows replace others")
+
+    @model_validator(mode="after")
+    def _has_keys_to_upsert_by(self) -> Self:
+        if (self.mode == "upsert") != bool(self.keys):
+            raise ValueError("`upsert` needs `keys`, and nothing else has any")
+        return self
+
+
+class DestinationDefinition(PipelineDefinition):
+    """Writes a table into a declared connection. Who reads there sees what was before, or all of what is new."""
+
+    kind: Literal["destination"]
+    input: TableName
+    connection: Name
+    files: Files | None = None
+    database: DatabaseTable | None = None
+
+    @model_validator(mode="after")
+    def _goes_to_one_of_them(self) -> Self:
+        if (self.files is None) == (self.database is None):
+            raise ValueError("a destination writes either `files` or into a `database`")
+        return self
+
+
+def _touches(definition: DestinationDefinition) -> Touches:
+    return Touches((definition.input,), others={"connections": (definition.connection,)})
+
+
+def _run(definition: DestinationDefinition, execution: Execution) -> None:
+    """Write all rows of the table."""
+    if definition.files is not None:
+        rows = _write_files(definition, definition.files, execution)
+    else:
+        rows = _write_rows(definition, execution)
+    execution.metric("rows", rows)
+    execution.say(f"{rows:,} rows written")
+
+
+def _write_files(definition: DestinationDefinition, files: Files, execution: Execution) -> int:
+    from headgate.pipelines.writing.files import write_files
+
+    frame, name = execution.spark.table(definition.input), definition.connection
+    goal = folder_of(execution.place(name), name) / files.folder
+    execution.say(f"{definition.input} into the folder `{files.folder}` of `{name}`")
+    write_files(frame, files.format, goal, execution.run)
+    return frame.count()
+
+
+def _write_rows(definition: DestinationDefinition, execution: Execution) -> int:
+    from headgate.pipelines.writing.postgresql import Load, write_rows
+
+    name, goal = definition.connection, definition.database
+    assert goal is not None  # noqa: S101 (the definition has one of the two)
+    execution.say(f"{definition.input} into `{goal.table}` of `{name}`")
+    load = Load(name, database_of(execution.place(name), name), goal.table, goal.mode, goal.keys, execution.run)
+    return write_rows(execution.spark.table(definition.input), load)
+
+
+KIND = Kind("destination", DestinationDefinition, _touches, _run)

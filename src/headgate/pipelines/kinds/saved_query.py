@@ -1,0 +1,22 @@
+"""A saved query: a SELECT that somebody keeps. It has no runs: who opens it asks it anew, with their own rights."""
+
+from typing import Literal
+
+from headgate.pipelines.charting import Chart
+from headgate.pipelines.kind import Kind
+from headgate.pipelines.selecting import SelectingDefinition
+from headgate.pipelines.touching import Touches
+
+
+class SavedQueryDefinition(SelectingDefinition):
+    """One SELECT, and how its rows are drawn."""
+
+    kind: Literal["saved_query"]
+    chart: Chart | None = None
+
+
+def _touches(definition: SavedQueryDefinition) -> Touches:
+    return Touches(definition.inputs)
+
+
+KIND = Kind("saved_query", SavedQueryDefinition, _touches)

@@ -1,0 +1,32 @@
+"""A visualization: a chart of what a SELECT gave at its last run, for everybody who may see what it is made of."""
+
+from typing import Literal
+
+from headgate.pipelines.charting import Chart, gathered, require_drawable
+from headgate.pipelines.execution import Execution
+from headgate.pipelines.kind import Kind
+from headgate.pipelines.selecting import SelectingDefinition, selected
+from headgate.pipelines.touching import Touches
+
+
+class VisualizationDefinition(SelectingDefinition):
+    """Keeps the first rows of one SELECT, and draws them."""
+
+    kind: Literal["visualization"]
+    chart: Chart
+
+
+def _touches(definition: VisualizationDefinition) -> Touches:
+    return Touches(definition.inputs)
+
+
+def _run(definition: VisualizationDefinition, execution: Execution) -> None:
+    """Keep what the SELECT gives now."""
+    rows = gathered(selected(execution.spark, definition, execution.range))
+    require_drawable(definition.chart, rows)
+    execution.keep(rows.model_dump(mode="json"))
+    execution.metric("rows", len(rows.rows))
+    execution.say(f"{len(rows.rows):,} rows kept{', and there are more' if rows.cut else ''}")
+
+
+KIND = Kind("visualization", VisualizationDefinition, _touches, _run)

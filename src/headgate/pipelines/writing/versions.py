@@ -1,0 +1,158 @@
+"""The versions of a history: worked out from what is there and what came, and merged in as one commit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.connect import functions as sql
+from pyspark.sql.connect.session import SparkSession
+from pyspark.sql.connect.window import Window
+
+from headgate.pipelines.lakewriter import quoted, same_key, twice
+
+FROM, TO, CURRENT = "valid_from", "valid_to", "is_current"
+_ADDED = (FROM, TO, CURRENT)
+_GONE = "headgate gone"
+"""Whether a step takes a version away: no column of anybody's."""
+
+
+class HistoryError(Exception):
+    """The rows cannot be made into versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What a definition says of its versions; the fields are as there."""
+
+    keys: Sequence[str]
+    tracked: Sequence[str]
+    changed_at: str | None
+    close_absent: bool
+
+
+def keep_up(spark: SparkSession, source: str, into: str, versions: Versions, *, exists: bool) -> None:
+    """Make the history of a table, or bring it up to date. Raises `HistoryError`."""
+    made = _Made(spark.table(source), versions)
+    there = spark.table(into) if exists else None
+    if there is not None and (new := [each for each in made.columns if each not in there.columns]):
+        raise HistoryError(f"{into} has no column {' and '.join(new)}: add it with ALTER TABLE, or leave it out")
+    steps = made.changes(there) if versions.changed_at else made.snapshot(there)
+    if there is None:
+        steps.drop(_GONE).writeTo(into).create()
+        return
+    merged = steps.alias("new").mergeInto(into, sql.expr(same_key(into, "new", (*versions.keys, FROM))))
+    merged.whenMatched(sql.expr(f"new.{quoted(_GONE)}")).delete()
+    merged.whenMatched().updateAll().whenNotMatched().insertAll().merge()
+
+
+class _Made:
+    """The input of one run, and the steps that bring a history up to it: versions to add, replace or take away."""
+
+    def __init__(self, rows: DataFrame, versions: Versions) -> None:
+        self._keys = versions.keys
+        self._close_absent = versions.close_absent
+        self.columns = [each for each in rows.columns if each != versions.changed_at]
+        self._tracked = versions.tracked or [each for each in self.columns if each not in versions.keys]
+        _require_columns(rows, versions)
+        since = (
+            sql.col(quoted(versions.changed_at)).cast("timestamp") if versions.changed_at else sql.current_timestamp()
+        )
+        self._rows = rows.select(*map(_column, self.columns), *([since.alias(FROM)] if versions.changed_at else []))
+        self._rows = self._rows.distinct()
+
+    def snapshot(self, there: DataFrame | None) -> DataFrame:
+        """Return the steps for an input that is the table as it is now."""
+        if several := twice(self._rows, self._keys):
+            raise HistoryError(f"the input has more than one row for {several}: a history has one version at a time")
+        now = sql.current_timestamp()
+        if there is None:
+            return self._rows.select(*map(_column, self.columns), *_period(now, None), sql.lit(False).alias(_GONE))  # noqa: FBT003
+        new = self._rows.select(sql.struct(*map(_column, self.columns)).alias("new"))
+        old = there.where(CURRENT).select(sql.struct(*map(_column, (*self.columns, *_ADDED))).alias("old"))
+        both = new.join(old, _same("new", "old", self._keys), "full")
+        same = _same("new", "old", self._tracked)
+        known, found = sql.expr("old IS NOT NULL"), sql.expr("new IS NOT NULL")
+        ends = (known & found & ~same) | (known & ~found & sql.lit(self._close_absent))
+        opens = found & (~known | ~same)
+        renewed = known & found & same & ~_same("new", "old", self.columns)
+        # A clock that was set back must not end a version before its beginning.
+        at = sql.greatest(now, sql.expr(f"old.{FROM}"))
+        return _steps(
+            both,
+            sql.when(ends, self._version("old", sql.expr(f"old.{FROM}"), at)),
+            sql.when(opens, self._version("new", at, None)),
+            sql.when(renewed, self._version("new", sql.expr(f"old.{FROM}"), None)),
+        )
+
+    def changes(self, there: DataFrame | None) -> DataFrame:
+        """Return the steps for an input whose rows say since when they hold."""
+        if self._rows.where(f"{FROM} IS NULL").limit(1).count():
+            raise HistoryError("a row does not say since when it holds: its `changed_at` is missing or is no time")
+        if several := twice(self._rows, (*self._keys, FROM)):
+            raise HistoryError(f"the input has more than one row for {several}: only one of them can be true")
+        if there is None:
+            return self._periods(self._rows).withColumn(_GONE, sql.lit(False))  # noqa: FBT003
+        old = there.alias("old").join(self._rows.alias("new"), _same("old", "new", self._keys), "leftsemi")
+        events = old.select(*map(_column, (*self.columns, FROM)))
+        # A row that comes later for the same moment puts right what was known of it.
+        kept = events.alias("old").join(self._rows.alias("new"), _same("old", "new", (*self._keys, FROM)), "leftanti")
+        wanted = self._periods(kept.unionByName(self._rows))
+        return self._steps_to(wanted, old.select(*map(_column, (*self.columns, *_ADDED))))
+
+    def _periods(self, events: DataFrame) -> DataFrame:
+        """Return versions: consecutive events that agree in what is tracked are one, with the newest of the rest."""
+        in_order = Window.partitionBy(*map(_column, self._keys)).orderBy(FROM)
+        what = sql.struct(*map(_column, self._tracked))
+        differs = ~sql.lag(what).over(in_order).eqNullSafe(what)
+        row = sql.struct(*map(_column, self.columns)).alias("row")
+        numbered = events.select(row, FROM, differs.cast("int").alias("differs"))
+        by_key = Window.partitionBy(*(sql.col(f"row.{quoted(key)}") for key in self._keys)).orderBy(FROM)
+        grouped = numbered.withColumn("version", sql.sum("differs").over(by_key))
+        keys = [sql.col(f"row.{quoted(key)}").alias(f"key{index}") for index, key in enumerate(self._keys)]
+        versions = grouped.groupBy(*keys, "version").agg(
+            sql.min(FROM).alias(FROM), sql.max_by("row", FROM).alias("row")
+        )
+        until = sql.lead(FROM).over(by_key)
+        return versions.select("row.*", FROM, until.alias(TO), until.isNull().alias(CURRENT))
+
+    def _steps_to(self, wanted: DataFrame, old: DataFrame) -> DataFrame:
+        every = (*self.columns, *_ADDED)
+        new, known = (
+            each.select(sql.struct(*map(_column, every)).alias(name)) for each, name in ((wanted, "new"), (old, "old"))
+        )
+        both = new.join(known, _same("new", "old", (*self._keys, FROM)), "full")
+        changed = both.where("NOT (new <=> old)")
+        kept = sql.coalesce(sql.col("new"), sql.col("old")).alias("kept")
+        return changed.select(kept, sql.expr("new IS NULL").alias(_GONE)).select("kept.*", quoted(_GONE))
+
+    def _version(self, of: str, since: Column, until: Column | None) -> Column:
+        columns = (sql.col(f"{of}.{quoted(each)}").alias(each) for each in self.columns)
+        return sql.struct(*columns, *_period(since, until), sql.lit(False).alias(_GONE))  # noqa: FBT003
+
+
+def _period(since: Column, until: Column | None) -> tuple[Column, Column, Column]:
+    end = sql.lit(None).cast("timestamp") if until is None else until
+    return since.alias(FROM), end.alias(TO), sql.lit(until is None).alias(CURRENT)
+
+
+def _steps(frame: DataFrame, *steps: Column) -> DataFrame:
+    """Return the steps that are not NULL as rows."""
+    return frame.select(sql.explode(sql.array_compact(sql.array(*steps))).alias("step")).select("step.*")
+
+
+def _same(one: str, other: str, columns: Sequence[str]) -> Column:
+    """Return whether two structs or relations agree in these columns, where NULL is a value like any other."""
+    pairs = (f"{one}.{quoted(each)} <=> {other}.{quoted(each)}" for each in columns)
+    return sql.expr(" AND ".join(pairs) or "true")
+
+
+def _column(name: str) -> Column:
+    return sql.col(quoted(name))
+
+
+def _require_columns(rows: DataFrame, versions: Versions) -> None:
+    named = (*versions.keys, *versions.tracked, *([versions.changed_at] if versions.changed_at else []))
+    if missing := [each for each in named if each not in rows.columns]:
+        raise HistoryError(f"the input has no column {' and '.join(missing)}; it has {', '.join(rows.columns)}")
+    if taken := [each for each in rows.columns if each in _ADDED and each != versions.changed_at]:
+        raise HistoryError(f"the input has a column {' and '.join(taken)}, which a history adds by itself")

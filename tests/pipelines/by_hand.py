@@ -1,0 +1,115 @@
+"""A whole deployment with Spark, and runs of pipelines on it that are carried out here, one step after another."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.connect.session import SparkSession
+
+from headgate.app.background import running
+from headgate.app.server import Server
+from headgate.app.settings import Settings
+from headgate.cli.demo.people import Part, Person
+from headgate.control.ids import new_id
+from headgate.control.pipelines import EndRun, StartRun
+from headgate.facts.ids import RunId
+from headgate.pipelines.commits import committed
+from headgate.pipelines.definition import parts
+from headgate.pipelines.execution import Execution, Range
+from headgate.pipelines.kinds import KINDS, defined, kind_of
+from headgate.spark.client import connect
+from headgate.spark.toolchain import default_cache
+
+
+@dataclass
+class Told:
+    """What a run said of itself."""
+
+    lines: list[str] = field(default_factory=list[str])
+    metrics: dict[str, float] = field(default_factory=dict[str, float])
+    kept: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """Carries out runs as the worker does, so that a test sees what they raise and may change what they are told."""
+
+    server: Server
+    owner: Person
+
+    @property
+    def spark(self) -> SparkSession:
+        """The owner's session."""
+        return self.owner.spark
+
+    def save(self, definition: Mapping[str, Any]) -> None:
+        """Save a definition as the owner."""
+        self.owner.call("PUT", f"/pipelines/{definition['name']}", dict(definition))
+
+    def run(self, definition: Mapping[str, Any], **changed: Any) -> Told:
+        """Save a definition and carry out one run of it. Raises whatever ends the run."""
+        self.save(definition)
+        with self.execution(str(definition["name"]), **changed) as (execution, told):
+            found = defined(definition)
+            carry_out = kind_of(found).run
+            assert carry_out is not None
+            carry_out(found, execution)
+        return told
+
+    @contextmanager
+    def execution(
+        self, name: str, run: RunId | None = None, part: Range | None = None, **changed: Any
+    ) -> Iterator[tuple[Execution, Told]]:
+        """Begin an attempt of a run of a saved pipeline, and end it with the block."""
+        deployment = self.server.deployment
+        control, home, places = deployment.control, deployment.home, deployment.places
+        run, told = run or RunId(new_id("run")), Told()
+        everything = control.snapshot.resources.values()
+        pipeline = next(each.id for each in everything if each.name == name and each.type in KINDS)
+        control.execute(StartRun(run, pipeline), None)
+        token = deployment.identity.open_run(run, control.snapshot.runs[run].run_as, home.id)
+        spark = connect(self.server.gateway_port, token)
+        staging, checkpoints = places.staging(run), places.checkpoints(pipeline)
+        for folder in (staging, checkpoints):
+            folder.mkdir(parents=True, exist_ok=True)
+        edges = {edge.name: edge.target for edge in control.snapshot.resources[pipeline].edges("connections")}
+        try:
+            execution = Execution(
+                spark=spark,
+                run=run,
+                say=told.lines.append,
+                metric=told.metrics.__setitem__,
+                exists=lambda table: control.snapshot.find(parts(table)) is not None,
+                committed=lambda table: committed(deployment.home.store, control, run, table),
+                place=lambda connection: places.place(edges[connection]),
+                staging=staging,
+                checkpoints=checkpoints,
+                wait=lambda _: False,
+                keep=told.kept.append,
+                range=part,
+            )
+            yield replace(execution, **changed), told
+        finally:
+            spark.stop()
+            deployment.identity.close_run(run)
+            control.execute(EndRun(run, "succeeded", {"pipeline": pipeline, "state": "succeeded"}), None)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Return what a query of the owner's gives."""
+        return [tuple(row) for row in self.spark.sql(query).collect()]
+
+
+@contextmanager
+def by_hand(folder: Path, databases: tuple[str, ...] = ("raw", "trusted")) -> Iterator[ByHand]:
+    """Serve a new deployment in a folder until the block ends."""
+    with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
+        token = server.settings.owner_token.read_text(encoding="utf-8").strip()
+        owner = Person(Part("owner", "", ()), token, server.url, server.gateway_port)
+        for name in databases:
+            owner.call("POST", "/databases", {"name": name})
+        try:
+            yield ByHand(server, owner)
+        finally:
+            owner.close()

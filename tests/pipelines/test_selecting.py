@@ -1,0 +1,47 @@
+"""The SELECT of a pipeline: nothing but a query, which reads what is declared."""
+
+import pytest
+
+from headgate.pipelines.selecting import InputsError, reads, require_same, wrapped
+
+EXPLAINED = """== Parsed Logical Plan ==
+'Project [*]
++- 'SubqueryAlias __auto_generated_subquery_name
+   +- 'UnresolvedRelation [lake, secret, s], [], false
+
+== Analyzed Logical Plan ==
+n: bigint
+Project [n#70L]
++- SubqueryAlias __auto_generated_subquery_name
+   +- Project [n#70L, scalar-subquery#204 [] AS q#205]
+      :  +- SubqueryAlias lake.raw.`odd-name`
+      :     +- RelationV2[n#120] lake.raw.`odd-name`
+      +- Join Inner, (n#70L = n#67L)
+         :- SubqueryAlias lake.trusted.v
+         :  +- SubqueryAlias lake.raw.t.files
+         :     +- RelationV2[n#71L, we]ird name#72, m#73] lake.raw.t
+         +- SubqueryAlias `lake.raw.alias`
+            +- SubqueryAlias lake.raw.t
+               +- RelationV2[n#67L, we]ird name#68, m#69] lake.raw.t
+
+== Optimized Logical Plan ==
+SubqueryAlias lake.raw.optimized
+"""
+
+
+class TestWhatASelectReads:
+    def test_is_every_table_and_view_and_no_alias(self) -> None:
+        assert reads(EXPLAINED) == {"lake.raw.odd-name", "lake.trusted.v", "lake.raw.t"}
+
+    def test_has_to_be_declared(self) -> None:
+        with pytest.raises(InputsError, match=r"reads `lake\.a\.b` and `lake\.a\.c`: add it to `inputs`"):
+            require_same(["lake.a.a"], {"lake.a.a", "lake.a.b", "lake.a.c"})
+
+    def test_is_all_that_may_be_declared(self) -> None:
+        with pytest.raises(InputsError, match=r"does not read `lake\.a\.b`: take it out"):
+            require_same(["lake.a.a", "lake.a.b"], {"lake.a.a"})
+
+
+def test_a_comment_at_the_end_and_a_semicolon_leave_a_query_a_query() -> None:
+    assert wrapped("SELECT 1 -- one") == "SELECT * FROM (\nSELECT 1 -- one\n)"
+    assert wrapped("SELECT 1;\n") == "SELECT * FROM (\nSELECT 1\n)"
