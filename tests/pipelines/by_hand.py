@@ -12,15 +12,21 @@ from headgate.app.background import running
 from headgate.app.server import Server
 from headgate.app.settings import Settings
 from headgate.cli.demo.people import Part, Person
+from headgate.control.identity import run_token
 from headgate.control.ids import new_id
-from headgate.control.pipelines import EndRun, StartRun
-from headgate.facts.ids import RunId
+from headgate.control.queue import RunRow
+from headgate.control.runs import EndRun, QueueRun, StartRun
+from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.commits import committed
 from headgate.pipelines.definition import parts
 from headgate.pipelines.execution import Execution, Range
 from headgate.pipelines.kinds import KINDS, defined, kind_of
 from headgate.spark.client import connect
 from headgate.spark.toolchain import default_cache
+
+_SECRET = "known to the test"  # noqa: S105 (of nothing but its own runs)
+_LATER = 1e12
+"""So that the deployment's own worker leaves the run alone."""
 
 
 @dataclass
@@ -60,16 +66,16 @@ class ByHand:
 
     @contextmanager
     def execution(
-        self, name: str, run: RunId | None = None, part: Range | None = None, **changed: Any
+        self, name: str, run: RunId | None = None, part: Range | None = None, *, again: bool = False, **changed: Any
     ) -> Iterator[tuple[Execution, Told]]:
-        """Begin an attempt of a run of a saved pipeline, and end it with the block."""
+        """Begin an attempt of a run of a saved pipeline, and end it with the block; `again` leaves the run for another one."""
         deployment = self.server.deployment
-        control, home, places = deployment.control, deployment.home, deployment.places
+        control, places = deployment.control, deployment.places
         run, told = run or RunId(new_id("run")), Told()
         everything = control.snapshot.resources.values()
         pipeline = next(each.id for each in everything if each.name == name and each.type in KINDS)
-        control.execute(StartRun(run, pipeline), None)
-        token = deployment.identity.open_run(run, control.snapshot.runs[run].run_as, home.id)
+        begun = self._begin(run, pipeline)
+        token = run_token(run, _SECRET)
         spark = connect(self.server.gateway_port, token)
         staging, checkpoints = places.staging(run), places.checkpoints(pipeline)
         for folder in (staging, checkpoints):
@@ -93,8 +99,18 @@ class ByHand:
             yield replace(execution, **changed), told
         finally:
             spark.stop()
-            deployment.identity.close_run(run)
-            control.execute(EndRun(run, "succeeded", {"pipeline": pipeline, "state": "succeeded"}), None)
+            control.execute(EndRun(begun, "queued" if again else "succeeded"), None)
+
+    def _begin(self, run: RunId, pipeline: ResourceId) -> RunRow:
+        """Begin the next attempt of a run, or the first of a new one."""
+        home = self.server.deployment.home
+        row = home.store.run(run)
+        if row is None:
+            (put,) = home.control.write(QueueRun(run, pipeline, due=_LATER), None).plan.runs
+            row = put.row
+        start = StartRun(replace(row, due=0.0), "by hand", _LATER, _SECRET)
+        (put,) = home.control.write(start, None).plan.runs
+        return put.row
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Return what a query of the owner's gives."""

@@ -50,7 +50,7 @@ class TestOnSpark:
         sql = "SELECT k FROM lake.raw.t WHERE day >= :since AND day < :until"
         definition = query("added", sql, "lake.raw.t", mode="append")
 
-        lake.run(definition, run=RunId("run_added"), part=Range("a", "b"))
+        lake.run(definition, run=RunId("run_added"), part=Range("a", "b"), again=True)
         told = lake.run(definition, run=RunId("run_added"), part=Range("a", "b"))
         lake.run(definition, part=Range("b", "c"))
 

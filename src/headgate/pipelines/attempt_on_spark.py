@@ -14,6 +14,7 @@ from headgate.pipelines.execution import Execution, Range
 from headgate.pipelines.kinds import kind_of
 from headgate.pipelines.place import Place, PlaceError
 from headgate.pipelines.places import Places
+from headgate.pipelines.shown import keeper
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -84,5 +85,6 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places) -> Execu
         staging=places.staging(row.run) / str(row.attempt),
         checkpoints=places.checkpoints(row.pipeline),
         wait=attempt.wait,
+        keep=keeper(control, store, row.run, row.pipeline),
         range=Range(row.since, row.until) if (row.since, row.until) != (None, None) else None,
     )
