@@ -1,0 +1,37 @@
+"""Runs begun and ended as a worker does it, for tests that do without one, or beside one."""
+
+from dataclasses import replace
+
+from headgate.control.control import Control
+from headgate.control.identity import run_token
+from headgate.control.ports import Store
+from headgate.control.queue import QUEUED, RUNNING, RunPut, RunRow
+from headgate.control.runs import EndRun, StartRun
+from headgate.facts.ids import ResourceId, RunId
+
+_SECRET = "secret"  # noqa: S105 (everybody knows this one)
+_LEASE = 3600.0
+
+
+def there(store: Store, run: RunId) -> RunRow:
+    """Return a run that is known to be there."""
+    row = store.run(run)
+    assert row is not None, run
+    return row
+
+
+def begin(control: Control, store: Store, run: RunId, pipeline: ResourceId) -> str:
+    """Begin an attempt, be it the first or not; return what its session presents."""
+    before, now = store.run(run), control.now
+    # Not due for long, so that no worker is faster.
+    waiting = replace(before or RunRow(run, pipeline, QUEUED, "manual", None, now, now), state=QUEUED, due=now + 1e9)
+    store.put_run(RunPut(waiting, before))
+    control.execute(StartRun(replace(waiting, due=now), "test", now + _LEASE, _SECRET, at_once=100), None)
+    found = there(store, run)
+    assert found.state == RUNNING, found
+    return run_token(run, _SECRET)
+
+
+def end(control: Control, store: Store, run: RunId, state: str = "succeeded", why: str = "") -> None:
+    """End the attempt under way."""
+    control.execute(EndRun(there(store, run), state, why), None)
