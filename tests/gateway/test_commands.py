@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from trying import (
     ANN,
+    RUN,
     SESSION,
     a_range,
     a_table,
@@ -40,6 +41,46 @@ class TestWrites:
     def test_any_other_write_is_refused(self, fields: dict[str, Any]) -> None:
         with pytest.raises(RefusedError):
             try_command(write_operation={"input": a_range(), **fields})
+
+    @pytest.mark.parametrize("source", ["csv", "json", "parquet", "text"])
+    def test_a_run_writes_files_where_it_may(self, source: str) -> None:
+        written = {
+            "input": a_range(),
+            "source": source,
+            "path": "file:/tray/out",
+            "mode": 2,
+            "partitioning_columns": ["a"],
+        }
+        try_command(RUN, write_operation={**written, "options": {"compression": "gzip", "header": "true"}})
+
+        with pytest.raises(RefusedError, match=r"`WriteOperation\.path` is not allowed"):
+            try_command(ANN, write_operation=written)
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"path": "file:/drop/out"},
+            {"path": "file:/tray/../out"},
+            {"path": "file:/tray/*"},
+            {"source": ""},
+            {"source": "orc"},
+            {"source": "iceberg"},
+            {"source": "jdbc"},
+            {"source": "org.apache.spark.sql.execution.datasources.csv.CSVFileFormat"},
+            {"options": {"path": "/x"}},
+            {"options": {"compression": "org.example.Codec"}},
+            {"options": {"partitionOverwriteMode": "dynamic"}},
+            {"sort_column_names": ["a"]},
+            {"bucket_by": {"bucket_column_names": ["a"], "num_buckets": 2}},
+        ],
+        ids=str,
+    )
+    def test_and_nothing_else(self, fields: dict[str, Any]) -> None:
+        with pytest.raises(RefusedError):
+            try_command(
+                RUN,
+                write_operation={"input": a_range(), "source": "csv", "path": "file:/tray/out", "mode": 2, **fields},
+            )
 
     @pytest.mark.parametrize(
         "key", ["location", "path", "write.data.path", "write.metadata.path", "current-snapshot-id"]

@@ -21,10 +21,10 @@ UDT = '{"type":"struct","fields":[{"name":"a","nullable":true,"metadata":{},"typ
 
 
 def may_touch(_caller: Caller, action: str, path: str) -> bool:
-    """Let what lies in the drop be read, and progress be kept in one folder."""
+    """Let what lies in the drop be read, what lies in the tray be written, and progress be kept in one folder."""
     if action == "path.checkpoint":
         return path == "/progress/q"
-    return action == "path.read" and path.startswith("file:/drop/")
+    return path.startswith({"path.read": "file:/drop/", "path.write": "file:/tray/"}[action])
 
 
 def admit_as(caller: Caller, rpc: Rpc, data: bytes) -> Admitted:
@@ -38,10 +38,10 @@ def try_relation(caller: Caller = ANN, **fields: Any) -> Any:
     return admit_as(caller, EXECUTE_PLAN, request.SerializeToString()).request
 
 
-def try_command(**fields: Any) -> Any:
+def try_command(caller: Caller = ANN, **fields: Any) -> Any:
     """Check a command, and return the request as it goes on."""
     request = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(command=commands.Command(**fields)))
-    return admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).request
+    return admit_as(caller, EXECUTE_PLAN, request.SerializeToString()).request
 
 
 def try_config(**operation: Any) -> Any:

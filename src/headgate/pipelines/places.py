@@ -48,7 +48,7 @@ class Places:
 
     def may_write(self, caller: Caller, path: str) -> bool:
         """Answer for a path that is written, whatever is there replaced: never the whole folder of a connection."""
-        file = _local(path)
+        file = _local(path) if "%" not in path else None  # Spark does not decode what it writes to
         if file is None or caller.run is None or file in (self.staging(caller.run), *self._folders(caller)):
             return False
         return self._is_open(caller, file) and not _holds_links(file)

@@ -269,7 +269,7 @@ _ALLOWED: Final = {
     "WithRelations": "root references",
     "WithWatermark": "input event_time delay_threshold",
     "WriteOperation": (
-        "input source table mode sort_column_names partitioning_columns bucket_by options clustering_columns"
+        "input source path table mode sort_column_names partitioning_columns bucket_by options clustering_columns"
     ),
     "WriteOperation.BucketBy": "bucket_column_names num_buckets",
     "WriteOperation.SaveTable": "table_name save_method",

@@ -17,6 +17,8 @@ FILE_READ: Final = _listed("file-options") - {"path"}
 """The paths of a read are looked at one by one, so none comes as an option."""
 FILE_STREAM: Final = FILE_READ | _listed("stream-options")
 """And those of a stream of files."""
+FILE_FORMATS: Final = _listed("file-formats")
+FILE_WRITE: Final = _listed("file-write-options") - {"path"}
 TABLE_WRITE: Final = _listed("write-options")
 TABLE_PROPERTIES: Final = _listed("table-properties")
 RATE_READ: Final = frozenset({"numpartitions", "rampuptime", "rowspersecond"})

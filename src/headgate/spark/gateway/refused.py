@@ -72,7 +72,6 @@ REFUSED: Final = {
     "TransformWithStateInfo": _USER_CODE,
     "TypedAggregateExpression": _USER_CODE,
     "Unknown": "it means nothing",
-    "WriteOperation.path": _PATH,
     "WriteStreamOperationStart.continuous_checkpoint_interval": "what runs continuously is never asked about again; use a processing time",
     "WriteStreamOperationStart.path": _PATH,
     "google.protobuf.Any": _OPAQUE,

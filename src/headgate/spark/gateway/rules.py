@@ -32,7 +32,8 @@ _CACHE_NAME: Final = re.compile(r"cache/[0-9a-f]{64}")
 _TAG: Final = re.compile(r"[^,\s]([^,\r\n]{0,126}[^,\s])?")
 _ARROW: Final = b"\xff\xff\xff\xff"
 """How a stream of Arrow batches begins."""
-_READ_FORMATS: Final = frozenset({"csv", "json", "parquet"})
+_PLAIN: Final = re.compile(r"\w+")
+_DATABASE: Final = "jdbc"
 _COLLECTIONS: Final = frozenset({"array", "map", "map_from_arrays", "map_from_entries", "named_struct", "struct"})
 _WRITE_FORMATS: Final = frozenset({"", "iceberg"})
 _RATE: Final = "rate"
@@ -87,15 +88,21 @@ def _check_stream(source: Any, reader: Reader) -> None:
 def _check_files(message: Any, reader: Reader, allowed: frozenset[str] = options.FILE_READ) -> None:
     if reader.caller.run is None:
         raise RefusedError("`Read.DataSource` is not allowed: only a run reads files, and what its pipeline declares")
-    if message.format not in _READ_FORMATS:
-        raise RefusedError(f"the format `{message.format}` is not allowed; use csv, json or parquet")
+    if message.format not in options.FILE_FORMATS:
+        raise RefusedError(
+            f"the format `{message.format}` is not allowed; use {', '.join(sorted(options.FILE_FORMATS))}"
+        )
     if not message.paths:
         raise RefusedError("a read of files must name its paths")
     check_schema(message.schema)
     check_options(message.options, allowed, "option of a file read")
     for path in message.paths:
-        if _NOT_IN_A_PATH.search(path) or not reader.may_touch(reader.caller, "path.read", path):
-            raise RefusedError(f"the path `{path}` is not declared by the pipeline")
+        _check_path(path, "path.read", reader)
+
+
+def _check_path(path: str, action: str, reader: Reader) -> None:
+    if _NOT_IN_A_PATH.search(path) or not reader.may_touch(reader.caller, action, path):
+        raise RefusedError(f"the path `{path}` is not declared by the pipeline")
 
 
 def _query(*fields: str) -> Rule:
@@ -130,7 +137,10 @@ def _create_table(message: Any, _reader: Reader) -> None:
     _check_write_format(message.source)
 
 
-def _write(message: Any, _reader: Reader) -> None:
+def _write(message: Any, reader: Reader) -> None:
+    if message.HasField("path"):
+        _check_written_files(message, reader)
+        return
     if message.source == _NOWHERE and not message.HasField("table"):
         check_options(message.options, frozenset(), "option of this sink")
         return
@@ -139,6 +149,20 @@ def _write(message: Any, _reader: Reader) -> None:
     check_name(message.table.table_name)
     _check_write_format(message.source)
     check_options(message.options, options.TABLE_WRITE, "option of a table write")
+
+
+def _check_written_files(message: Any, reader: Reader) -> None:
+    if reader.caller.run is None:
+        raise RefusedError("`WriteOperation.path` is not allowed: paths are reached through a declared connection only")
+    if message.source not in options.FILE_FORMATS:
+        raise RefusedError(f"files are written as {', '.join(sorted(options.FILE_FORMATS))}, not as `{message.source}`")
+    if message.sort_column_names or message.HasField("bucket_by") or message.clustering_columns:
+        raise RefusedError("files are written into folders by `partitionBy`, and in no other order")
+    check_options(message.options, options.FILE_WRITE, "option of a file write")
+    for key, value in message.options.items():
+        if key.lower() == "compression" and not _PLAIN.fullmatch(value):
+            raise RefusedError("a compression is named by a plain word, such as `gzip`")
+    _check_path(message.path, "path.write", reader)
 
 
 def _write_v2(message: Any, _reader: Reader) -> None:

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.command._
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 
 /** What nobody may write, whatever they hold: each rule looks at one node and refuses or says nothing. */
 final class Limits(session: SparkSession) {
@@ -38,6 +39,7 @@ final class Limits(session: SparkSession) {
     case create: CreateTableAsSelect => table(create.tableSpec, create.writeOptions)
     case replace: ReplaceTable => table(replace.tableSpec)
     case replace: ReplaceTableAsSelect => table(replace.tableSpec, replace.writeOptions)
+    case write: InsertIntoHadoopFsRelationCommand => Writes.check(write)
     case write: AppendData => options(write.writeOptions)
     case write: OverwriteByExpression => options(write.writeOptions)
     case write: OverwritePartitionsDynamic => options(write.writeOptions)

@@ -27,6 +27,8 @@ object Lists {
 
   val fileOptions: Set[String] = of("file-options")
 
+  val fileWriteOptions: Set[String] = of("file-write-options")
+
   /** Options of a stream of files beside those of a read (lower case). */
   val streamOptions: Set[String] = of("stream-options")
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
 import org.apache.spark.sql.connector.catalog.StagedTable
 import org.apache.spark.sql.connector.write.RowLevelOperation.Command
 import org.apache.spark.sql.execution.command._
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, InsertIntoHadoopFsRelationCommand, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /**
@@ -44,6 +44,7 @@ final class Needs(session: SparkSession) {
     case relation: DataSourceV2Relation => Need.of("read", Relation(targets.table(relation)))
     case relation: LogicalRelation => files(relation)
     case source: UnresolvedDataSource => if (Streams.isMadeUp(source)) Nil else paths.of(source.paths ++ source.options.get("path"))
+    case write: InsertIntoHadoopFsRelationCommand => Writes.needs(write)
     case like: CreateTableLikeCommand => copied(like)
     case set: SetCatalogCommand => Need.of("describe", Namespace(Names.governed(Seq(set.catalogName))))
     case set: SetNamespaceCommand => Need.of("describe", Namespace(names.inCatalog(set.namespace)))

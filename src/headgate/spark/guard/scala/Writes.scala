@@ -1,0 +1,29 @@
+package io.headgate.guard
+
+import java.util.Locale
+
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
+import org.apache.spark.sql.sources.DataSourceRegister
+
+/** Files that a run writes: in a reviewed format, with reviewed options, where it may. */
+object Writes {
+  private val Compression = "compression"
+  private val Word = "\\w+".r
+
+  def needs(write: InsertIntoHadoopFsRelationCommand): Seq[Need] = Seq(PathNeed("path.write", write.outputPath.toString))
+
+  /** Refuses what nobody may write, wherever it goes. */
+  def check(write: InsertIntoHadoopFsRelationCommand): Unit = {
+    if (write.catalogTable.nonEmpty || write.bucketSpec.nonEmpty || write.staticPartitions.nonEmpty) Refuse.node(write)
+    write.fileFormat match {
+      case format: DataSourceRegister if Lists.fileFormats(format.shortName) =>
+      case _ => Refuse.because("files are not written in this format")
+    }
+    write.options.foreach { case (key, value) => option(key.toLowerCase(Locale.ROOT), value) }
+  }
+
+  /** A compression that is no plain word is the name of a class, which Spark would load. */
+  private def option(key: String, value: String): Unit =
+    if (!Lists.fileWriteOptions(key)) Refuse.because(s"option `$key` of a file write is not among those Headgate allows")
+    else if (key == Compression && !Word.matches(value)) Refuse.because("a compression is named by a plain word")
+}
