@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from headgate.control.command import CommandError
 from headgate.control.control import Control
 from headgate.control.ports import DocumentPut, RunConflictError, Store
+from headgate.control.queue import QUEUED, RunWanted
 from headgate.control.resources import STATE
 from headgate.control.runs import QueueRun
 from headgate.facts.caller import Caller
@@ -49,8 +50,8 @@ class _Planned:
 class Scheduler:
     """Follows the log of one organization. Several may do so side by side: what comes round is queued once.
 
-    A time that passed while nobody followed is made up for, once however many passed; one whose pipeline was changed
-    since is not.
+    While a run that it has queued waits, it queues no other by the same trigger. A time that passed while nobody followed
+    is made up for, once however many passed; one whose pipeline was changed since is not.
     """
 
     def __init__(self, control: Control, store: Store) -> None:
@@ -158,6 +159,10 @@ class Scheduler:
         return run_as is not None and self._control.sees(Caller(run_as), ended)
 
     def _queue(self, pipeline: ResourceId, trigger: str, due: float, what: str) -> None:
+        # One that waits has all that has come since before it, too.
+        waiting = self._store.runs(RunWanted(pipeline, states=(QUEUED,)))
+        if any(each.trigger == trigger for each in waiting):
+            return
         try:
             self._control.execute(QueueRun(run_of(pipeline, trigger, what), pipeline, trigger, due), None)
         except (CommandError, RunConflictError) as error:

@@ -15,7 +15,7 @@ from headgate.control.organization import Organization
 from headgate.control.ports import RunConflictError, StoreError
 from headgate.control.queue import QUEUED, RUNNING, RunWanted
 from headgate.control.runs import EndRun, TakeOverRun
-from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.ids import ResourceId
 from headgate.pipelines.attempt import Attempt, Outcome, Stop, outcome
 from headgate.pipelines.claiming import Claims
 from headgate.pipelines.errors import Failure, failure
@@ -69,7 +69,7 @@ class Worker:
         self._perform = perform
         self._ready = ready
         self._claims = Claims(self.settings.name, self.settings.lease, room)
-        self._attempts = dict[RunId, _UnderWay]()
+        self._attempts = list[_UnderWay]()
         self._schedulers = dict[ResourceId, Scheduler]()
         self._woken = threading.Event()
         self._ending = threading.Event()
@@ -103,7 +103,7 @@ class Worker:
                 self._safely(lambda organization=organization: self._serve(organization))
             self._woken.wait(self.settings.round)
             self._woken.clear()
-        for each in tuple(self._attempts.values()):
+        for each in self._attempts:
             each.attempt.stop(Stop.ENDING)
         while self._attempts:
             self._safely(self._refresh)
@@ -144,16 +144,15 @@ class Worker:
             attempt = self._claims.begin(organization, row, running)
             if attempt is not None:
                 running[attempt.row.cluster] += 1
-                self._attempts[attempt.row.run] = _UnderWay(attempt, self.settings, self._perform, self.wake)
+                self._attempts.append(_UnderWay(attempt, self.settings, self._perform, self.wake))
                 free -= 1
             if free <= 0:
                 return
 
     def _look_after(self) -> None:
-        for run, each in tuple(self._attempts.items()):
+        for each in self._attempts:
             each.look_after()
-            if each.over:
-                del self._attempts[run]
+        self._attempts = [each for each in self._attempts if not each.over]
 
     def _safely(self, work: Callable[[], None]) -> None:
         try:
@@ -203,16 +202,20 @@ class _UnderWay:
             self._end(Failure("it did not end when it was told to"))
 
     def _renew(self, now: float) -> None:
-        attempt, row = self.attempt, self.attempt.row
-        lease = attempt.organization.control.now + self._settings.lease
         try:
-            kept = attempt.organization.store.renew(row.run, row.worker, row.attempt, lease, attempt.journal.figures)
+            kept = self._renewed()
         except StoreError:
             return
         if kept:
             self._good_until, self._renew_at = now + self._settings.lease, now + self._settings.renewed
         else:
-            attempt.stop(Stop.LOST)
+            self.attempt.stop(Stop.LOST)
+
+    def _renewed(self) -> bool:
+        """Put off the end of the lease; return whether the attempt still is the one under way. Raises `StoreError`."""
+        row, organization = self.attempt.row, self.attempt.organization
+        lease = organization.control.now + self._settings.lease
+        return organization.store.renew(row.run, row.worker, row.attempt, lease, self.attempt.journal.figures)
 
     def _carry_out(self) -> None:
         found: Failure | None = None
@@ -244,6 +247,8 @@ class _UnderWay:
         end = EndRun(attempt.row, what.state, what.why, journal.figures, what.due)
         while attempt.stopped not in (Stop.LOST, Stop.CANCELLED):
             try:
+                if not self._renewed():
+                    return
                 journal.write()
                 attempt.organization.control.execute(end, None)
             except StoreError:
