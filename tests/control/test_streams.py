@@ -1,6 +1,7 @@
 """Streams of a source, added and switched."""
 
 from headgate.control.command import InvalidError, MissingError, RefusedError
+from headgate.control.connections import CreateConnection, Folder
 from headgate.control.pipelines import SavePipeline
 from headgate.control.streams import AddStream, SwitchStream
 from headgate.facts.changes import Edge, RunStarted
@@ -15,7 +16,7 @@ def source() -> World:
     """The founder's source `load` writes `flights` and, once it is there, `delays`; ann edits `raw`, ben views it."""
     world = nekt()
     world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
-    world.do(resource(FILES, "connection", PROJECT), by=FOUNDER)
+    world.do(CreateConnection(FILES, PROJECT, "files", Folder("/files")), by=FOUNDER)
     relations = {
         "connections": (Edge(FILES),),
         "output_layers": (Edge(RAW, name="flights"), Edge(RAW, name="delays")),

@@ -1,69 +1,116 @@
-"""Pipelines: what they declare, whose rights their runs use, and the runs themselves."""
+"""Pipelines: what they declare, and whose rights their runs use. The runs themselves are in `runs`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.command import InvalidError, Plan, View
+from headgate.control.lacking import lacking
 from headgate.control.ports import DocumentPut
-from headgate.control.resources import CreateResource, DeleteResource
-from headgate.facts.changes import (
-    Change,
-    Relations,
-    RelationsSet,
-    RunAsSet,
-    RunEnded,
-    RunStarted,
-)
-from headgate.facts.ids import ResourceId, RunId
+from headgate.control.resources import CreateResource, DeleteResource, asked_about
+from headgate.control.tokens import may_act_as, narrowed
+from headgate.decision.declared import edges as declared_edges
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Attributes, AttributesSet, Change, Relations, RelationsSet, RunAsSet
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Resource
 
-KINDS = ("source", "query")
+KINDS = (
+    "source",
+    "integration",
+    "query",
+    "history",
+    "destination",
+    "visualization",
+    "saved_query",
+    "stream_capture",
+    "table_service",
+)
+"""Every kind of pipeline that can be saved, each a type of resource. Notebooks and jobs follow with their sandbox."""
+
 _TARGETS = {
     "inputs": ("table", "volume"),
     "outputs": ("table", "volume", "database"),
     "output_layers": ("database",),
     "connections": ("connection",),
+    "after": KINDS,
+    "source": ("source",),
+    "cluster": ("cluster",),
+    "target": ("database",),
+    "catalog": ("catalog",),
 }
-RUN_STATES = ("succeeded", "failed", "cancelled")
+"""What a pipeline may name by each relation: what decides about it, and what it follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavePipeline:
-    """Make a pipeline in a project, or replace the definition of one. Its runs use the rights of who saved it last."""
+    """Make a pipeline at a place, or replace the definition of one.
+
+    Its runs use the rights of who saved it last, or of the service principal `run_as`. `attributes` are the words that
+    decide about it, as the kind of a table service.
+    """
 
     pipeline: ResourceId
-    project: ResourceId
+    place: ResourceId
     kind: str
     title: str
     relations: Relations
     definition: Mapping[str, Any]
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+    run_as: PrincipalId | None = None
     name: str = "pipeline.save"
 
     def plan(self, view: View) -> Plan:
-        """Making needs what the model says; changing needs `edit` on the pipeline as it is and as it would be."""
+        """Making needs what the model says; changing needs `edit` on the pipeline as it is and as it would be.
+
+        Either way `connection.use` on each connection, to act as `run_as`, and that one needs all that is declared.
+        """
         if self.kind not in KINDS:
             raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(KINDS)}")
         if view.caller is None:
             raise InvalidError("a pipeline is saved by a principal, whose rights its runs use")
         self._know_targets(view)
-        for edge in self.relations.get("connections", ()):
-            view.require_action("connection.use", edge.target)
         exists = self.pipeline in view.facts.resources
         changes = self._replaced(view) if exists else self._created(view)
-        run_as = RunAsSet(self.pipeline, view.caller.principal)
-        return Plan((*changes, run_as), (DocumentPut("pipeline", self.pipeline, dict(self.definition)),))
+        after = view.after(*changes)
+        saved = after.facts.resources[self.pipeline]
+        use_connections(after, saved)
+        run_as = run_by(after, saved, self.run_as)
+        document = DocumentPut("pipeline", self.pipeline, dict(self.definition))
+        return Plan((*changes, RunAsSet(self.pipeline, run_as)), (document,))
 
     def _created(self, view: View) -> tuple[Change, ...]:
-        return CreateResource(self.pipeline, self.kind, self.project, self.title, self.relations).plan(view).changes
+        made = CreateResource(self.pipeline, self.kind, self.place, self.title, self.relations, self.attributes)
+        return made.plan(view).changes
 
     def _replaced(self, view: View) -> tuple[Change, ...]:
         found = view.target(self.pipeline, self.kind)
-        change = RelationsSet(found.id, self.relations)
-        for each in (view, view.after(change)):
+        changes = self._changes(found)
+        for each in (view, view.after(*changes)):
             each.require_action(f"{self.kind}.edit", found.id)
-        # A run reads the definition when its turn comes, with the rights of whoever had saved it when it was started.
+        self._remade(view, found)
+        # An attempt reads the definition when it begins, with the rights of whoever had saved it then.
         not_running(view, self.pipeline, self.title)
-        return (change,)
+        return changes
+
+    def _changes(self, found: Resource) -> tuple[Change, ...]:
+        relations = RelationsSet(found.id, self.relations)
+        if not self.attributes:
+            return (relations,)
+        return relations, AttributesSet(found.id, {**found.attributes, **self.attributes})
+
+    def _remade(self, view: View, found: Resource) -> None:
+        """Require what making it so needs, where the model asks about what it names only then; and to move it."""
+        model = view.model_for(found.type, found.id)
+        named = targets(self.relations)
+        added = {name for name, ids in named.items() if not set(ids) <= set(targets(found.relations).get(name, ()))}
+        if "cluster" in added:
+            action = f"{found.type}.move_to_cluster"
+            view.require_action(action, found.id, on={"cluster": named["cluster"]})
+        if found.type not in model.derived and added & asked_about(model):
+            parent = view.target(found.parent)
+            action = f"{parent.type}.create_{found.type}"
+            view.require_action(action, parent.id, on=named, given={**found.attributes, **self.attributes})
 
     def _know_targets(self, view: View) -> None:
         for relation, edges in self.relations.items():
@@ -86,71 +133,41 @@ class DeletePipeline:
         return DeleteResource(self.pipeline).plan(view)
 
 
-@dataclass(frozen=True, slots=True)
-class StartRun:
-    """One execution. Its identity may touch what is declared and what the run-as principal may touch at that moment."""
-
-    run: RunId
-    pipeline: ResourceId
-    name: str = "run.start"
-
-    def plan(self, view: View) -> Plan:
-        """Need `trigger`, and a run-as principal that is still there; one run of a pipeline at a time."""
-        found = view.target(self.pipeline, *KINDS)
-        view.require_action(f"{found.type}.trigger", found.id)
-        view.free_id(self.run)
-        run_as = view.facts.run_as.get(found.id)
-        if run_as is None or run_as not in view.facts.principals:
-            raise InvalidError(
-                f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it"
-            )
-        not_running(view, found.id, found.name)
-        document: dict[str, Any] = {
-            "pipeline": found.id,
-            "state": "running",
-            "started": view.now,
-            "actor": view.actor,
-            "log": [],
-        }
-        return Plan((RunStarted(self.run, found.id, run_as),), (DocumentPut("run", self.run, document),))
+def targets(relations: Relations) -> Mapping[str, tuple[ResourceId, ...]]:
+    """Return what relations name."""
+    return {relation: tuple(edge.target for edge in edges) for relation, edges in relations.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class EndRun:
-    """The run is over, and its identity with it. Said by the deployment."""
-
-    run: RunId
-    state: str
-    document: Mapping[str, Any]
-    name: str = "run.end"
-
-    def plan(self, view: View) -> Plan:
-        """Only the deployment ends a run."""
-        if view.caller is not None:
-            raise InvalidError("a run is ended by the deployment")
-        if self.state not in RUN_STATES:
-            raise InvalidError(f"a run ends as {', '.join(RUN_STATES)}, not as `{self.state}`")
-        if self.run not in view.facts.runs:
-            raise MissingError(f"there is no run `{self.run}` under way")
-        return Plan((RunEnded(self.run, self.state),), (DocumentPut("run", self.run, dict(self.document)),))
+def use_connections(view: View, pipeline: Resource) -> None:
+    """Require the use of every connection that a pipeline declares, by itself or by its source."""
+    for edge in declared_edges(view.facts, pipeline, "connections"):
+        view.require_action("connection.use", edge.target)
 
 
-@dataclass(frozen=True, slots=True)
-class CancelRun:
-    """The run is over before its time, and its identity with it: what it does next is refused."""
+def run_by(view: View, pipeline: Resource, service: PrincipalId | None) -> PrincipalId:
+    """Return whose rights the runs of a pipeline use that the caller has saved: the caller's, or a service principal's.
 
-    run: RunId
-    document: Mapping[str, Any]
-    name: str = "run.cancel"
+    That one the caller must be able to act as, and it must be allowed all that is declared. So must a narrowed token, for
+    the runs have all rights of its principal. Raises `InvalidError` where they are not.
+    """
+    caller = view.caller
+    if caller is None:
+        raise InvalidError("a pipeline is changed by a principal, whose rights its runs use")
+    if service is not None and service != caller.principal:
+        found = view.facts.principals.get(service)
+        if found is None or found.kind != "service_principal":
+            raise InvalidError("runs use the rights of who saves the pipeline, or of a service principal")
+        may_act_as(view, service)
+        _lacks_nothing(view, pipeline, Caller(service), "the service principal that it is to run as")
+    elif narrowed(view, caller):
+        _lacks_nothing(view, pipeline, caller, "the narrowed token that you use")
+    return service or caller.principal
 
-    def plan(self, view: View) -> Plan:
-        """Need `cancel` on the pipeline."""
-        found = view.facts.runs.get(self.run)
-        if found is None:
-            raise MissingError(f"there is no run `{self.run}` under way that you may see")
-        pipeline = view.target(found.pipeline)
-        view.require_action(f"{pipeline.type}.cancel", pipeline.id)
-        return Plan((RunEnded(self.run, "cancelled"),), (DocumentPut("run", self.run, dict(self.document)),))
+
+def _lacks_nothing(view: View, pipeline: Resource, caller: Caller, who: str) -> None:
+    lacked = next(lacking(view, pipeline, caller), None)
+    if lacked is not None:
+        raise InvalidError(f"{who} may not do {lacked}")
 
 
 def not_running(view: View, pipeline: ResourceId, name: str) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headgate.control.command import InvalidError, MissingError, Plan, View
-from headgate.control.pipelines import not_running
+from headgate.control.command import MissingError, Plan, View
+from headgate.control.pipelines import not_running, run_by, use_connections
 from headgate.control.ports import DocumentPut
 from headgate.facts.changes import Change, Edge, Relations, RelationsSet, RunAsSet
 from headgate.facts.ids import ResourceId
@@ -40,7 +40,7 @@ class AddStream:
             view.resource(target, "table", "database")
         added = {name: (*found.relations.get(name, ()), *self.relations.get(name, ())) for name in _WRITTEN}
         change = RelationsSet(found.id, {**found.relations, **added})
-        return Plan((change, *_taken_over(view, found)), (_defined(found, self.definition),))
+        return Plan((change, *_taken_over(view, found, change)), (_defined(found, self.definition),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class SwitchStream:
         switched = {
             name: tuple(self._switched(edge, table) for edge in found.relations.get(name, ())) for name in _WRITTEN
         }
-        taken = _taken_over(view, found) if self.enabled else ()
         change = RelationsSet(found.id, {**found.relations, **switched})
+        taken = _taken_over(view, found, change) if self.enabled else ()
         return Plan((change, *taken), (_defined(found, self.definition),))
 
     def _switched(self, edge: Edge, table: ResourceId | None) -> Edge:
@@ -80,13 +80,17 @@ class SwitchStream:
         return edge.target == table or (edge.target == self.layer and edge.name == self.title)
 
 
-def _taken_over(view: View, found: Resource) -> tuple[Change, ...]:
-    if view.caller is None:
-        raise InvalidError("a pipeline is changed by a principal, whose rights its runs use")
-    for edge in found.relations.get("connections", ()):
-        view.require_action("connection.use", edge.target)
+def _taken_over(view: View, found: Resource, change: Change) -> tuple[Change, ...]:
+    """Return who its runs run as from now on: the caller, or still the service principal that it names for that."""
+    after = view.after(change)
+    saved = after.facts.resources[found.id]
+    use_connections(after, saved)
+    run_as = view.facts.run_as.get(found.id)
+    present = view.facts.principals.get(run_as) if run_as else None
+    service = run_as if present is not None and present.kind == "service_principal" else None
+    run_by_now = RunAsSet(found.id, run_by(after, saved, service))
     not_running(view, found.id, found.name)
-    return (RunAsSet(found.id, view.caller.principal),)
+    return (run_by_now,)
 
 
 def _defined(found: Resource, definition: Mapping[str, Any]) -> DocumentPut:

@@ -70,13 +70,13 @@ class IssueToken:
     name: str = "token.issue"
 
     def plan(self, view: View) -> Plan:
-        """Everybody for themselves, where the parent's model does not say otherwise; for another one see `_may_act_as`."""
+        """Everybody for themselves, where the parent's model does not say otherwise; for another one see `may_act_as`."""
         view.known_principal(self.principal)
         _not_wider(view, self.ends)
         if self.parent is not None:
             place = view.target(self.parent)
             view.require_action(f"{place.type}.create_token", place.id)
-        _may_act_as(view, self.principal)
+        may_act_as(view, self.principal)
         for each in self.only or ():
             view.resource(each)
         _known(view, self.actions or ())
@@ -151,9 +151,14 @@ def _no_run(view: View) -> None:
         raise InvalidError("a run has the rights of its run and cannot make or end tokens")
 
 
-def _not_narrowed(view: View, caller: Caller) -> None:
+def narrowed(view: View, caller: Caller) -> bool:
+    """Say whether the caller uses a token that may do less than its principal."""
     token = view.facts.tokens[caller.token] if caller.token else None
-    if token is not None and (token.only is not None or token.actions is not None):
+    return token is not None and (token.only is not None or token.actions is not None)
+
+
+def _not_narrowed(view: View, caller: Caller) -> None:
+    if narrowed(view, caller):
         raise InvalidError("a narrowed token makes and ends no tokens; use one that is not")
 
 
@@ -171,7 +176,7 @@ def _not_wider(view: View, ends: float | None) -> None:
         raise InvalidError("a token that ends can only make tokens that end no later; use one without an end")
 
 
-def _may_act_as(view: View, principal: PrincipalId) -> None:
+def may_act_as(view: View, principal: PrincipalId) -> None:
     """Require the right to act as a principal: one's own, a service principal's by the model, else all its roles.
 
     A token acts as its principal, so that making one is at least as much as giving everything that it holds. Of a service

@@ -1,10 +1,14 @@
 """What a run may touch: what its pipeline declares, by relation."""
 
+from headgate.facts.changes import Edge
 from headgate.facts.ids import RunId
 from headgate.facts.snapshot import Resource, Snapshot
 
 _READ = frozenset(("table.describe", "table.select", "volume.describe", "volume.read"))
-_WRITE = frozenset(("table.describe", "table.select", "table.insert", "table.update", "table.delete_rows"))
+_WRITE = frozenset(
+    # Rows come with columns that the table does not have yet: the run adds them, as far as its run-as may.
+    ("table.describe", "table.select", "table.insert", "table.update", "table.delete_rows", "table.alter")
+)
 
 DECLARED = {
     "inputs": _READ,
@@ -14,6 +18,9 @@ DECLARED = {
 }
 """What a pipeline declares by each relation: these actions on what an enabled edge names."""
 
+THROUGH = {"connections": "source"}
+"""A relation that also has the edges of what another relation names: who reads through a source, reads what that does."""
+
 
 def declared(facts: Snapshot, run: RunId, action: str, resource: Resource) -> bool:
     """Say whether the pipeline of a run that has not ended declares this action on this resource."""
@@ -22,6 +29,13 @@ def declared(facts: Snapshot, run: RunId, action: str, resource: Resource) -> bo
     if pipeline is None:
         return False
     return any(
-        action in actions and any(edge.target == resource.id for edge in pipeline.edges(relation))
+        action in actions and any(edge.target == resource.id for edge in edges(facts, pipeline, relation))
         for relation, actions in DECLARED.items()
     )
+
+
+def edges(facts: Snapshot, pipeline: Resource, relation: str) -> tuple[Edge, ...]:
+    """Return what counts of a relation of a pipeline: its own enabled edges, and those that it has through another."""
+    through = pipeline.edges(THROUGH[relation]) if relation in THROUGH else ()
+    others = (facts.resources.get(edge.target) for edge in through)
+    return (*pipeline.edges(relation), *(edge for each in others if each for edge in each.edges(relation)))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from headgate.decision.comparing import Moment
 from headgate.decision.consequences import Ability, Effect, Flip, PipelineEffect
-from headgate.decision.declared import DECLARED
+from headgate.decision.declared import DECLARED, THROUGH, edges
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RelationsSet, ResourceCreated, RunAsSet
@@ -41,12 +41,22 @@ def every_pipeline(facts: Snapshot) -> set[ResourceId]:
 
 
 def _declares(resource: Resource) -> bool:
-    return not DECLARED.keys().isdisjoint(resource.relations)
+    return not (DECLARED.keys() | THROUGH.values()).isdisjoint(resource.relations)
 
 
 def _touching(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
-    near = (each for each in (id, *facts.referrers.get(id, ())) if each in facts.resources)
-    yield from (each for each in near if _declares(facts.resources[each]))
+    for each in (id, *facts.referrers.get(id, ())):
+        if each in facts.resources and _declares(facts.resources[each]):
+            yield each
+            yield from _through(facts, each)
+
+
+def _through(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
+    """Yield the pipelines that touch by way of this one what it declares."""
+    for other in facts.referrers.get(id, ()):
+        resource = facts.resources.get(other)
+        if resource and any(edge.target == id for name in THROUGH.values() for edge in resource.edges(name)):
+            yield other
 
 
 def _effect(before: Moment, after: Moment, id: ResourceId, effects: Iterable[Effect]) -> PipelineEffect:
@@ -67,7 +77,7 @@ def _lacking(moment: Moment, id: ResourceId, other: Moment) -> dict[tuple[Abilit
     pipeline, run_as = facts.resources.get(id), facts.run_as.get(id)
     if pipeline is None or run_as is None:
         return {}
-    targets = ((actions, edge.target) for name, actions in DECLARED.items() for edge in pipeline.edges(name))
+    targets = ((actions, edge.target) for name, actions in DECLARED.items() for edge in edges(facts, pipeline, name))
     asked = ((Ability(action), target) for actions, target in targets for action in sorted(actions))
     return {
         (ability, target): None
