@@ -1,6 +1,5 @@
 """Queries on Spark: each mode, parts of the past, and what they read."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from headgate.pipelines.execution import Range
 from headgate.pipelines.kinds import defined
 from headgate.pipelines.kinds.query import QueryError
 from headgate.pipelines.selecting import InputsError
-from tests.pipelines.by_hand import ByHand, by_hand
+from tests.pipelines.by_hand import ByHand
 
 
 def query(name: str, sql: str, *inputs: str, **more: Any) -> dict[str, Any]:
@@ -29,14 +28,12 @@ class TestAQuery:
 
 @pytest.mark.spark
 class TestOnSpark:
-    @pytest.fixture(scope="class")
+    @pytest.fixture(scope="class", autouse=True)
     @staticmethod
-    def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:
-        with by_hand(tmp_path_factory.mktemp("lake") / "data") as made:
-            made.spark.sql("CREATE TABLE lake.raw.t AS SELECT 1 AS k, 'a' AS day UNION ALL SELECT 2, 'b'")
-            made.spark.sql("CREATE TABLE lake.raw.other AS SELECT 1 AS k")
-            made.spark.sql("CREATE VIEW lake.raw.v AS SELECT k FROM lake.raw.t")
-            yield made
+    def _tables(lake: ByHand) -> None:
+        lake.spark.sql("CREATE TABLE lake.raw.t AS SELECT 1 AS k, 'a' AS day UNION ALL SELECT 2, 'b'")
+        lake.spark.sql("CREATE TABLE lake.raw.other AS SELECT 1 AS k")
+        lake.spark.sql("CREATE VIEW lake.raw.v AS SELECT k FROM lake.raw.t")
 
     def test_replaces_all_rows(self, lake: ByHand) -> None:
         definition = query("whole", "SELECT k FROM lake.raw.t -- all;", "lake.raw.t")

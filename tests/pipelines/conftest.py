@@ -1,0 +1,15 @@
+"""One deployment with Spark for every test of this folder that carries out runs; each uses tables of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from headgate.spark.toolchain import Toolchain
+from tests.pipelines.by_hand import ByHand, by_hand
+
+
+@pytest.fixture(scope="session")
+def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:  # noqa: ARG001 (whoever has none skips)
+    """Return the deployment, with the databases `lake.raw` and `lake.trusted`."""
+    with by_hand(tmp_path_factory.mktemp("pipelines") / "data") as made:
+        yield made

@@ -1,0 +1,43 @@
+"""What a history means, in a few lines of Python: the versions of one key at a time, times as plain numbers."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+Values = tuple[str | None, str | None]
+"""What is tracked of a row, and what is not."""
+
+
+@dataclass(frozen=True, order=True)
+class Version:
+    """What held from a moment on, until another or until now."""
+
+    since: int
+    until: int | None
+    values: Values
+
+
+def after_changes(versions: Iterable[Version], changes: Mapping[int, Values]) -> list[Version]:
+    """Return the versions of a key when rows have come that each say since when they hold."""
+    events = {each.since: each.values for each in versions} | dict(changes)
+    periods: list[tuple[int, Values]] = []
+    for since, values in sorted(events.items(), key=lambda each: each[0]):
+        if periods and periods[-1][1][0] == values[0]:
+            periods[-1] = (periods[-1][0], values)
+        else:
+            periods.append((since, values))
+    ends = [since for since, _ in periods[1:]]
+    return [Version(since, until, values) for (since, values), until in zip(periods, [*ends, None], strict=True)]
+
+
+def after_a_look(versions: list[Version], values: Values | None, now: int, *, close_absent: bool) -> list[Version]:
+    """Return the versions of a key when its row is seen to be as it is, or not to be there (None)."""
+    current = next((each for each in versions if each.until is None), None)
+    past = [each for each in versions if each is not current]
+    if values is None:
+        gone = current is not None and close_absent
+        return [*past, Version(current.since, now, current.values)] if gone and current else versions
+    if current is None:
+        return [*past, Version(now, None, values)]
+    if current.values[0] == values[0]:
+        return [*past, Version(current.since, None, values)]
+    return [*past, Version(current.since, now, current.values), Version(now, None, values)]
