@@ -10,16 +10,19 @@ import pytest
 from headgate.app.deployment import over
 from headgate.app.drivers import NO_SPARK, Drivers
 from headgate.app.knowing import Knowing
+from headgate.control.clusters import EMBEDDED
 from headgate.control.organization import Organization
-from headgate.control.pipelines import EndRun, StartRun
 from headgate.control.tables import DropDatabase
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.spark.authority import DecidingAuthority, Known
+from headgate.spark.clusters import Cluster, Clusters
+from headgate.spark.driver import DriverState
 from headgate.spark.gateway.authority import Credential, Report, Running
 from headgate.spark.needs import NameNeed, Need
 from headgate.store import open_stores
 from tests.app.world import Place, World, serving, settings_in
+from tests.fakes.runs import begin, end
 
 READ = NameNeed(action="database.describe", object=("lake", "raw"))
 
@@ -32,7 +35,8 @@ class Scene:
         stores = open_stores(folder / "data")
         self.deployment = over(settings_in(folder), stores, clock=lambda: self.now)
         self.world = World(self.deployment)
-        self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("acme", "nosuch"))
+        embedded = Clusters(Cluster(EMBEDDED))
+        self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("acme", "nosuch"), embedded)
         self.knowing = Knowing(self.deployment, self.world.sparks, self.drivers)
         self.authority = DecidingAuthority(self.knowing.known, lambda: self.world.sparks.all)
         self.running: Running | None = None
@@ -131,11 +135,9 @@ def test_a_run_that_is_cancelled_ends(scene: Scene, tmp_path: Path) -> None:
     pipeline = {"kind": "source", "name": "load", "connection": "files", "streams": [stream]}
     assert world.call("owner", "PUT", "/pipelines/load", pipeline).status_code == 200
     resource = next(id for id, run_as in home.control.snapshot.run_as.items() if run_as)
-    owner = world.caller("owner")
-    home.control.execute(StartRun(RunId("r-1"), resource), owner)
-    scene.begin(scene.deployment.identity.open_run(RunId("r-1"), owner.principal, home.id))
+    scene.begin(begin(home.control, home.store, RunId("r-1"), resource))
 
-    home.control.execute(EndRun(RunId("r-1"), "cancelled", {}), None)
+    end(home.control, home.store, RunId("r-1"), "cancelled")
 
     assert "the run has ended" in scene.refused()
 
@@ -150,7 +152,7 @@ class TestDrivers:
     def test_are_started_when_they_are_first_asked_for(self, scene: Scene, acme: Place) -> None:
         made = list[FakeDriver]()
 
-        def make(organization: Organization) -> FakeDriver:
+        def make(organization: Organization, _cluster: Cluster) -> FakeDriver:
             made.append(FakeDriver(organization.id))
             return made[-1]
 
@@ -198,6 +200,7 @@ class FakeDriver:
 
     def __init__(self, name: ResourceId) -> None:
         self.name = name
+        self.state = DriverState.STARTING
         self.log: list[str] = []
         self.begun = asyncio.Event()
 

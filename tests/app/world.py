@@ -19,7 +19,6 @@ from headgate.control.principals import AddPrincipal, CreateServicePrincipal
 from headgate.control.tokens import IssueToken, read, written
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
-from headgate.pipelines.runner import Runner
 from headgate.spark.sparks import Sparks
 from headgate.spark.statements import Reading, StatementError, Wanted
 from tests.threads import served
@@ -36,6 +35,9 @@ class NoSpark:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def wake(self) -> None:
+        """Leave runs queued."""
 
 
 class Place:
@@ -97,9 +99,9 @@ class World(Place):
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
-        self.sparks = Sparks(deployment.may_touch, lambda _: KEY, lambda organization: organization is deployment.home)
+        self.sparks = Sparks(deployment.may_touch, lambda *_: KEY, lambda organization: organization is deployment.home)
         self.sessions = self.sparks.of(deployment.home).sessions
-        self.app = http_application(deployment, self.sparks, self.runner(), NoSpark(), lambda: {"api": "ok"})
+        self.app = http_application(deployment, self.sparks, NoSpark(), NoSpark(), lambda: {"api": "ok"})
         owner = deployment.settings.owner_token.read_text(encoding="utf-8").strip()
         super().__init__(httpx.Client(trust_env=False, timeout=60), deployment.home, "", {"owner": owner})
 
@@ -110,15 +112,6 @@ class World(Place):
         place = Place(self.http, found(self.deployment.organizations, founding), f"/o/{name}", {})
         place.tokens["owner"] = place.token(owner)
         return place
-
-    def runner(self) -> Runner:
-        """Return a runner whose runs fail for want of Spark."""
-
-        def connect(_: str) -> Any:
-            raise StatementError("no Spark in this test", None, None)
-
-        known = self.deployment
-        return Runner(known.home, known.identity, known.places, connect)
 
 
 def settings_in(folder: Path) -> Settings:

@@ -39,6 +39,7 @@ class FakeDriver:
     token: str = "backend-token"  # noqa: S105 - it opens nothing
     key: bytes = b"k" * 32
     generation: int = 1
+    trouble: str = ""
     ready: bool = True
 
 

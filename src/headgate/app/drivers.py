@@ -1,86 +1,162 @@
-"""The drivers: one for the home organization, and one for each other organization that is to have Spark."""
+"""The drivers: one for each organization that has Spark on each cluster that it uses, the home organization's first."""
 
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
 
+from headgate.control.clusters import EMBEDDED
 from headgate.control.command import MissingError
 from headgate.control.organization import Organization, Organizations
 from headgate.facts.ids import ResourceId
-from headgate.spark.driver import Driver, DriverError
+from headgate.spark.clusters import Cluster, Clusters
+from headgate.spark.driver import Driver, DriverError, DriverState
 
 log = logging.getLogger(__name__)
 
 NO_SPARK = "this organization has no Spark here; HEADGATE_SPARK_ORGANIZATIONS says which have"
 EVERY = "*"
 """Among the organizations with Spark: all of them."""
+_LOOK_SECONDS = 5.0
+_AGAIN_SECONDS = 5.0
+"""So long a driver that did not start is left alone."""
+
+Make = Callable[[Organization, Cluster], Driver]
+"""Returns a driver that is not started."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A driver, when somebody came to it last, and until when it is left alone (both in seconds of a steady clock)."""
+
+    driver: Driver
+    cluster: Cluster
+    used: float
+    rests: float = 0.0
+    starting: bool = True
 
 
 class Drivers:
-    """Starts a driver when it is first asked for, and the home organization's at once."""
+    """Starts a driver when it is first asked for, and the home organization's embedded one at once."""
 
-    def __init__(self, organizations: Organizations, home: Organization, others: tuple[str, ...]) -> None:
-        """`others` are the names or ids of further organizations with a driver."""
+    def __init__(
+        self,
+        organizations: Organizations,
+        home: Organization,
+        others: tuple[str, ...],
+        clusters: Clusters,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`others` are the names or ids of further organizations with drivers."""
         self._organizations = organizations
         self._home = home
         self._others = others
+        self._clusters = clusters
+        self._clock = clock
         self._lock = threading.Lock()
-        self._drivers: dict[ResourceId, Driver] = {}
-        self._make: Callable[[Organization], Driver] | None = None
+        self._held: dict[tuple[ResourceId, str], _Held] = {}
+        self._make: Make | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._starting = set[asyncio.Task[None]]()
+        self._tasks = set[asyncio.Task[None]]()
 
     @property
     def home(self) -> Driver | None:
-        """The home organization's driver, if it is begun."""
-        return self._drivers.get(self._home.id)
+        """The home organization's embedded driver, if it is begun."""
+        held = self._held.get((self._home.id, EMBEDDED))
+        return held.driver if held else None
 
-    def key(self, organization: ResourceId) -> bytes:
-        """Return the key of an organization's driver as it runs now; nothing if there is none."""
-        driver = self._drivers.get(organization)
-        return driver.key if driver else b""
+    @property
+    def figures(self) -> Mapping[str, Mapping[str, float]]:
+        """How often each driver was started, and whether it serves now, by its name."""
+        drivers = [held.driver for held in tuple(self._held.values())]
+        return {
+            "driver_starts": {each.name: float(each.generation) for each in drivers},
+            "drivers": {each.name: float(each.ready) for each in drivers},
+        }
+
+    def key(self, organization: ResourceId, cluster: str) -> bytes:
+        """Return the key of a driver as it runs now; nothing if there is none."""
+        held = self._held.get((organization, cluster))
+        return held.driver.key if held else b""
 
     def serves(self, organization: Organization) -> bool:
         """Say whether the organization is to have Spark here."""
         return organization is self._home or any(self._means(named, organization) for named in self._others)
 
-    def of(self, organization: Organization) -> tuple[Driver | None, str]:
+    def served(self) -> Iterable[Organization]:
+        """Return the organizations that are to have Spark here."""
+        return (each for each in self._organizations.all() if self.serves(each))
+
+    def of(self, organization: Organization, cluster: str = EMBEDDED) -> tuple[Driver | None, str]:
         """Return an organization's driver, which may not serve yet, or why there will be none. Any thread may ask."""
         if not self.serves(organization):
             return None, NO_SPARK
+        configured = self._clusters.find(cluster)
+        if configured is None:
+            return None, f"there is no cluster `{cluster}` here; HEADGATE_CLUSTERS describes those that are"
+        place, now = (organization.id, cluster), self._clock()
         with self._lock:
-            if organization.id not in self._drivers and self._make is not None and self._loop is not None:
-                self._drivers[organization.id] = self._make(organization)
-                self._loop.call_soon_threadsafe(self._start, organization.id)
-        return self._drivers.get(organization.id), ""
+            held = self._held.get(place)
+            if held is None and self._make is not None:
+                held = self._held[place] = _Held(self._make(organization, configured), configured, now)
+                self._begin(self._start(held))
+            elif held is not None:
+                held.used = now
+                if held.driver.state is DriverState.STOPPED and not held.starting and now >= held.rests:
+                    held.starting = True
+                    self._begin(self._start(held))
+        return (held.driver if held else None), ""
 
-    async def begin(self, make: Callable[[Organization], Driver]) -> None:
-        """Start the home organization's driver. Raises `DriverError` if it does not serve."""
-        driver = self._drivers[self._home.id] = make(self._home)
-        await driver.start()
+    async def begin(self, make: Make) -> None:
+        """Start the home organization's embedded driver. Raises `DriverError` if it does not serve."""
+        cluster = self._clusters.find(EMBEDDED) or Cluster(EMBEDDED)
+        held = _Held(make(self._home, cluster), cluster, self._clock())
+        self._held[self._home.id, EMBEDDED] = held
+        await held.driver.start()
+        held.starting = False
         self._make, self._loop = make, asyncio.get_running_loop()
+        self._run(self._end_idle())
 
     async def end(self) -> None:
         """Stop them all."""
         self._make = None
-        for starting in tuple(self._starting):
-            starting.cancel()
-        await asyncio.gather(*(driver.stop() for driver in self._drivers.values()))
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*(held.driver.stop() for held in self._held.values()))
 
-    def _start(self, organization: ResourceId) -> None:
-        task = asyncio.create_task(self._started(organization))
-        self._starting.add(task)
-        task.add_done_callback(self._starting.discard)
+    async def end_unused(self) -> None:
+        """Stop the drivers on remote clusters that nobody has come to in a while; the next who comes starts them again."""
+        for held in tuple(self._held.values()):
+            idle = self._clock() - held.used > held.cluster.idle_seconds
+            if held.cluster.remote and idle and held.driver.ready:
+                log.info("the Spark driver `%s` is not used, and ends", held.driver.name)
+                await held.driver.stop()
 
-    async def _started(self, organization: ResourceId) -> None:
+    async def _end_idle(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            await self.end_unused()
+
+    async def _start(self, held: _Held) -> None:
         try:
-            await self._drivers[organization].start()
+            await held.driver.start()
         except DriverError as error:
-            log.error("the Spark driver of `%s` does not start: %s", organization, error)  # noqa: TRY400
-            with self._lock:
-                # Whoever asks next tries again.
-                del self._drivers[organization]
+            log.error("the Spark driver `%s` does not start: %s", held.driver.name, error)  # noqa: TRY400
+            await held.driver.stop()
+            held.rests = self._clock() + _AGAIN_SECONDS
+        finally:
+            held.starting = False
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._run, work)
+
+    def _run(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _means(self, named: str, organization: Organization) -> bool:
         try:

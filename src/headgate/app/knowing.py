@@ -2,16 +2,22 @@
 
 from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
+from headgate.control.clusters import EMBEDDED
 from headgate.control.command import MissingError
 from headgate.control.identity import Presented
 from headgate.control.organization import Organization
+from headgate.facts.caller import Caller
 from headgate.spark.authority import Known
 from headgate.spark.gateway.authority import Credential
 from headgate.spark.sparks import Sparks
 
 
 class Knowing:
-    """Looks credentials up. A session goes to the driver of the organization that its caller acts in."""
+    """Looks credentials up.
+
+    A session goes to the driver of the organization that its caller acts in: that of a run on the cluster that the run
+    began on, every other on the embedded one.
+    """
 
     def __init__(self, deployment: Deployment, sparks: Sparks, drivers: Drivers) -> None:
         self._deployment = deployment
@@ -38,8 +44,9 @@ class Knowing:
         caller = organization.caller(presented)
         if caller is None:
             return None
-        driver, why_not = self._drivers.of(organization)
-        return Known(caller, self._sparks.of(organization), driver, why_not)
+        cluster = _cluster(organization, caller)
+        driver, why_not = self._drivers.of(organization, cluster)
+        return Known(caller, self._sparks.of(organization, cluster), driver, why_not)
 
     def _meant(self, presented: Presented, named: str) -> Organization | None:
         """Return the organization that is named, else that of the token; logins are at home where nothing else is said."""
@@ -53,3 +60,9 @@ class Knowing:
             return organizations.open(presented.organization)
         mine = organizations.of(presented.principal)
         return mine[0] if len(mine) == 1 else self._deployment.home
+
+
+def _cluster(organization: Organization, caller: Caller) -> str:
+    """Return where this attempt of a run was begun: where its pipeline has moved to since counts for the next."""
+    row = organization.store.run(caller.run) if caller.run else None
+    return (row.cluster if row else "") or EMBEDDED

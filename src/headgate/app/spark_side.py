@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from headgate.app.deployment import Deployment
@@ -15,6 +15,7 @@ from headgate.control.organization import Organization
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.spark.authority import DecidingAuthority
+from headgate.spark.clusters import Cluster
 from headgate.spark.driver import Driver, DriverState
 from headgate.spark.gateway.child import LogLevel, Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
@@ -32,7 +33,9 @@ class SparkSide:
         settings = deployment.settings
         self._deployment = deployment
         self._say = say
-        self._drivers = Drivers(deployment.organizations, deployment.home, settings.spark_organizations)
+        self._drivers = Drivers(
+            deployment.organizations, deployment.home, settings.spark_organizations, settings.clusters
+        )
         self.sparks = Sparks(deployment.may_touch, self._drivers.key, self._drivers.serves)
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
         self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all)
@@ -50,6 +53,10 @@ class SparkSide:
         """The same on loopback, without TLS."""
         return self._gateway.inner_port if self._gateway else 0
 
+    def served(self) -> Iterable[Organization]:
+        """Return the organizations that are to have Spark here."""
+        return self._drivers.served()
+
     @property
     def state(self) -> str:
         """Whether Spark can be used now: `ready`, or how the driver or the gateway is."""
@@ -60,9 +67,10 @@ class SparkSide:
         return "ready" if gateway is GatewayState.SERVING else gateway.value
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
-        """Return what the gateway has counted."""
+        """Return what the gateway has counted, and how the drivers are."""
         starts = self._gateway.starts if self._gateway else 0
-        return {**self._authority.figures, "gateway_starts": {"": starts}} if starts else {}
+        own = {"gateway_starts": {"": starts}, **self._drivers.figures}
+        return {**self._authority.figures, **own} if starts else {}
 
     async def begin(self, inner_url: str) -> None:
         """Start the home organization's driver and the gateway; `inner_url` is where drivers find the doors.
@@ -79,7 +87,9 @@ class SparkSide:
         # Side by side: each takes seconds to begin.
         gateway = asyncio.create_task(self._gateway.start())
         try:
-            await self._drivers.begin(lambda organization: self._driver(organization, tools, inner_url))
+            await self._drivers.begin(
+                lambda organization, cluster: self._driver(organization, cluster, tools, inner_url)
+            )
         finally:
             await asyncio.wait({gateway})
         try:
@@ -99,9 +109,11 @@ class SparkSide:
         for spark in self.sparks.all:
             spark.forget()
 
-    def _driver(self, organization: Organization, tools: Toolchain, inner_url: str) -> Driver:
+    def _driver(self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str) -> Driver:
         settings, home = self._deployment.settings, organization is self._deployment.home
         own = Path() if home else Path(organization.id)
+        if cluster.remote:
+            own /= Path("clusters") / cluster.name
         settings_of_it = DriverSettings(
             java=tools.java,
             guard_jar=tools.guard_jar,
@@ -109,8 +121,9 @@ class SparkSide:
             log=settings.folder / "logs" / own / "driver.log",
             scratch=settings.folder / "scratch" / own,
             decision_url=f"{inner_url}/guard/v1/decide",
-            name="home" if home else organization.id,
+            name=("home" if home else organization.id) + (f"@{cluster.name}" if cluster.remote else ""),
             conf=rest_lake(f"{inner_url}/iceberg"),
+            cluster=cluster,
         )
         return Driver(settings_of_it, self._say)
 

@@ -71,7 +71,8 @@ class DecidingAuthority:
 
     def admission(self, known: Known) -> Admission:
         """Return what the gateway is told of who is known."""
-        return Admission(known.caller, endpoint(known.driver), known.why_not)
+        trouble = known.driver.trouble if known.driver else ""
+        return Admission(known.caller, endpoint(known.driver), known.why_not, trouble)
 
     def open(self, credential: Credential, session_id: str, name: str, generation: int) -> Opened:
         """Begin a session on that start of that driver.

@@ -49,6 +49,8 @@ class Driver:
         self.generation = 0
         self.key = b""
         self.token = ""
+        self.trouble = ""
+        """Why it does not serve, if it has failed to."""
 
     @property
     def name(self) -> str:
@@ -94,11 +96,12 @@ class Driver:
             self._process = await self._spawn()
             await self._until(self._process, is_answering(self.address, within))
             await self._until(self._process, require_guarded(self.address, self.token))
-        except BaseException:
+        except BaseException as error:
             await self._end()
             self.state = DriverState.DOWN
+            self.trouble = str(error)
             raise
-        self.state = DriverState.SERVING
+        self.state, self.trouble = DriverState.SERVING, ""
         self._watching = asyncio.create_task(self._watch_master(self._process))
 
     async def _require_master(self) -> None:

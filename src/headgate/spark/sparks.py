@@ -1,9 +1,10 @@
-"""Spark as each organization has it: its sessions, the work under way in them, and whom its driver speaks for."""
+"""Spark as each organization has it on each cluster: its sessions, the work under way in them, and whom its driver speaks for."""
 
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from headgate.control.clusters import EMBEDDED
 from headgate.control.organization import Organization
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -14,7 +15,7 @@ from headgate.spark.works import Works
 
 
 class OrganizationSpark:
-    """What this process knows of one organization's Spark. A handle of one means nothing to another's driver."""
+    """What this process knows of one organization's Spark on one cluster. A handle of one means nothing to another's driver."""
 
     def __init__(self, organization: Organization, may_touch: MayTouch, key: Callable[[], bytes]) -> None:
         """`key` returns that of the driver as it runs now, or nothing."""
@@ -46,30 +47,29 @@ class Sparks:
     def __init__(
         self,
         may_touch: Callable[[Organization], MayTouch],
-        key: Callable[[ResourceId], bytes] = lambda _: b"",
+        key: Callable[[ResourceId, str], bytes] = lambda *_: b"",
         serves: Callable[[Organization], bool] = lambda _: True,
     ) -> None:
-        """`key` is that of an organization's driver as it runs now, and `serves` says which are to have one."""
+        """`key` is that of an organization's driver on a cluster as it runs now, and `serves` says which are to have one."""
         self._may_touch = may_touch
         self._key = key
         self.serves = serves
         self._lock = threading.Lock()
-        self._sparks: dict[ResourceId, OrganizationSpark] = {}
+        self._sparks: dict[tuple[ResourceId, str], OrganizationSpark] = {}
 
     @property
     def all(self) -> tuple[OrganizationSpark, ...]:
         """Every one that was used."""
         return tuple(self._sparks.values())
 
-    def of(self, organization: Organization) -> OrganizationSpark:
-        """Return that of an organization."""
+    def of(self, organization: Organization, cluster: str = EMBEDDED) -> OrganizationSpark:
+        """Return that of an organization on a cluster."""
+        place = (organization.id, cluster)
         with self._lock:
-            if organization.id not in self._sparks:
+            if place not in self._sparks:
                 may_touch = self._may_touch(organization)
-                self._sparks[organization.id] = OrganizationSpark(
-                    organization, may_touch, lambda: self._key(organization.id)
-                )
-            return self._sparks[organization.id]
+                self._sparks[place] = OrganizationSpark(organization, may_touch, lambda: self._key(*place))
+            return self._sparks[place]
 
     def caller(self, handle: str) -> Caller | None:
         """Return whom a handle stands for, and count that as a use; None if it stands for nobody."""

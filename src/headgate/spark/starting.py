@@ -11,7 +11,7 @@ from headgate.spark.jars import spark_jars
 
 _EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.GuardExtensions"
 """Iceberg brings views, branches and partition fields; the guard stands last, so that it sees what they became."""
-_OPENED = [
+OPENED = [
     "java.lang",
     "java.lang.invoke",
     "java.lang.reflect",
@@ -75,7 +75,7 @@ def command(settings: DriverSettings) -> tuple[str, ...]:
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",
         "--enable-native-access=ALL-UNNAMED",
-        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
         "-cp",
         os.pathsep.join(jars),
         "io.headgate.guard.Main",

@@ -97,7 +97,13 @@ class _Spark(Collector):
         seconds = CounterMetricFamily("headgate_spark_call_seconds", "How long they took.", labels=("call",))
         for call, count in spark.get("seconds", {}).items():
             seconds.add_metric((call,), count)
-        yield from (calls, seconds)
+        starts = CounterMetricFamily("headgate_spark_driver_starts", "Starts of a driver.", labels=("driver",))
+        for driver, count in spark.get("driver_starts", {}).items():
+            starts.add_metric((driver,), count)
+        drivers = GaugeMetricFamily("headgate_spark_drivers", "Whether a driver serves.", labels=("driver",))
+        for driver, serves in spark.get("drivers", {}).items():
+            drivers.add_metric((driver,), serves)
+        yield from (calls, seconds, starts, drivers)
         for name, kind, means in _SPARK:
             if name in spark:
                 yield kind(f"headgate_spark_{name}", means, spark[name][""])

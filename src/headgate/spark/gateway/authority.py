@@ -51,6 +51,11 @@ class Driver(Protocol):
         """Tell whether the driver serves, and refused its canary."""
         ...
 
+    @property
+    def trouble(self) -> str:
+        """Return why it does not serve, if it has failed to."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Credential:
@@ -72,11 +77,15 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Who is calling, and the driver that serves them; None while it serves nobody. `why_not`: and never will."""
+    """Who is calling, and the driver that serves them; None while it serves nobody.
+
+    `why_not` says why there will be none, and `trouble` why the driver that there is has failed so far.
+    """
 
     caller: Caller
     driver: Endpoint | None
     why_not: str = ""
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)

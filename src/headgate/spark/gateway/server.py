@@ -18,7 +18,13 @@ from headgate.spark.gateway.backend import CHANNEL_OPTIONS
 from headgate.spark.gateway.backends import Backends
 from headgate.spark.gateway.bindings import Binding, Bindings
 from headgate.spark.gateway.counts import Counts
-from headgate.spark.gateway.errors import InvalidRequestError, NoSessionError, RefusedError, UnauthenticatedError
+from headgate.spark.gateway.errors import (
+    InvalidRequestError,
+    NoSessionError,
+    RefusedError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 from headgate.spark.gateway.identity import SessionKey, credential, uuid_text
 from headgate.spark.gateway.operations import Operation, Operations
 from headgate.spark.gateway.router import Router
@@ -35,6 +41,7 @@ from headgate.spark.gateway.rules import Reader
 from headgate.spark.gateway.scrubbing import scrub_chain
 from headgate.spark.gateway.under_way import UnderWay
 from headgate.spark.gateway.watch import Watch
+from headgate.spark.statements import NOT_READY
 
 _LOOPBACK: Final = "127.0.0.1"
 _CALLS_AT_ONCE: Final = 4096
@@ -168,6 +175,8 @@ class Gateway:
         admission = await self._identify(presented)
         if admission.why_not:
             raise RefusedError(admission.why_not)
+        if admission.driver is None and admission.trouble:
+            raise UnavailableError(f"{NOT_READY}: {admission.trouble}")
         return UnderWay(presented, admission.caller, await self._backends.reach(admission.driver))
 
     async def _identify(self, presented: Credential) -> Admission:
