@@ -66,6 +66,17 @@ class SparkSide:
             return driver.value
         return "ready" if gateway is GatewayState.SERVING else gateway.value
 
+    def served(self) -> Iterable[Organization]:
+        """Return the organizations that have Spark here."""
+        return self._drivers.served()
+
+    def lacking(self, organization: Organization, cluster: str) -> str:
+        """Return why no run of an organization can begin on a cluster yet, or nothing; its driver starts then."""
+        driver, why_not = self._drivers.of(organization, cluster)
+        if driver is not None and driver.ready:
+            return ""
+        return why_not or (driver.trouble if driver else "") or f"the Spark driver on the cluster `{cluster}` is starting"
+
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """Return what the gateway has counted, and how the drivers are."""
         starts = self._gateway.starts if self._gateway else 0
