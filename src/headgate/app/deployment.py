@@ -84,11 +84,15 @@ class Deployment:
         """Its questions by name."""
         return self.home.gate
 
+    def places_of(self, organization: Organization) -> Places:
+        """Return what is behind an organization's connections, and whose files are whose."""
+        if organization is self.home:
+            return self.places
+        return Places(organization.control, organization.store, self.settings.folder)
+
     def may_touch(self, organization: Organization) -> MayTouch:
         """Return what says which files the runs of an organization may touch, and how."""
-        if organization is self.home:
-            return self.places.may_touch
-        return Places(organization.control, organization.store, self.settings.folder).may_touch
+        return self.places_of(organization).may_touch
 
     def close(self) -> None:
         """Keep what makes the next start fast, and let go of the store and of the data folder."""

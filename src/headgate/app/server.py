@@ -13,7 +13,7 @@ from headgate.app.housekeeping import Housekeeping
 from headgate.app.listening import Listening, listen
 from headgate.app.settings import Settings
 from headgate.app.spark_side import SparkSide
-from headgate.pipelines.runner import Runner
+from headgate.app.worker import worker_of
 from headgate.spark.statements import NOT_READY, Reading, StatementError, Wanted
 
 if TYPE_CHECKING:
@@ -45,10 +45,7 @@ class Server:
         self._side = SparkSide(self.deployment, say)
         self._statements = _Statements(self._spark_port)
         self._stop = asyncio.Event()
-        deployment = self.deployment
-        self.runner = Runner(deployment.home, deployment.places, self._connect)
-        if settings.spark:
-            self.runner.end_left_over()
+        self.worker = worker_of(self.deployment, self._side.served, self._connect, lambda: self._side.state == "ready")
 
     @property
     def url(self) -> str:
@@ -104,7 +101,7 @@ class Server:
             self.deployment.close()
 
     def _front(self) -> Front:
-        app = http_application(self.deployment, self._side.sparks, self.runner, self._statements, self.health)
+        app = http_application(self.deployment, self._side.sparks, self.worker, self._statements, self.health)
         self._side.freshness = app.state.freshness
         front = fronted(app, self.deployment, self._side.sparks.caller, self._side.figures)
         if self.settings.spark:
@@ -124,17 +121,21 @@ class Server:
         await self._side.begin(self._listening.inner_url)
         await loading
         self._say(f"Spark at sc://localhost:{self.gateway_port} after {self._seconds():.1f} s")
+        if self.settings.worker:
+            self.worker.start()
         ready()
 
     async def _end_spark(self) -> None:
-        self.runner.stop()
+        await asyncio.to_thread(self.worker.stop)
         await asyncio.to_thread(self._statements.close)
         await self._side.end()
 
     def _connect(self, token: str) -> "SparkSession":
         from headgate.spark.client import connect
 
-        return connect(self._spark_port(), token)
+        if not self._side.inner_port:
+            raise ConnectionError(NOT_READY)
+        return connect(self._side.inner_port, token)
 
     def _spark_port(self) -> int:
         if not self._side.inner_port:

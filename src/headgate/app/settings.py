@@ -60,6 +60,11 @@ class Settings:
     """The organizations beside the home one that get a driver of their own, by name or id; `*` means all."""
     clusters: Clusters = field(default_factory=lambda: Clusters(Cluster(EMBEDDED)))
     """What runs of pipelines can execute on."""
+    worker: bool = True
+    """Whether the server carries out runs, once it has Spark."""
+    worker_slots: int = 4
+    gateway: str = f"http://localhost:{SPARK_PORT}"
+    """Where a worker apart finds Spark Connect."""
     owner: str = "owner"
     store_url: str | None = field(default=None, repr=False)
     """A `postgresql://` URL; without one the store is a file in the data folder."""

@@ -201,6 +201,27 @@ _LISTENING = (
     ),
 )
 
+_WORKING = (
+    Variable(
+        "HEADGATE_WORKER",
+        "flag",
+        "worker",
+        "0 serves without carrying out runs of pipelines: `headgate worker` does that in other processes",
+    ),
+    Variable(
+        "HEADGATE_WORKER_SLOTS",
+        "count",
+        "worker_slots",
+        "how many runs of pipelines this process carries out at once",
+    ),
+    Variable(
+        "HEADGATE_GATEWAY",
+        "web",
+        "gateway",
+        "where `headgate worker` finds Spark Connect: `https://host:port`, or `http://localhost:port` on the server's machine",
+    ),
+)
+
 _LIMITS = (
     Variable("HEADGATE_RATE", "rate", "limits.principal_rate", "requests per second of one principal; 0 is no limit"),
     Variable(
@@ -359,6 +380,7 @@ _SQL = (
 GROUPS = {
     "The store": _STORE,
     "Listening": _LISTENING,
+    "Runs of pipelines": _WORKING,
     "Limits": _LIMITS,
     "SQL over HTTP": _SQL,
     "Logs and metrics": _WATCHING,

@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("setup")(setup)
     app.command("serve")(serve)
+    app.command("worker")(worker)
     app.command("demo")(demo)
 
 
@@ -57,6 +58,20 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
     server = _or_exit(lambda: Server(settings, say))
     say(f"data in {settings.folder}, the owner's token in {settings.owner_token}")
     _or_exit(lambda: _run(server))
+
+
+def worker(data: Data = None) -> None:
+    """Carry out runs of pipelines beside a server that shares its PostgreSQL and its data folder."""
+    from headgate.app.logs import log_to
+    from headgate.app.worker import WorkerApart
+
+    settings = default_settings(os.environ, folder=data)
+    log_to(settings.log, settings.log_level)
+    apart = _or_exit(lambda: WorkerApart(settings, say))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: apart.stop())
+    apart.run()
+    say("ended")
 
 
 def demo(

@@ -4,6 +4,7 @@ import atexit
 import logging
 from collections.abc import Callable
 from typing import cast
+from urllib.parse import urlsplit
 
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
@@ -14,6 +15,8 @@ from headgate.spark.reading import SparkReading, told
 from headgate.spark.statements import Reading, Wanted
 
 _RETRIES = 6
+_PORT = 15002
+"""Spark Connect's own, where an address names none."""
 _LONGEST_WAIT = 2000
 """Milliseconds between two tries."""
 
@@ -32,7 +35,19 @@ class _Session(SparkSession):
 def connect(port: int, token: str) -> SparkSession:
     """Open a new session through the gateway on this machine. Whoever opens it stops it."""
     # The client sends a token without TLS to the name `localhost` only.
-    session = _Session(f"sc://localhost:{port}/;token={token}")
+    return _opened(f"sc://localhost:{port}/;token={token}")
+
+
+def connect_to(gateway: str, token: str) -> SparkSession:
+    """Open a new session through the gateway at an `https` address, or an `http` one of this machine."""
+    parts = urlsplit(gateway)
+    if parts.scheme == "http":
+        return connect(parts.port or _PORT, token)
+    return _opened(f"sc://{parts.hostname}:{parts.port or _PORT}/;use_ssl=true;token={token}")
+
+
+def _opened(url: str) -> SparkSession:
+    session = _Session(url)
     # The client would keep itself for a last call when this process ends, and then wait long for a server that is gone.
     atexit.unregister(session.client._cleanup_ml_cache)  # noqa: SLF001 (there is no public way)
     # The client's own patience is ten minutes; whoever waits here would rather be told that Spark is away.
