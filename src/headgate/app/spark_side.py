@@ -66,10 +66,6 @@ class SparkSide:
             return driver.value
         return "ready" if gateway is GatewayState.SERVING else gateway.value
 
-    def served(self) -> Iterable[Organization]:
-        """Return the organizations that have Spark here."""
-        return self._drivers.served()
-
     def lacking(self, organization: Organization, cluster: str) -> str:
         """Return why no run of an organization can begin on a cluster yet, or nothing; its driver starts then."""
         driver, why_not = self._drivers.of(organization, cluster)
