@@ -47,7 +47,7 @@ class TestCheck:
         denied = ask("check", "table.insert", "lake.raw.flights", "--as", MEMBER)
 
         assert (allowed.exit_code, denied.exit_code) == (0, 1)
-        assert allowed.output == "allow: member, table.select on lake.raw.flights (nekt 2, revision 4)\n"
+        assert allowed.output == "allow: member, table.select on lake.raw.flights (nekt 3, revision 4)\n"
         assert denied.output.startswith("deny: ")
 
     @pytest.mark.parametrize("engine", ["engine", "reference"])
