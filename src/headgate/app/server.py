@@ -45,7 +45,10 @@ class Server:
         self._side = SparkSide(self.deployment, say)
         self._statements = _Statements(self._spark_port)
         self._stop = asyncio.Event()
-        self.worker = worker_of(self.deployment, self._side.served, self._connect, lambda: self._side.state == "ready")
+        side = self._side
+        self.worker = worker_of(
+            self.deployment, side.served, self._connect, lambda: side.state == "ready", side.lacking
+        )
 
     @property
     def url(self) -> str:

@@ -25,9 +25,16 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def worker_of(
-    deployment: Deployment, served: Callable[[], Iterable[Organization]], connect: Connect, ready: Callable[[], bool]
+    deployment: Deployment,
+    served: Callable[[], Iterable[Organization]],
+    connect: Connect,
+    ready: Callable[[], bool],
+    lacking: Callable[[Organization, str], str] = lambda *_: "",
 ) -> Worker:
-    """Return a worker of the organizations that are served, which is not started."""
+    """Return a worker of the organizations that are served, which is not started.
+
+    `lacking` says why an organization's runs cannot begin on a cluster yet, where that is known before they try.
+    """
     settings = deployment.settings
     return Worker(
         deployment.organizations.refresh,
@@ -36,6 +43,7 @@ def worker_of(
         WorkerSettings(slots=settings.worker_slots),
         settings.clusters.at_once,
         ready,
+        lacking,
     )
 
 

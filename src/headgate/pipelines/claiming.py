@@ -24,11 +24,14 @@ AGAIN: Final = 2.0
 class Claims:
     """Begins attempts for one worker."""
 
-    def __init__(self, worker: str, lease: float, room: Callable[[str], int]) -> None:
-        """`lease` is in seconds; `room` is how many runs a cluster takes."""
+    def __init__(
+        self, worker: str, lease: float, room: Callable[[str], int], lacking: Callable[[Organization, str], str]
+    ) -> None:
+        """`lease` is in seconds; `room` is how many runs a cluster takes, `lacking` why it cannot take any yet."""
         self._worker = worker
         self._lease = lease
         self._room = room
+        self._lacking = lacking
         self._tried = dict[RunId, float]()
         """Until when runs that could not begin are left alone."""
 
@@ -82,6 +85,8 @@ class Claims:
             raise WaitingError(f"there is no cluster `{cluster}` here")
         if running.get(cluster, 0) >= room:
             raise WaitingError(f"the cluster `{cluster}` has no room: {room} of its runs may be under way at once")
+        if lacking := self._lacking(organization, cluster):
+            raise WaitingError(lacking)
         return cluster
 
     def _wait(self, organization: Organization, row: RunRow, why: str) -> None:

@@ -58,17 +58,18 @@ class Worker:
         settings: WorkerSettings | None = None,
         room: Callable[[str], int] = lambda _: _LOOKED,
         ready: Callable[[], bool] = lambda: True,
+        lacking: Callable[[Organization, str], str] = lambda *_: "",
     ) -> None:
         """`refresh` takes over what other processes have written, and `room` is how many runs a cluster takes.
 
-        Nothing new is begun unless Spark is `ready`.
+        Nothing new is begun unless Spark is `ready`, nor on a cluster that is `lacking` something, as that says.
         """
         self.settings = settings or WorkerSettings()
         self._refresh = refresh
         self._served = served
         self._perform = perform
         self._ready = ready
-        self._claims = Claims(self.settings.name, self.settings.lease, room)
+        self._claims = Claims(self.settings.name, self.settings.lease, room, lacking)
         self._attempts = list[_UnderWay]()
         self._schedulers = dict[ResourceId, Scheduler]()
         self._woken = threading.Event()
