@@ -27,7 +27,7 @@ def source() -> World:
 
 
 def switch(title: str, *, enabled: bool) -> SwitchStream:
-    return SwitchStream(LOAD, RAW, title, enabled, {"v": 2})
+    return SwitchStream(LOAD, RAW, (title,), enabled, {"v": 2})
 
 
 def written(world: World, relation: str) -> dict[str, bool]:

@@ -1,6 +1,7 @@
 """Streams of a source: added to its definition, switched on and off. Who makes more be read, has it read with their rights."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,12 +48,12 @@ class AddStream:
 class SwitchStream:
     """A stream of the source counts, or does not. By one that is switched on, its runs use the caller's rights.
 
-    `layer` and `title` say which table it writes.
+    `layer` and `titles` say which tables it writes.
     """
 
     pipeline: ResourceId
     layer: ResourceId
-    title: str
+    titles: tuple[str, ...]
     enabled: bool
     definition: Mapping[str, Any]
     name: str = "pipeline.switch_stream"
@@ -60,24 +61,25 @@ class SwitchStream:
     def plan(self, view: View) -> Plan:
         """Need `enable_stream` with what it writes, and to use the connection; or `disable_stream`."""
         found = view.target(self.pipeline)
-        table = view.facts.children.get(self.layer, NO_NAMES).get(self.title)
-        written = tuple(edge.target for edge in found.relations.get("outputs", ()) if self._writes(edge, table))
+        within = view.facts.children.get(self.layer, NO_NAMES)
+        tables = {within[title] for title in self.titles if title in within}
+        written = tuple(edge.target for edge in found.relations.get("outputs", ()) if self._writes(edge, tables))
         verb = "enable_stream" if self.enabled else "disable_stream"
         view.require_action(f"{found.type}.{verb}", found.id, on={"outputs": written})
         if not written:
-            raise MissingError(f"`{found.name}` writes no table `{self.title}` there")
+            raise MissingError(f"`{found.name}` writes no table `{self.titles[0]}` there")
         switched = {
-            name: tuple(self._switched(edge, table) for edge in found.relations.get(name, ())) for name in _WRITTEN
+            name: tuple(self._switched(edge, tables) for edge in found.relations.get(name, ())) for name in _WRITTEN
         }
         change = RelationsSet(found.id, {**found.relations, **switched})
         taken = _taken_over(view, found, change) if self.enabled else ()
         return Plan((change, *taken), (_defined(found, self.definition),))
 
-    def _switched(self, edge: Edge, table: ResourceId | None) -> Edge:
-        return replace(edge, enabled=self.enabled) if self._writes(edge, table) else edge
+    def _switched(self, edge: Edge, tables: AbstractSet[ResourceId]) -> Edge:
+        return replace(edge, enabled=self.enabled) if self._writes(edge, tables) else edge
 
-    def _writes(self, edge: Edge, table: ResourceId | None) -> bool:
-        return edge.target == table or (edge.target == self.layer and edge.name == self.title)
+    def _writes(self, edge: Edge, tables: AbstractSet[ResourceId]) -> bool:
+        return edge.target in tables or (edge.target == self.layer and edge.name in self.titles)
 
 
 def _taken_over(view: View, found: Resource, change: Change) -> tuple[Change, ...]:

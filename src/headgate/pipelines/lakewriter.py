@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.connect.functions import expr, lit
+
+NEW = "new"
+"""What the rows that are written are called in conditions; the table goes by the last part of its name."""
+MERGE_MODE = "write.merge.mode"
+BESIDE = "merge-on-read"
 
 
 def write_full(frame: DataFrame, into: str, *, exists: bool) -> None:
     """Make the table from the rows, or replace all its rows."""
-    writer = frame.writeTo(into)
+    writer = frame.writeTo(whole(into))
     if exists:
         writer.overwrite(lit(True))  # noqa: FBT003 (the condition that holds for every row)
     else:
@@ -17,29 +22,49 @@ def write_full(frame: DataFrame, into: str, *, exists: bool) -> None:
 
 def append(frame: DataFrame, into: str, *, exists: bool) -> None:
     """Make the table from the rows, or add them."""
-    writer = frame.writeTo(into)
+    writer = frame.writeTo(whole(into))
     if exists:
         writer.append()
     else:
         writer.create()
 
 
-def merge(frame: DataFrame, into: str, keys: Sequence[str], *, exists: bool) -> None:
+def merge(
+    frame: DataFrame,
+    into: str,
+    keys: Sequence[str],
+    *,
+    exists: bool,
+    within: Column | None = None,
+    unless: Column | None = None,
+) -> None:
     """Make the table from the rows, or let each replace the one with its key and add those whose key is new.
 
-    A missing value is a key like any other. The rows have each key once.
+    A missing value is a key like any other. The rows have each key once. `within` holds for every row of the table that
+    has one of the keys, so that the rest of it is not read; `unless` for a row that is not to be replaced.
     """
     if not exists:
-        frame.writeTo(into).create()
+        # What later merges change is written beside the files that hold it, which are not written anew for it.
+        frame.writeTo(whole(into)).tableProperty(MERGE_MODE, BESIDE).create()
         return
-    merged = frame.alias("new").mergeInto(into, expr(same_key(into, "new", keys)))
-    merged.whenMatched().updateAll().whenNotMatched().insertAll().merge()
+    same = expr(same_key(into, NEW, keys))
+    merged = frame.alias(NEW).mergeInto(whole(into), same if within is None else same & within)
+    merged.whenMatched(None if unless is None else ~unless).updateAll().whenNotMatched().insertAll().merge()
 
 
 def same_key(table: str, other: str, keys: Sequence[str]) -> str:
     """Return the condition that a row of a table and one of another relation have the same key."""
-    last = table.rsplit(".", maxsplit=1)[-1]
-    return " AND ".join(f"{quoted(last)}.{quoted(key)} <=> {quoted(other)}.{quoted(key)}" for key in keys)
+    return " AND ".join(f"{column(table, key)} <=> {quoted(other)}.{quoted(key)}" for key in keys)
+
+
+def column(table: str, name: str) -> str:
+    """Return what a condition calls a column of a table, by the last part of the table's name."""
+    return f"{quoted(table.rsplit('.', maxsplit=1)[-1])}.{quoted(name)}"
+
+
+def whole(table: str) -> str:
+    """Return the full name of a table as SQL writes it."""
+    return ".".join(map(quoted, table.split(".")))
 
 
 def quoted(name: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from headgate.control.call import version
 from headgate.control.command import InvalidError, MissingError
@@ -20,16 +20,18 @@ from headgate.doors.api.names import project, resource, seen
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.resources import readable
 from headgate.doors.api.routing import DISCOVER, needs
-from headgate.doors.api.subjects import naming
+from headgate.doors.api.subjects import naming, principal
 from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Write, Writes
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Services, Uses
+from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Resource
+from headgate.facts.snapshot import NO_NAMES, Resource
 from headgate.pipelines.definition import parts
-from headgate.pipelines.kinds import Definition, touches
-from headgate.pipelines.kinds.source import SourceDefinition, Stream, outputs
+from headgate.pipelines.kinds import Definition, defined, touches
+from headgate.pipelines.kinds.source import Streaming
+from headgate.pipelines.loading.streams import Stream, outputs
 from headgate.pipelines.touching import relations, written
 
 router = APIRouter(tags=["pipelines"])
@@ -46,8 +48,6 @@ PIPELINES = (
     "table_service",
 )
 """Types of resources that run."""
-
-_DEFINED: TypeAdapter[SourceDefinition] = TypeAdapter(SourceDefinition)
 
 
 class Pipeline(BaseModel):
@@ -92,17 +92,24 @@ def save_pipeline(
     services: Uses,
     caller: By,
     write: Writes,
-    project_name: Annotated[Called | None, Query(alias="project", description="where a new one lies")] = None,
+    project_name: Annotated[
+        Called | None,
+        Query(alias="project", description="where it lies: a project, a module, a table; else the default"),
+    ] = None,
 ) -> dict[str, Any]:
-    """Make a pipeline, or replace its definition. From now on its runs use the caller's rights."""
-    if definition.name != pipeline:
+    """Make a pipeline, or replace its definition. From now on its runs use the caller's rights, or those of `run_as`."""
+    if definition.name != pipeline.rpartition(".")[2]:
         raise InvalidError(f"the definition is of `{definition.name}`, the address says `{pipeline}`")
-    edges = relations(touches(definition), services.gate, caller)
-    # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
-    control = services.control
-    id = seen(control.answers, caller, control.now, pipeline) or ResourceId(new_id("pl"))
+    touched = touches(definition)
+    edges = relations(touched, services.gate, caller)
     place = project(services) if project_name is None else resource(services, caller, project_name)
-    command = SavePipeline(id, place, definition.kind, pipeline, edges, definition.model_dump(mode="json"))
+    # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
+    id = _there(services, caller, pipeline, None if project_name is None else place) or ResourceId(new_id("pl"))
+    service = definition.run_as and principal(services, caller, definition.run_as, "service_principal")
+    document = definition.model_dump(mode="json")
+    command = SavePipeline(
+        id, place, definition.kind, definition.name, edges, document, touched.attributes, service or None
+    )
     return write.send(command, of=id, id=id, name=pipeline)
 
 
@@ -131,6 +138,9 @@ def add_stream(pipeline: Called, body: Stream, services: Uses, moment: Present, 
     found, definition, write = _defined(services, moment, pipeline, write)
     if any(each.name == body.name for each in definition.streams):
         raise ProblemError(409, "taken", f"there is a stream `{body.name}` already")
+    taken = {each.table for each in outputs(definition.streams)} & {each.table for each in outputs((body,))}
+    if taken:
+        raise ProblemError(409, "taken", f"there is a stream into `{taken.pop()}` already")
     edges = written(outputs((body,)), services.gate, moment.caller)
     streams = definition.model_copy(update={"streams": (*definition.streams, body)})
     return write.send(AddStream(found.id, edges, streams.model_dump(mode="json")), of=found.id, id=found.id)
@@ -179,6 +189,15 @@ def move_to_cluster(resource_name: Called, body: Cluster, services: Uses, caller
     return write.send(MoveToCluster(id, resource(services, caller, body.cluster)), of=id, id=id)
 
 
+def _there(services: Services, caller: Caller, pipeline: str, place: ResourceId | None) -> ResourceId | None:
+    """Return the pipeline of this name that the caller may see: at a place, or wherever it is the name of."""
+    control = services.control
+    if place is None:
+        return seen(control.answers, caller, control.now, pipeline)
+    found = control.snapshot.children.get(place, NO_NAMES).get(pipeline.rpartition(".")[2])
+    return found if found is not None and control.sees(caller, found) else None
+
+
 def _rows(services: Services, moment: Moment, found: Any) -> list[dict[str, Any]]:
     facts, name = moment.facts, naming(services, moment)
     running = {run.pipeline for run in facts.runs.values()}
@@ -200,25 +219,23 @@ def _switch(
 ) -> dict[str, Any]:
     found, definition, write = _defined(services, moment, pipeline, write)
     meant = next((each for each in definition.streams if each.name == stream), None)
-    *above, title = parts(meant.into) if meant else ("", "")
-    layer = moment.facts.find(above)
+    tables = tuple(parts(each.table) for each in outputs((meant,))) if meant else ()
+    layer = moment.facts.find(tables[0][:-1]) if tables else None
     if meant is None or layer is None:
         raise MissingError(services.wording.hidden((pipeline, stream)))
     streams = tuple(
         each.model_copy(update={"enabled": enabled}) if each is meant else each for each in definition.streams
     )
+    titles = tuple(each[-1] for each in tables)
     document: Mapping[str, Any] = definition.model_copy(update={"streams": streams}).model_dump(mode="json")
-    return write.send(SwitchStream(found.id, layer.id, title, enabled, document), of=found.id, id=found.id)
+    return write.send(SwitchStream(found.id, layer.id, titles, enabled, document), of=found.id, id=found.id)
 
 
-def _defined(services: Services, moment: Moment, name: str, write: Write) -> tuple[Resource, SourceDefinition, Write]:
-    """Return a source with its definition, and the write for exactly that version of it."""
+def _defined(services: Services, moment: Moment, name: str, write: Write) -> tuple[Resource, Streaming, Write]:
+    """Return what has streams with its definition, and the write for exactly that version of it."""
     found = readable(services, moment, name)
     document = services.store.document("pipeline", found.id)
-    if document is None or document.get("kind") != "source":
+    definition = defined(document) if document is not None else None
+    if not isinstance(definition, Streaming):
         raise ProblemError(422, "invalid", f"`{name}` has no definition with streams")
-    return (
-        found,
-        _DEFINED.validate_python(document),
-        replace(write, if_match=write.if_match or version(moment.facts, found.id)),
-    )
+    return found, definition, replace(write, if_match=write.if_match or version(moment.facts, found.id))

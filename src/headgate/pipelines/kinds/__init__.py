@@ -7,29 +7,42 @@ from pydantic import Field, TypeAdapter
 
 from headgate.pipelines.definition import PipelineDefinition
 from headgate.pipelines.kind import Kind
-from headgate.pipelines.kinds import destination, history, query, saved_query, source, visualization
+from headgate.pipelines.kinds import (
+    destination,
+    history,
+    integration,
+    query,
+    saved_query,
+    source,
+    stream_capture,
+    visualization,
+)
 from headgate.pipelines.touching import Touches
 
 KINDS: Mapping[str, Kind[Any]] = {
     each.name: each
     for each in (
         source.KIND,
+        integration.KIND,
         query.KIND,
         history.KIND,
         destination.KIND,
         visualization.KIND,
         saved_query.KIND,
+        stream_capture.KIND,
     )
 }
 """Every kind that can be defined, by its name."""
 
 Definition = Annotated[
     source.SourceDefinition
+    | integration.IntegrationDefinition
     | query.QueryDefinition
     | history.HistoryDefinition
     | destination.DestinationDefinition
     | visualization.VisualizationDefinition
-    | saved_query.SavedQueryDefinition,
+    | saved_query.SavedQueryDefinition
+    | stream_capture.StreamCaptureDefinition,
     Field(discriminator="kind"),
 ]
 """A definition of any kind."""

@@ -1,74 +1,50 @@
-"""A source: files of a declared connection, one table per stream."""
+"""A source: files, tables of a database or records of an HTTP API behind one connection, one table per stream."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, model_validator
 
-from headgate.pipelines.definition import Name, PipelineDefinition, Strict, TableName
+from headgate.pipelines.definition import Name, PipelineDefinition
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind
-from headgate.pipelines.place import folder_of
-from headgate.pipelines.touching import Output, Touches
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-    from pyspark.sql.connect.session import SparkSession
+from headgate.pipelines.loading.streams import Stream, outputs
+from headgate.pipelines.touching import Touches
 
 
-class Stream(Strict):
-    """One file of the connection, loaded in full into one table."""
+class Streaming(PipelineDefinition):
+    """What has streams: a connection, and what is read through it."""
 
-    name: Name
-    file: Annotated[str, StringConstraints(min_length=1, pattern=r"^[^/\\]+$")]
-    format: Literal["csv", "json", "parquet"] = "csv"
-    into: TableName
-    columns: str = Field(default="", description="the columns as in CREATE TABLE; empty: the file's own")
-    null_value: str = Field(default="", description="how a missing value is written in a CSV file")
-    enabled: bool = True
+    connection: Name
+    streams: tuple[Stream, ...] = Field(default=(), description="none where others read through the source")
+
+    @model_validator(mode="after")
+    def _each_apart(self) -> Self:
+        written = [each.table for each in outputs(self.streams)]
+        for what, names in (("name", [each.name for each in self.streams]), ("table", written)):
+            twice = next((each for each in names if names.count(each) > 1), None)
+            if twice is not None:
+                raise ValueError(f"two streams have the {what} `{twice}`")
+        return self
 
 
-class SourceDefinition(PipelineDefinition):
-    """Reads files through a declared connection into one table per stream."""
+class SourceDefinition(Streaming):
+    """Reads through a declared connection into one table per stream."""
 
     kind: Literal["source"]
-    connection: Name
-    streams: tuple[Stream, ...] = Field(min_length=1)
 
 
-def outputs(streams: tuple[Stream, ...]) -> tuple[Output, ...]:
-    """Return what streams write."""
-    return tuple(Output(each.name, each.into, each.enabled) for each in streams)
-
-
-def _touches(definition: SourceDefinition) -> Touches:
+def touches(definition: Streaming) -> Touches:
+    """Return what something with streams declares."""
     return Touches(outputs=outputs(definition.streams), others={"connections": (definition.connection,)})
 
 
-def _run(definition: SourceDefinition, execution: Execution) -> None:
-    """Load every enabled stream, in the order of the definition."""
-    folder = folder_of(execution.place(definition.connection), definition.connection)
+def run(definition: Streaming, execution: Execution) -> None:
+    """Load every enabled stream, in the order of the definition. Raises what `load` does."""
+    from headgate.pipelines.loading.load import load
+
     for stream in definition.streams:
         if stream.enabled:
-            _load(stream, folder, execution)
+            load(stream, definition.connection, execution)
 
 
-def _load(stream: Stream, folder: Path, execution: Execution) -> None:
-    from headgate.pipelines.lakewriter import write_full
-
-    spark, into = execution.spark, stream.into
-    execution.say(f"stream `{stream.name}`: {stream.file} into {into}")
-    write_full(_read(spark, stream, folder), into, exists=execution.exists(into))
-    execution.say(f"stream `{stream.name}`: {spark.table(into).count():,} rows in {into}")
-
-
-def _read(spark: "SparkSession", stream: Stream, folder: Path) -> "DataFrame":
-    reader = spark.read.format(stream.format)
-    if stream.columns:
-        reader = reader.schema(stream.columns)
-    if stream.format == "csv":
-        reader = reader.option("header", "true").option("mode", "FAILFAST").option("nullValue", stream.null_value)
-    return reader.load(str(folder / stream.file))
-
-
-KIND = Kind("source", SourceDefinition, _touches, _run)
+KIND = Kind("source", SourceDefinition, touches, run)

@@ -1,0 +1,15 @@
+"""An integration: what a source is elsewhere, inside a module of integrations; its tables lie where its streams say."""
+
+from typing import Literal
+
+from headgate.pipelines.kind import Kind
+from headgate.pipelines.kinds.source import Streaming, run, touches
+
+
+class IntegrationDefinition(Streaming):
+    """Reads through a declared connection into one table per stream."""
+
+    kind: Literal["integration"]
+
+
+KIND = Kind("integration", IntegrationDefinition, touches, run)

@@ -1,0 +1,184 @@
+"""One stream into its table: read, fitted to the columns that are there, and written in one commit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.connect import functions as spark
+from pyspark.sql.types import DataType, StructType
+
+from headgate.pipelines.execution import Execution, Range
+from headgate.pipelines.lakewriter import NEW, append, column, quoted, whole, write_full
+from headgate.pipelines.loading.cursors import Reached, reached, within
+from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.loading.evolving import alterations, evolved, named
+from headgate.pipelines.loading.fetching import Api
+from headgate.pipelines.loading.judging import data_of, good, good_or_raised, is_bad, judged, quarantined, said_by
+from headgate.pipelines.loading.reading import declared, read_files, read_lines, read_table
+from headgate.pipelines.loading.staged import stage
+from headgate.pipelines.loading.streams import ApiStream, FileStream, StreamBase, TableStream
+from headgate.pipelines.loading.upserting import upsert
+from headgate.pipelines.place import database_of, folder_of, http_of
+
+
+def load(stream: StreamBase, connection: str, execution: Execution) -> None:
+    """Load a stream, unless an earlier attempt has. Raises `LoadError`, `EndedError`, `PlaceError` or what Spark does."""
+    if execution.committed(stream.into):
+        execution.say(f"stream `{stream.name}`: an earlier attempt has written {stream.into}")
+        return
+    execution.say(f"stream `{stream.name}`: {_source(stream)} into {stream.into}")
+    try:
+        _Load(stream, connection, execution).carry_out()
+    except LoadError as error:
+        raise LoadError(f"stream `{stream.name}`: {error}") from error
+    except PySparkException as error:
+        raise said_by(error) or error from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    stream: StreamBase
+    connection: str
+    execution: Execution
+
+    def carry_out(self) -> None:
+        stream, execution = self.stream, self.execution
+        exists = execution.exists(stream.into)
+        before = execution.spark.table(whole(stream.into)).schema if exists else StructType()
+        so_far = self._so_far(before)
+        parts = self._parts(so_far)
+        if not parts:
+            execution.say(f"stream `{stream.name}`: there is nothing")
+            return
+        after = self._columns(before, parts)
+        if exists:
+            self._alter(before, after)
+        counted = stream.cursor if stream.mode != "full" else None
+        rows = judged(parts, after, stream.key, counted).where(self._meant(after, so_far))
+        self._write(self._sorted_out(rows), after, exists=exists)
+        self._tell()
+
+    def _so_far(self, before: StructType) -> Reached | None:
+        """Return where to go on; a backfill and a load in full go on nowhere."""
+        stream, execution = self.stream, self.execution
+        if stream.cursor is None or stream.mode == "full" or execution.range is not None:
+            return None
+        found = named(before, stream.cursor)
+        return reached(execution.spark, whole(stream.into), stream.cursor, found.dataType) if found else None
+
+    def _parts(self, so_far: Reached | None) -> Sequence[DataFrame]:
+        stream, session = self.stream, self.execution.spark
+        if isinstance(stream, ApiStream):
+            return self._fetched(stream, so_far)
+        place = self.execution.place(self.connection)
+        if isinstance(stream, FileStream):
+            return list(read_files(session, stream, folder_of(place, self.connection)))
+        database_of(place, self.connection)
+        return list(read_table(session, cast(TableStream, stream), self.connection))
+
+    def _fetched(self, stream: ApiStream, so_far: Reached | None) -> Sequence[DataFrame]:
+        execution = self.execution
+        since = so_far.text if so_far else execution.range.since if execution.range else None
+        asked = {**stream.parameters, **({stream.since: since} if stream.since and since else {})}
+        folder = execution.staging / stream.into
+        with Api(http_of(execution.place(self.connection), self.connection), execution.wait) as api:
+            count = stage(api.pages(stream.path, asked, stream.pages, stream.records), folder)
+        execution.say(f"stream `{stream.name}`: {count:,} records from {stream.path}")
+        if count:
+            return list(read_lines(execution.spark, stream.columns, folder))
+        emptied = stream.mode == "full" and execution.range is None and execution.exists(stream.into)
+        return [execution.spark.table(whole(stream.into)).limit(0)] if emptied else []
+
+    def _columns(self, before: StructType, parts: Sequence[DataFrame]) -> StructType:
+        after = evolved(before, declared(self.execution.spark, self.stream.columns))
+        for part in parts:
+            after = evolved(after, data_of(part))
+        if not after.fields:
+            raise LoadError("nothing tells what columns there are; say them in `columns`")
+        for name in (*self.stream.key, *filter(None, (self.stream.cursor,))):
+            if named(after, name) is None:
+                raise LoadError(f"there is no column `{name}`")
+        return after
+
+    def _alter(self, before: StructType, after: StructType) -> None:
+        for alteration in alterations(before, after):
+            self.execution.say(f"stream `{self.stream.name}`: {alteration[0].lower()}{alteration[1:]}")
+            self.execution.spark.sql(f"ALTER TABLE {whole(self.stream.into)} {alteration}")
+
+    def _meant(self, columns: StructType, so_far: Reached | None) -> Column:
+        """Return which rows this load is about: bad ones always, for nobody knows where they belong."""
+        stream, part = self.stream, self.execution.range
+        if part is not None:
+            return is_bad() | within(part, *self._cursor(columns))
+        if so_far is None:
+            return spark.lit(True)  # noqa: FBT003 (a value, not a flag)
+        value, _ = self._cursor(columns)
+        # By key nothing is written twice, so that rows as new as the newest are looked at again.
+        return is_bad() | (value >= so_far.value if stream.mode == "upsert" else value > so_far.value)
+
+    def _cursor(self, columns: StructType) -> tuple[Column, DataType]:
+        found = named(columns, self.stream.cursor) if self.stream.cursor else None
+        if found is None:
+            raise LoadError("a part of the past can be loaded only by a `cursor`, which the stream does not have")
+        return spark.col(quoted(found.name)), found.dataType
+
+    def _sorted_out(self, rows: DataFrame) -> DataFrame:
+        apart = self.stream.quarantine
+        if apart is None:
+            return good_or_raised(rows, self.stream.name)
+        self._quarantine(rows, apart)
+        return good(rows)
+
+    def _quarantine(self, rows: DataFrame, apart: str) -> None:
+        """Keep the bad rows that are not kept yet, before the others are written: none is lost if that fails."""
+        execution = self.execution
+        if execution.committed(apart):
+            return
+        found, exists = quarantined(rows, execution.run), execution.exists(apart)
+        if exists:
+            found = found.join(execution.spark.table(whole(apart)), "row", "left_anti")
+        held = found.localCheckpoint()
+        count = held.count()
+        execution.metric(f"rows.{apart}", count)
+        if count:
+            execution.say(f"stream `{self.stream.name}`: {count:,} more bad rows in {apart}")
+            append(held, apart, exists=exists)
+
+    def _write(self, rows: DataFrame, columns: StructType, *, exists: bool) -> None:
+        stream, part = self.stream, self.execution.range
+        if stream.mode == "upsert":
+            upsert(rows, stream.into, stream.key, stream.cursor, exists=exists)
+        elif part is not None and exists:
+            _replace(rows, stream.into, part, self._cursor(columns)[1], str(stream.cursor))
+        elif stream.mode == "full":
+            write_full(rows, stream.into, exists=exists)
+        else:
+            append(rows, stream.into, exists=exists)
+
+    def _tell(self) -> None:
+        into = self.stream.into
+        snapshots = self.execution.spark.table(f"{whole(into)}.snapshots")
+        latest = snapshots.orderBy(spark.desc("committed_at")).limit(1).select("summary")
+        figures = {
+            name: int(value) for row in latest.collect() for name, value in row.summary.items() if value.isdigit()
+        }
+        there = figures.get("total-records", 0) - figures.get("total-position-deletes", 0)
+        self.execution.metric(f"rows.{into}", figures.get("added-records", 0))
+        self.execution.say(f"stream `{self.stream.name}`: {there:,} rows in {into}")
+
+
+def _replace(rows: DataFrame, into: str, part: Range, type: DataType, cursor: str) -> None:
+    """Put the rows into the place of those of the same part, in one commit."""
+    here, there = column(into, cursor), column(NEW, cursor)
+    # Never true; that both are to be equal has Spark sort the rows instead of comparing each with each.
+    none = spark.expr(f"{here} = {there} AND {here} < {there}")
+    merged = rows.alias(NEW).mergeInto(whole(into), none).whenNotMatched().insertAll()
+    merged.whenNotMatchedBySource(within(part, spark.col(here), type)).delete().merge()
+
+
+def _source(stream: StreamBase) -> str:
+    if isinstance(stream, FileStream):
+        return stream.file or f"{stream.prefix}..."
+    return stream.table if isinstance(stream, TableStream) else getattr(stream, "path", "")

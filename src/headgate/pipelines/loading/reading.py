@@ -1,0 +1,126 @@
+"""The rows of a stream as Spark reads them, each kind of columns apart: files differ in them, and are not mixed up here."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.connect import functions
+from pyspark.sql.connect.session import SparkSession
+from pyspark.sql.types import DataType, StringType, StructField, StructType
+
+from headgate.pipelines.errors import REFUSED, own_words
+from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.loading.evolving import named
+from headgate.pipelines.loading.streams import FileStream, TableStream
+
+FILE = "headgate_file"
+"""The column that has the name of the file that a row is from."""
+RAW = "headgate_raw"
+"""The column that has the text of a row that could not be read; nothing in all others."""
+_FETCHED = 10_000
+"""Rows that a database hands over at a time."""
+
+
+def read_files(spark: SparkSession, stream: FileStream, folder: Path) -> Iterator[DataFrame]:
+    """Yield the rows of the files. Raises `LoadError` where there are none, or one cannot be read at all."""
+    paths = _paths(stream, folder)
+    known = declared(spark, stream.columns)
+    read = {"csv": _csv, "json": _json, "json_lines": _json, "parquet": _parquet}[stream.format]
+    for frame in read(spark, stream, paths, known):
+        yield frame.select("*", functions.col("_metadata.file_name").alias(FILE))
+
+
+def read_lines(spark: SparkSession, columns: str, folder: Path) -> Iterator[DataFrame]:
+    """Yield the rows of what was staged as JSON lines."""
+    yield _read_json(spark, [str(folder)], declared(spark, columns), one_a_line=True)
+
+
+def read_table(spark: SparkSession, stream: TableStream, connection: str) -> Iterator[DataFrame]:
+    """Yield the rows of a database's table. The server puts in where it is, and its secret."""
+    reader = spark.read.format("jdbc").option("connection", connection).option("dbtable", stream.table)
+    yield reader.option("fetchsize", _FETCHED).load()
+
+
+def declared(spark: SparkSession, columns: str) -> StructType:
+    """Return the columns that a definition says. Raises `LoadError` where it is not how SQL writes columns."""
+    try:
+        return spark.createDataFrame([], columns).schema if columns else StructType()
+    except PySparkException as error:
+        raise LoadError(f"`columns` is not as in CREATE TABLE: {own_words(error)}") from None
+
+
+def _paths(stream: FileStream, folder: Path) -> Sequence[str]:
+    place = folder / stream.file if stream.file is not None else folder
+    if stream.file is not None and not place.is_dir():
+        found = [place] if place.exists() else []
+    else:
+        beginning = stream.prefix or ""
+        found = [each for each in sorted(place.iterdir()) if each.is_file() and _is_meant(each.name, beginning)]
+    if not found:
+        what = f"file `{stream.file}`" if stream.file is not None else f"file whose name begins with `{stream.prefix}`"
+        raise LoadError(f"there is no {what} in the connection's folder")
+    return [str(each) for each in found]
+
+
+def _is_meant(name: str, beginning: str) -> bool:
+    """Return whether a file is one of several; Spark leaves those out, too, that begin so: they are not whole yet."""
+    return name.startswith(beginning) and not name.startswith((".", "_"))
+
+
+def _csv(spark: SparkSession, stream: FileStream, paths: Sequence[str], known: StructType) -> Iterator[DataFrame]:
+    def header(path: str) -> StructType:
+        found = spark.read.format("csv").option("header", "true").load(path).schema
+        if not found.fields:
+            raise LoadError(f"`{Path(path).name}` is empty: it has not even a header")
+        return StructType([StructField(each.name, _type(known, each.name)) for each in found.fields])
+
+    for columns, alike in _alike(paths, header):
+        # By the header's names and not by position: a file with one column more or less is no other file.
+        reader = spark.read.format("csv").option("header", "true").option("enforceSchema", "false")
+        reader = reader.option("nullValue", stream.null_value).schema(_with_raw(columns))
+        yield reader.option("columnNameOfCorruptRecord", RAW).load(alike)
+
+
+def _json(spark: SparkSession, stream: FileStream, paths: Sequence[str], known: StructType) -> Iterator[DataFrame]:
+    yield _read_json(spark, paths, known, one_a_line=stream.format == "json_lines")
+
+
+def _read_json(spark: SparkSession, paths: Sequence[str], known: StructType, *, one_a_line: bool) -> DataFrame:
+    multiple = "false" if one_a_line else "true"
+    reader = spark.read.format("json").option("multiLine", multiple).option("columnNameOfCorruptRecord", RAW)
+    found = [each for each in reader.load(list(paths)).schema.fields if each.name != RAW]
+    new = [each for each in found if named(known, each.name) is None]
+    return reader.schema(_with_raw(StructType([*known.fields, *new]))).load(list(paths))
+
+
+def _parquet(spark: SparkSession, _: FileStream, paths: Sequence[str], known: StructType) -> Iterator[DataFrame]:
+    del known  # the file knows the types, and what it holds is fitted to those that are said
+    for _columns, alike in _alike(paths, lambda path: spark.read.format("parquet").load(path).schema):
+        yield spark.read.format("parquet").load(alike)
+
+
+def _alike(paths: Sequence[str], schema: Callable[[str], StructType]) -> Iterator[tuple[StructType, list[str]]]:
+    groups = dict[str, tuple[StructType, list[str]]]()
+    for path in paths:
+        found = _looked_at(path, schema)
+        groups.setdefault(found.json(), (found, []))[1].append(path)
+    yield from groups.values()
+
+
+def _looked_at(path: str, schema: Callable[[str], StructType]) -> StructType:
+    try:
+        return schema(path)
+    except PySparkException as error:
+        if error.getSqlState() == REFUSED:
+            raise
+        raise LoadError(f"`{Path(path).name}` cannot be read: {own_words(error)}") from error
+
+
+def _type(known: StructType, name: str) -> DataType:
+    found = named(known, name)
+    return found.dataType if found else StringType()
+
+
+def _with_raw(columns: StructType) -> StructType:
+    return StructType([*columns.fields, StructField(RAW, StringType())])
