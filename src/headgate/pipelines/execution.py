@@ -46,6 +46,8 @@ class Execution:
     """A folder of the pipeline, which stays, for the progress of its streams."""
     wait: Callable[[float], bool]
     """Wait so many seconds, or until the run has to end: then, and in later calls, return True."""
+    cleaned: int = 0
+    """How often the pipeline was cleaned and restarted: each time its streams begin anew."""
     keep: Callable[[Mapping[str, Any]], None] = lambda _: None
     """Keep the rows that the pipeline is there to show, in the place of those of its runs before."""
     range: Range | None = None

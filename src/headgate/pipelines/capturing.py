@@ -1,0 +1,225 @@
+"""Taking files into a table as they come: Spark's stream keeps count of them, and looks begin with their columns.
+
+Each look takes what has come since the last in batches, one commit each. Spark notes a batch's files before it begins and
+that it is done after its commit, and Iceberg which batch a commit was of: so an attempt goes on where another was killed.
+"""
+
+import csv
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.functions import col, lit
+from pyspark.sql.types import StructField, StructType
+
+from headgate.pipelines.execution import Execution
+from headgate.pipelines.lakewriter import quoted, write_full
+from headgate.pipelines.loading.errors import EndedError, LoadError
+from headgate.pipelines.place import folder_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.streaming.query import StreamingQuery
+
+    from headgate.pipelines.kinds.stream_capture import StreamCaptureDefinition
+
+_LOOK: Final = 0.5
+"""Seconds between two questions whether a batch is done, or the run has to end."""
+_MOST_TOLD: Final = 100
+"""Files that are looked at one by one for their columns; of more, all of the folder are."""
+_REFUSED: Final = "42501"
+_UNREADABLE: Final = ("FAILED_READ_FILE", "MALFORMED_RECORD", "CANNOT_READ_FILE_FOOTER", "CANNOT_READ_FOOTER")
+
+
+def capture(definition: "StreamCaptureDefinition", execution: Execution) -> None:
+    """Take files in until the run has to end, or once. Raises `LoadError` or `EndedError`, or what Spark raises."""
+    name = definition.connection or definition.source or ""
+    folder = folder_of(execution.place(name), name) / definition.path
+    each = Capture(definition, execution, folder)
+    each.begin()
+    while True:
+        each.look()
+        if definition.every is None:
+            return
+        if execution.wait(definition.every):
+            raise EndedError
+
+
+class Capture:
+    """One attempt at a folder and a table."""
+
+    def __init__(self, definition: "StreamCaptureDefinition", execution: Execution, folder: Path) -> None:
+        self._definition = definition
+        self._execution = execution
+        self._folder = folder
+        self._progress = execution.checkpoints / str(execution.cleaned)
+        self._rows = 0
+
+    def begin(self) -> None:
+        """Go on where an earlier run was; after a clean and restart, with an empty table."""
+        into = self._definition.into
+        if self._execution.cleaned and not self._progress.exists() and self._execution.exists(into):
+            self._execution.say(f"clean and restart: {into} is emptied, and every file is taken in again")
+            write_full(self._execution.spark.table(into).limit(0), into, exists=True)
+        # Only now: who is killed before it empties the table again, into which nothing has come meanwhile.
+        self._progress.mkdir(parents=True, exist_ok=True)
+
+    def look(self) -> None:
+        """Take in what has come since the last look."""
+        if not self._folder.is_dir():
+            raise LoadError(f"there is no folder `{self._definition.path or '.'}` behind the connection; make it there")
+        came = unread(self._folder, self._progress)
+        if not came:
+            return
+        try:
+            self._take(self._schema(came))
+        except PySparkException as error:
+            raise self._told(error) from error
+
+    def _schema(self, came: Sequence[Path]) -> StructType:
+        """Return the columns to read with, in the files' order where that counts; the table has them all afterwards."""
+        found = self._found(came)
+        known = self._known()
+        new = [field for field in found if field.name.lower() not in known]
+        self._add(new, found)
+        columns = {**known, **{field.name.lower(): field for field in new}}
+        return StructType([columns[field.name.lower()] for field in found])
+
+    def _found(self, came: Sequence[Path]) -> StructType:
+        definition = self._definition
+        if definition.format == "csv":
+            one_header(came)
+        told = [str(each) for each in came] if len(came) <= _MOST_TOLD else [str(self._folder)]
+        reader = self._execution.spark.read.options(**self._options())
+        if definition.format == "csv":
+            reader = reader.option("inferSchema", "true")
+        if definition.format == "parquet":
+            reader = reader.option("mergeSchema", "true")
+        return reader.format(definition.format).load(told).schema
+
+    def _known(self) -> dict[str, StructField]:
+        """Return the columns whose types are settled, by their names in small letters."""
+        spark, definition = self._execution.spark, self._definition
+        if self._execution.exists(definition.into):
+            schema = spark.table(definition.into).schema
+        elif definition.columns:
+            schema = spark.createDataFrame([], definition.columns).schema
+        else:
+            return {}
+        return {field.name.lower(): StructField(field.name, field.dataType) for field in schema}
+
+    def _add(self, new: Sequence[StructField], found: StructType) -> None:
+        spark, into, stated = self._execution.spark, self._definition.into, self._definition.columns
+        if not self._execution.exists(into):
+            first = spark.createDataFrame([], stated).schema.fields if stated else []
+            named = {field.name.lower() for field in first}
+            rest = [field for field in found if field.name.lower() not in named]
+            spark.createDataFrame([], StructType([*first, *rest])).writeTo(into).create()
+        elif new:
+            names = ", ".join(f"`{field.name}`" for field in new)
+            self._execution.say(f"the files have new columns, which {into} gets: {names}")
+            spark.sql(f"ALTER TABLE {_name(into)} ADD COLUMNS ({', '.join(map(_declared, new))})").collect()
+
+    def _take(self, schema: StructType) -> None:
+        definition, spark = self._definition, self._execution.spark
+        files = spark.readStream.format(definition.format).schema(schema).options(**self._options())
+        frame = files.option("maxFilesPerTrigger", str(definition.files_at_once)).load(str(self._folder))
+        writer = self._fitting(frame, schema).writeStream.option("checkpointLocation", str(self._progress))
+        query = writer.trigger(availableNow=True).toTable(definition.into)
+        try:
+            while not query.awaitTermination(_LOOK):
+                if self._execution.wait(0):
+                    raise EndedError
+        finally:
+            if query.isActive:
+                query.stop()
+        self._count(query)
+
+    def _fitting(self, frame: "DataFrame", schema: StructType) -> "DataFrame":
+        """Give the rows every column of the table, in its order: Iceberg does not sort them out for a stream."""
+        there = {field.name.lower() for field in schema}
+        wanted = self._execution.spark.table(self._definition.into).schema
+        return frame.select(
+            *(
+                (col(quoted(field.name)) if field.name.lower() in there else lit(None).cast(field.dataType)).alias(
+                    field.name
+                )
+                for field in wanted
+            )
+        )
+
+    def _options(self) -> dict[str, str]:
+        # A row that does not fit fails its batch; a file whose columns are others is never read by position.
+        options = {"mode": "FAILFAST"} if self._definition.format != "parquet" else {}
+        if self._definition.format == "csv":
+            options |= {"header": "true", "enforceSchema": "false", "nullValue": self._definition.null_value}
+        return options
+
+    def _count(self, query: "StreamingQuery") -> None:
+        rows = sum(int(each["numInputRows"]) for each in query.recentProgress)
+        if rows:
+            self._rows += rows
+            self._execution.metric(f"rows.{self._definition.into}", float(self._rows))
+            self._execution.say(f"{rows:,} rows into {self._definition.into}")
+
+    def _told(self, error: PySparkException) -> Exception:
+        words = str(error).split("JVM stacktrace")[0]
+        if _REFUSED in words or not any(sign in words for sign in _UNREADABLE):
+            return error
+        return LoadError(
+            f"a file does not fit {self._definition.into}, and nothing of its batch was taken in. Mend it under the same "
+            f"name, an empty one will do, and run again; a clean and restart begins without it. {words}"
+        )
+
+
+def unread(folder: Path, progress: Path) -> list[Path]:
+    """Return the files of a folder, oldest first, that have come since the last batch of a stream that was taken in."""
+    since = _noted(progress)
+    files = [Path(each.path) for each in os.scandir(folder) if each.is_file() and each.name[0] not in "._"]
+    return sorted((each for each in files if _came(each) >= since), key=_came)
+
+
+def one_header(files: Iterable[Path]) -> None:
+    """Raise `LoadError` if these CSV files do not all have the same columns: one stream reads them all in one way."""
+    headers = dict[tuple[str, ...], Path]()
+    for each in files:
+        with each.open(newline="", encoding="utf-8", errors="replace") as file:
+            header = next(csv.reader(file), None)
+        if header is not None:
+            headers.setdefault(tuple(header), each)
+    if len(headers) > 1:
+        one, other = list(headers.values())[:2]
+        raise LoadError(
+            f"`{one.name}` and `{other.name}` have different columns and wait together; take one away until the other is in"
+        )
+
+
+def _noted(progress: Path) -> float:
+    """Return when the files of the last batch that is done were noted."""
+    done = [int(each.name) for each in _in(progress / "commits") if each.name.isdecimal()]
+    with suppress(FileNotFoundError):
+        return (progress / "offsets" / str(max(done))).stat().st_mtime if done else 0.0
+    return 0.0
+
+
+def _in(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _came(file: Path) -> float:
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return 0.0
+    return max(stat.st_mtime, stat.st_ctime)
+
+
+def _name(table: str) -> str:
+    return ".".join(map(quoted, table.split(".")))
+
+
+def _declared(field: StructField) -> str:
+    return f"{quoted(field.name)} {field.dataType.simpleString()}"
