@@ -33,13 +33,12 @@ _TARGETS = {
     "outputs": ("table", "volume", "database"),
     "output_layers": ("database",),
     "connections": ("connection",),
-    "after": KINDS,
     "source": ("source",),
     "cluster": ("cluster",),
     "target": ("database",),
     "catalog": ("catalog",),
 }
-"""What a pipeline may name by each relation: what decides about it, and what it follows."""
+"""What a pipeline may name by each relation."""
 
 
 @dataclass(frozen=True, slots=True)

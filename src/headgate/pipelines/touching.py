@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from headgate.control.command import MissingError
 from headgate.control.gate import Gate
 from headgate.facts.caller import Caller
-from headgate.facts.changes import Edge, Relations
+from headgate.facts.changes import Attributes, Edge, Relations
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.definition import parts
 
@@ -22,11 +22,15 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Touches:
-    """Names only. `others` are relations to what is no table: `connections`, `source`, `cluster`, `catalog` ..."""
+    """Names only. `others` are relations to what is no table: `connections`, `source`, `cluster`, `catalog` ...
+
+    `attributes` are words that decide about the pipeline, as the kind of a table service.
+    """
 
     inputs: tuple[str, ...] = ()
     outputs: tuple[Output, ...] = ()
     others: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
 
 
 def relations(touches: Touches, gate: Gate, caller: Caller) -> Relations:
