@@ -159,7 +159,12 @@ Access = Annotated[tuple[Organization, Caller], Depends(access)]
 
 async def on_spark(request: Request, found: Access) -> None:
     """Raise `ProblemError` for an organization that has no Spark here."""
-    if not deployed(request).has_spark(found[0]):
+    require_spark(deployed(request), found[0])
+
+
+def require_spark(deployed: Deployed, organization: Organization) -> None:
+    """Raise the same, for an organization that is known already."""
+    if not deployed.has_spark(organization):
         raise ProblemError(
             404, "no-spark", "this organization has no Spark here; HEADGATE_SPARK_ORGANIZATIONS says which have"
         )

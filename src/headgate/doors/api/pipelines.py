@@ -20,11 +20,12 @@ from headgate.doors.api.names import project, resource, seen
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.resources import readable
 from headgate.doors.api.routing import DISCOVER, needs
+from headgate.doors.api.selects import require_inputs
 from headgate.doors.api.subjects import naming, principal
 from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Write, Writes
 from headgate.doors.problems import ProblemError
-from headgate.doors.services import By, Services, Uses
+from headgate.doors.services import By, Secret, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NO_NAMES, Resource
@@ -46,8 +47,10 @@ PIPELINES = (
     "job",
     "stream_capture",
     "table_service",
+    "visualization",
+    "saved_query",
 )
-"""Types of resources that run."""
+"""Types of resources that run, or that are a question kept to be asked."""
 
 
 class Pipeline(BaseModel):
@@ -92,6 +95,7 @@ def save_pipeline(
     services: Uses,
     caller: By,
     write: Writes,
+    token: Secret,
     project_name: Annotated[
         Called | None,
         Query(alias="project", description="where it lies: a project, a module, a table; else the default"),
@@ -110,7 +114,7 @@ def save_pipeline(
     command = SavePipeline(
         id, place, definition.kind, definition.name, edges, document, touched.attributes, service or None
     )
-    return write.send(command, of=id, id=id, name=pipeline)
+    return write.send(command, of=id, unless=lambda: require_inputs(services, token, definition), id=id, name=pipeline)
 
 
 @router.get("/pipelines/{pipeline}", response_model=OnePipeline, **needs("{type}.describe"))

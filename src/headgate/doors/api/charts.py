@@ -1,0 +1,97 @@
+"""What a SELECT of a pipeline shows: its rows, and a chart of them."""
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from headgate.control.command import MissingError
+from headgate.decision.records import Question
+from headgate.doors.api.asking import Moment, Present
+from headgate.doors.api.bodies import Called
+from headgate.doors.api.resources import readable
+from headgate.doors.api.routing import needs
+from headgate.doors.api.selects import rows_for
+from headgate.doors.problems import ProblemError
+from headgate.doors.services import Secret, Services, Uses, require_spark
+from headgate.facts.snapshot import Resource
+from headgate.pipelines.charting import Chart, ChartError, Rows, drawn
+from headgate.pipelines.kinds import defined
+from headgate.pipelines.kinds.saved_query import SavedQueryDefinition
+from headgate.pipelines.kinds.visualization import VisualizationDefinition
+from headgate.pipelines.shown import shown
+
+router = APIRouter(tags=["pipelines"])
+
+SVG = "image/svg+xml"
+_ALONE = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "x-content-type-options": "nosniff",
+}
+"""A picture that loads and runs nothing, also where somebody opens it by itself."""
+
+_NEEDS = needs("{type}.describe", "organization.execute_query", "table.select")
+_DRAWN = {**_NEEDS, "responses": {**_NEEDS["responses"], 200: {"content": {SVG: {}}, "description": "The chart."}}}
+
+
+class ShownRows(BaseModel):
+    """The first rows of a SELECT; `columns` are names and Spark's types, `cut` says that there are more.
+
+    Those of a visualization are of its last run, `at` seconds since the epoch.
+    """
+
+    columns: list[tuple[str, str]]
+    rows: list[list[Any]]
+    cut: bool
+    run: str | None
+    at: float
+
+
+@router.get("/pipelines/{pipeline}/rows", response_model=ShownRows, **_NEEDS)
+def show_rows(pipeline: Called, services: Uses, moment: Present, token: Secret) -> dict[str, Any]:
+    """Show the rows of a visualization's last run, or what a saved query gives now with the caller's rights."""
+    found, _ = _found(services, moment, pipeline, token)
+    return found
+
+
+@router.get("/pipelines/{pipeline}/chart.svg", response_class=Response, **_DRAWN)
+def show_chart(pipeline: Called, services: Uses, moment: Present, token: Secret) -> Response:
+    """Draw the same rows."""
+    found, chart = _found(services, moment, pipeline, token)
+    if chart is None:
+        raise ProblemError(409, "no-chart", f"`{pipeline}` says nothing of a chart; its rows can be had")
+    try:
+        picture = drawn(chart, Rows(columns=found["columns"], rows=found["rows"]))
+    except ChartError as error:
+        raise ProblemError(409, "no-chart", str(error)) from None
+    return Response(picture, media_type=SVG, headers=_ALONE)
+
+
+def _found(services: Services, moment: Moment, name: str, token: str) -> tuple[dict[str, Any], Chart | None]:
+    found = readable(services, moment, name)
+    document = services.store.document("pipeline", found.id)
+    definition = defined(document) if document is not None else None
+    if isinstance(definition, VisualizationDefinition):
+        return _kept(services, moment, found), definition.chart
+    if isinstance(definition, SavedQueryDefinition):
+        return _asked(services, moment, found, definition, token), definition.chart
+    raise ProblemError(409, "no-rows", f"`{name}` shows no rows; a visualization or a saved query does")
+
+
+def _kept(services: Services, moment: Moment, found: Resource) -> dict[str, Any]:
+    kept = shown(services.store, found.id)
+    # Rows of tables that it does not read any more, and that the caller may not, are as if they were not there.
+    if kept is None or not kept.may_be_seen(services.control, moment.caller):
+        raise MissingError(f"no run of `{found.name}` has kept rows that you may see")
+    return {**kept.rows.model_dump(), "run": kept.run, "at": kept.at}
+
+
+def _asked(
+    services: Services, moment: Moment, found: Resource, definition: SavedQueryDefinition, token: str
+) -> dict[str, Any]:
+    require_spark(services.deployed, services.organization)
+    root = moment.facts.organization
+    if root is not None:
+        reads = tuple(edge.target for edge in found.edges("inputs"))
+        services.control.require(Question(moment.caller, "organization.execute_query", root, {"reads": reads}))
+    return {**rows_for(services, token, definition).model_dump(), "run": None, "at": moment.now}
