@@ -14,6 +14,9 @@ from headgate.app.checkup import Finding, checkup
 from headgate.app.deployment import open_deployment
 from headgate.app.settings import Settings, SettingsError, default_settings
 from headgate.cli import app
+from headgate.control.queue import RunPut, RunRow
+from headgate.facts.ids import ResourceId, RunId
+from headgate.store import open_stores
 from tests.doors.http.test_tls import START, issue
 
 NOW = 4_000_000_000.0
@@ -58,9 +61,25 @@ class TestACheckup:
             "logs",
             "clock",
             "models",
+            "runs",
             "ports",
             "TLS",
         } <= found.keys()
+
+    @pytest.mark.parametrize(
+        ("state", "lease", "said"), [("queued", None, "has been waiting"), ("running", 2.0, "whose worker is gone")]
+    )
+    def test_tells_of_runs_that_nobody_carries_out(
+        self, settings: Settings, state: str, lease: float | None, said: str
+    ) -> None:
+        stores = open_stores(settings.folder)
+        row = RunRow(RunId("r"), ResourceId("p"), state, "manual", None, 1.0, 1.0, lease=lease)
+        stores.log(ResourceId("organization")).put_run(RunPut(row, None))
+        stores.close()
+
+        (finding,) = seen(settings)["runs"]
+
+        assert (finding.state, said in finding.seen) == ("warn", True)
 
     def test_makes_nothing_where_there_is_nothing(self, settings: Settings, tmp_path: Path) -> None:
         found = seen(replace(settings, folder=tmp_path / "none"))

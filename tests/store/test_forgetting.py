@@ -22,7 +22,7 @@ from headgate.control.tokens import IssueToken
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, TokenId
 from headgate.store import SqlStores, open_stores
-from headgate.store.tables import audit, checkpoints, documents, log, pointers, seals
+from headgate.store.tables import audit, checkpoints, documents, log, pointers, run_lines, runs, seals
 from tests.control.worlds import MODELS
 
 ONE, TWO = ResourceId("one"), ResourceId("two")
@@ -41,7 +41,6 @@ ELSEWHERE = {
     "group": "a group",
     "pipeline": "a definition",
     "request": "found by the change that files it",
-    "run": "what a run said",
 }
 """Kinds of documents that are not found by whom they name, and why."""
 
@@ -83,7 +82,7 @@ def zaphod(organizations: Organizations) -> PrincipalId:
 
 def _everything(stores: SqlStores) -> str:
     """Return all that the tables hold, as text."""
-    tables = (log, documents, pointers, checkpoints, seals, audit)
+    tables = (log, documents, pointers, checkpoints, seals, audit, runs, run_lines)
     return repr([list(stores._database.rows(table.select())) for table in tables])
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from headgate.control.ports import DocumentPut, Draft, StoreError
+from headgate.control.queue import RunPut, RunRow
 from headgate.facts import changes as c
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import ResourceId, RunId
 from headgate.store import SqlStores, open_stores
 from headgate.store.exporting import MODEL
 from tests.facts.samples import ANNA
@@ -18,6 +19,21 @@ from tests.store.samples import OTHER, created
 ROOT = ResourceId("acme")
 SOURCE = "model: nekt # é\n"
 HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
+RUN = RunRow(
+    RunId("r"),
+    ResourceId("p"),
+    "failed",
+    "manual",
+    ANNA,
+    1.0,
+    1.0,
+    2.0,
+    3.0,
+    1,
+    "w",
+    why="é",
+    figures={"metrics": {"a": 1.5}},
+)
 
 
 def _begun(stores: SqlStores) -> list[str]:
@@ -30,6 +46,8 @@ def _begun(stores: SqlStores) -> list[str]:
         store.append(number + 1, created(number))
     for number in range(4, 510):
         store.append(number, Draft(2.0, ANNA, "nothing", ()))
+    store.put_run(RunPut(RUN, None))
+    store.say(RUN.run, 3.0, ["one", "zwei ä \ud800"])
     stores.log(OTHER).put_document(DocumentPut(MODEL, HASH, {"name": "nekt", "source": SOURCE}))
     stores.log(OTHER).put_document(DocumentPut(MODEL, "unused", {"name": "other", "source": ""}))
     return list(stores.export(ROOT))
@@ -65,6 +83,8 @@ def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[s
     assert store.pointer(ResourceId("t1")) == created(1).pointers[0]
     assert sql_stores.find(MODEL, HASH) == (ROOT, {"name": "nekt", "source": SOURCE})
     assert sql_stores.find(MODEL, "unused") is None
+    assert store.run(RUN.run) == RUN
+    assert [(each.number, each.at) for each in store.lines(RUN.run)] == [(1, 3.0), (2, 3.0)]
     assert store.append(510, created(900)) == 511
     store.verify()
 
@@ -74,6 +94,15 @@ def test_what_was_taken_in_can_be_exported_again(sql_stores: SqlStores, lines: l
 
     # The models' sources are its own now, and stand elsewhere among the documents.
     assert sorted(list(sql_stores.export(ROOT))[:-1]) == sorted(lines[:-1])
+
+
+def test_a_file_from_before_there_were_runs_is_taken_in(sql_stores: SqlStores, lines: list[str]) -> None:
+    older = [line for line in lines[:-1] if not line.startswith(('{"run":', '{"run_line":'))]
+    assert len(older) == len(lines) - 4
+
+    sql_stores.take(_first(version=1)(older))
+
+    assert sql_stores.log(ROOT).run(RUN.run) is None
 
 
 def test_an_organization_that_is_there_is_not_taken_in_again(sql_stores: SqlStores, lines: list[str]) -> None:
@@ -108,7 +137,7 @@ BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "nested without end": (lambda lines: [lines[0], "[" * 100_000], "line 2 of the file is not JSON"),
     "of something else": (_first(format="headgate facts"), "no exported organization"),
     "of nobody": (_first(organization=None), "no exported organization"),
-    "of a later version": (_first(version=2), "has version 2, and this Headgate reads 1"),
+    "of a later version": (_first(version=3), "has version 3, and this Headgate reads up to 2"),
     "of another organization": (_first(organization="other"), "revision 1 in the file was altered or lost"),
     "cut at the end": (lambda lines: lines, "was cut"),
     "cut in the middle": (lambda lines: lines[:300], "was cut"),

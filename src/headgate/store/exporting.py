@@ -1,4 +1,4 @@
-"""One organization as a file: its log with the hashes, its documents, its pointers and its models' sources.
+"""One organization as a file: its log with the hashes, its documents, its pointers, its runs and its models' sources.
 
 Lines of JSON. The first says what it is, the last how many there are before it and their SHA-256, so that a file that was
 cut or altered is refused. The data files of the lake are not in it: a pointer says where a table's metadata lies.
@@ -17,14 +17,17 @@ from headgate.facts.ids import ResourceId
 from headgate.store import chain
 from headgate.store.database import Database
 from headgate.store.rows import entry_of
-from headgate.store.tables import documents, log, pointers
+from headgate.store.tables import documents, log, pointers, run_lines, runs
 
-FORMAT, VERSION = "headgate organization", 1
+FORMAT, VERSION = "headgate organization", 2
+
+READS = (1, VERSION)
+"""The versions that can be taken in. The first knew no runs."""
 
 MODEL = "model"
 """The kind of the documents that keep models' sources, in whatever log; the id is the hash."""
 
-PARSED = ("changes", "origin", "grounds", "body")
+PARSED = ("changes", "origin", "grounds", "body", "figures")
 """Columns that hold JSON, which is JSON in the file too."""
 
 _PAGE = 500
@@ -59,6 +62,10 @@ def _lines(database: Database, root: ResourceId) -> Iterator[str]:
             yield _line("document", row)
         for row in _rows(connection, pointers, root, "table_id"):
             yield _line("pointer", row)
+        for row in _rows(connection, runs, root, "run"):
+            yield _line("run", row)
+        for row in _rows(connection, run_lines, root, "run", "number"):
+            yield _line("run_line", row)
         query = select(documents).where(
             documents.c.kind == MODEL, documents.c.id.in_(hashes), documents.c.log_id != root
         )

@@ -5,16 +5,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, inspect, select
+from sqlalchemy import Column, Connection, Engine, Row, func, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from headgate.control.ports import StoreError
+from headgate.control.queue import QUEUED, RUNNING
 from headgate.facts.changes import OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
 from headgate.store.rows import entry_of, hash_of
 from headgate.store.schema import NEWEST, version
-from headgate.store.tables import log, meta
+from headgate.store.tables import log, meta, runs
 
 LAST = 200
 """So many entries of each log are looked at."""
@@ -38,6 +39,10 @@ class Glance:
     schema: str | None
     newest: str = NEWEST
     tails: Sequence[Tail] = field(default_factory=tuple[Tail, ...])
+    due: float | None = None
+    """When the oldest run of the queue was due."""
+    lease: float | None = None
+    """Until when the worker of a run under way is believed to execute it: the earliest."""
 
 
 def glance(where: str | Path) -> Glance:
@@ -48,7 +53,10 @@ def glance(where: str | Path) -> Glance:
     try:
         with engine.connect() as connection, connection.begin():
             schema = _schema(connection)
-            return Glance(schema, tails=_tails(connection) if schema == NEWEST else ())
+            if schema != NEWEST:
+                return Glance(schema)
+            due, lease = _earliest(connection, runs.c.due, QUEUED), _earliest(connection, runs.c.lease, RUNNING)
+            return Glance(schema, tails=_tails(connection), due=due, lease=lease)
     except SQLAlchemyError as error:
         raise StoreError(f"it cannot be read: {str(error).splitlines()[0]}") from error
     finally:
@@ -70,6 +78,11 @@ def _schema(connection: Connection) -> str | None:
     if meta.name in names:
         return f"of version {connection.execute(select(meta.c.schema_version)).scalar()}"
     return "unknown" if names else None
+
+
+def _earliest(connection: Connection, column: Column[Any], state: str) -> float | None:
+    found: float | None = connection.execute(select(func.min(column)).where(runs.c.state == state)).scalar()
+    return found
 
 
 def _tails(connection: Connection) -> Sequence[Tail]:

@@ -15,14 +15,14 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.store import chain
 from headgate.store.database import Database
-from headgate.store.exporting import FORMAT, MODEL, PARSED, VERSION, model_hashes
+from headgate.store.exporting import FORMAT, MODEL, PARSED, READS, VERSION, model_hashes
 from headgate.store.rows import entry_of, hash_of
-from headgate.store.tables import documents, log, pointers
+from headgate.store.tables import documents, log, pointers, run_lines, runs
 
 UNIQUE = ("token", "access_token", "run_secret")
 """Kinds of documents that are looked for in every log: their ids must be nobody else's."""
 
-_TABLES = {"entry": log, "document": documents, "pointer": pointers}
+_TABLES = {"entry": log, "document": documents, "pointer": pointers, "run": runs, "run_line": run_lines}
 _PAGE = 200
 
 
@@ -87,8 +87,8 @@ class _Reader:
         header = self._next()
         if header.get("format") != FORMAT or not isinstance(header.get("organization"), str):
             raise StoreError("this is no exported organization; give a file that `headgate organization export` wrote")
-        if header.get("version") != VERSION:
-            raise StoreError(f"the file has version {header.get('version')}, and this Headgate reads {VERSION}")
+        if header.get("version") not in READS:
+            raise StoreError(f"the file has version {header.get('version')}, and this Headgate reads up to {VERSION}")
         self.root = ResourceId(header["organization"])
 
     def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""The store: whether it can be read, its schema, the ends of its logs, its clock and its models."""
+"""The store: whether it can be read, its schema, the ends of its logs, its clock, its models and its runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,6 +10,9 @@ from headgate.store.glance import LAST, Glance, Tail, glance
 
 _AHEAD = 60.0
 """Seconds that the newest entry may lie in the future."""
+
+_PATIENCE = 3600.0
+"""Seconds that a run may wait, or be without its worker."""
 
 
 def stored(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
@@ -24,6 +27,7 @@ def stored(settings: Settings, _environ: Mapping[str, str], now: float) -> Itera
         yield Finding("logs", "ok", f"the last {LAST} entries of {len(seen.tails)} logs follow from each other")
         yield _clock(seen, now)
         yield from _models(seen.tails)
+        yield _runs(seen, now)
 
 
 def _schema(seen: Glance) -> Finding:
@@ -33,6 +37,16 @@ def _schema(seen: Glance) -> Finding:
         return Finding("store", "ok", f"can be read, schema {seen.schema}")
     do = "make a backup, then start `headgate serve`: it brings an older one up to date, and says so of one that it cannot"
     return doubtful("store", f"has schema {seen.schema}, and this Headgate's is {seen.newest}", do)
+
+
+def _runs(seen: Glance, now: float) -> Finding:
+    do = "start `headgate serve`, or a `headgate worker` where the store is PostgreSQL"
+    if seen.lease is not None and seen.lease < now - _PATIENCE:
+        return doubtful("runs", "some are under way whose worker is gone; the next worker takes them over", do)
+    if seen.due is not None and seen.due < now - _PATIENCE:
+        said = f"one has been waiting for {now - seen.due:,.0f} s; `headgate run list --state queued` says for what"
+        return doubtful("runs", said, do)
+    return Finding("runs", "ok", "none has been waiting for long, and none is lost")
 
 
 def _clock(seen: Glance, now: float) -> Finding:
