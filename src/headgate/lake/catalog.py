@@ -155,7 +155,8 @@ class TableCatalog:
         added = added_by(base, metadata)
         if run is None or not added["snapshots"]:
             return ()
-        return (noted(self._store, run, ResourceId(str(metadata.table_uuid)), added),)
+        columns = {each.name: str(each.field_type) for each in metadata.schema().fields}
+        return (noted(self._store, run, ResourceId(str(metadata.table_uuid)), added, columns),)
 
     def discard(self, written: Loaded) -> None:
         """Remove a metadata file that no pointer leads to."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,7 +23,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def noted(world: World, name: str, run: RunId = RUN) -> dict[str, int] | None:
+def noted(world: World, name: str, run: RunId = RUN) -> dict[str, Any] | None:
     there = found(world.gate.store, run, world.gate.ids["lake", "raw", name])
     return None if there is None else dict(there)
 
@@ -38,6 +39,7 @@ class TestACommitOfARun:
         assert written is not None
         assert (written["snapshots"], written["rows"]) == (1, 2)
         assert written["bytes"] > 0
+        assert written["columns"] == [["carrier", "string"]]
         assert noted(world, "other") is None
         assert noted(world, "flights", OTHER) is None
 
