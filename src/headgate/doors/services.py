@@ -8,6 +8,7 @@ import anyio.to_thread
 from fastapi import Depends, Request
 
 from headgate.control.audit import Audit
+from headgate.control.clusters import EMBEDDED
 from headgate.control.command import MissingError
 from headgate.control.control import Control
 from headgate.control.directory import Directory
@@ -45,6 +46,8 @@ class Deployed:
     statements: KeptStatements
     health: Callable[[], Mapping[str, Any]]
     has_spark: Callable[[Organization], bool] = lambda _: True
+    clusters: tuple[str, ...] = (EMBEDDED,)
+    """What operators have configured for runs to execute on."""
 
     def access(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
         """Return the organization that a request is for, and who asks there. Raises `ProblemError` 401 for nobody.

@@ -18,6 +18,7 @@ from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.names import project, resource, seen
 from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.placing import require_cluster
 from headgate.doors.api.resources import readable
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.selects import require_inputs
@@ -114,7 +115,12 @@ def save_pipeline(
     command = SavePipeline(
         id, place, definition.kind, definition.name, edges, document, touched.attributes, service or None
     )
-    return write.send(command, of=id, unless=lambda: require_inputs(services, token, definition), id=id, name=pipeline)
+
+    def fits() -> None:
+        require_cluster(services, definition.cluster, edges)
+        require_inputs(services, token, definition)
+
+    return write.send(command, of=id, unless=fits, id=id, name=pipeline)
 
 
 @router.get("/pipelines/{pipeline}", response_model=OnePipeline, **needs("{type}.describe"))

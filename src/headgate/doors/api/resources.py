@@ -19,6 +19,7 @@ from headgate.doors.api.changes import Attributes, Edges, Prose, ResourceChange,
 from headgate.doors.api.documents import Document
 from headgate.doors.api.names import full_name
 from headgate.doors.api.paging import Pages, Paging, page
+from headgate.doors.api.placing import require_configured
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
@@ -115,7 +116,8 @@ def create_resource(body: NewResource, moment: Present, write: Writes) -> dict[s
         raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
     command = creation(moment, body)
     name = full_name(moment.facts, command.parent, body.name)
-    return write.send(command, of=command.resource, id=command.resource, name=name)
+    fits = None if body.type != "cluster" else lambda: require_configured(write.services, body.attributes)
+    return write.send(command, of=command.resource, unless=fits, id=command.resource, name=name)
 
 
 @router.get("/resources/{resource}", response_model=Shown, **needs(DISCOVER))
@@ -142,7 +144,8 @@ def show_resource(resource: Called, moment: Asking, response: Response) -> dict[
 def change_resource(resource: Called, body: ResourceChange, moment: Present, write: Writes) -> dict[str, Any]:
     """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
     found = moment.resource(resource)
-    return write.send(proposed(found, proposal(moment, body)), of=found.id, id=found.id)
+    fits = None if found.type != "cluster" else lambda: require_configured(write.services, body.attributes)
+    return write.send(proposed(found, proposal(moment, body)), of=found.id, unless=fits, id=found.id)
 
 
 @router.delete("/resources/{resource}", **DONE, **needs("{type}.delete", "{type}.drop"))
