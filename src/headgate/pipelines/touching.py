@@ -10,6 +10,8 @@ from headgate.facts.changes import Attributes, Edge, Relations
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.definition import parts
 
+_CLUSTER = "cluster"
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -36,9 +38,11 @@ class Touches:
 def relations(touches: Touches, gate: Gate, caller: Caller) -> Relations:
     """Return what is touched, as edges.
 
+    A cluster is one where the access model knows them; elsewhere its name is one of the operators', and no edge.
     Raises `MissingError` for a name that the caller may not see, in the same words whether it exists or not.
     """
-    named = {**touches.others, "inputs": touches.inputs}
+    clusters = tuple(each for each in touches.others.get(_CLUSTER, ()) if gate.discover(caller, parts(each)).resource)
+    named = {**touches.others, _CLUSTER: clusters, "inputs": touches.inputs}
     found = {
         relation: tuple(Edge(_seen(gate, caller, parts(name)), name=name) for name in names)
         for relation, names in named.items()
