@@ -116,9 +116,9 @@ def worker(organization: Organization, work: Perform, settings: WorkerSettings =
     return Worker(organization.control.catch_up, lambda: [organization], work, settings, **more)
 
 
-def until(happened: Callable[[], bool]) -> None:
+def until(happened: Callable[[], bool], within: float = WITHIN) -> None:
     """Wait until it has happened."""
-    deadline = time.monotonic() + WITHIN
+    deadline = time.monotonic() + within
     while not happened():
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.005)

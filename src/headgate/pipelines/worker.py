@@ -152,7 +152,7 @@ class Worker:
 
     def _look_after(self) -> None:
         for each in self._attempts:
-            each.look_after()
+            self._safely(each.look_after)
         self._attempts = [each for each in self._attempts if not each.over]
 
     def _safely(self, work: Callable[[], None]) -> None:
