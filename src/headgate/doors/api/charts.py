@@ -15,7 +15,7 @@ from headgate.doors.api.selects import rows_for
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import Secret, Services, Uses, require_spark
 from headgate.facts.snapshot import Resource
-from headgate.pipelines.charting import Chart, ChartError, Rows, drawn
+from headgate.pipelines.charting import ChartError, Rows, drawn
 from headgate.pipelines.kinds import defined
 from headgate.pipelines.kinds.saved_query import SavedQueryDefinition
 from headgate.pipelines.kinds.visualization import VisualizationDefinition
@@ -29,6 +29,8 @@ _ALONE = {
     "x-content-type-options": "nosniff",
 }
 """A picture that loads and runs nothing, also where somebody opens it by itself."""
+
+_Showing = VisualizationDefinition | SavedQueryDefinition
 
 _NEEDS = needs("{type}.describe", "organization.execute_query", "table.select")
 _DRAWN = {**_NEEDS, "responses": {**_NEEDS["responses"], 200: {"content": {SVG: {}}, "description": "The chart."}}}
@@ -50,32 +52,36 @@ class ShownRows(BaseModel):
 @router.get("/pipelines/{pipeline}/rows", response_model=ShownRows, **_NEEDS)
 def show_rows(pipeline: Called, services: Uses, moment: Present, token: Secret) -> dict[str, Any]:
     """Show the rows of a visualization's last run, or what a saved query gives now with the caller's rights."""
-    found, _ = _found(services, moment, pipeline, token)
-    return found
+    return _rows(services, moment, *_showing(services, moment, pipeline), token)
 
 
 @router.get("/pipelines/{pipeline}/chart.svg", response_class=Response, **_DRAWN)
 def show_chart(pipeline: Called, services: Uses, moment: Present, token: Secret) -> Response:
     """Draw the same rows."""
-    found, chart = _found(services, moment, pipeline, token)
-    if chart is None:
+    found, definition = _showing(services, moment, pipeline)
+    if definition.chart is None:
         raise ProblemError(409, "no-chart", f"`{pipeline}` says nothing of a chart; its rows can be had")
+    rows = _rows(services, moment, found, definition, token)
     try:
-        picture = drawn(chart, Rows(columns=found["columns"], rows=found["rows"]))
+        picture = drawn(definition.chart, Rows(columns=rows["columns"], rows=rows["rows"]))
     except ChartError as error:
         raise ProblemError(409, "no-chart", str(error)) from None
     return Response(picture, media_type=SVG, headers=_ALONE)
 
 
-def _found(services: Services, moment: Moment, name: str, token: str) -> tuple[dict[str, Any], Chart | None]:
+def _showing(services: Services, moment: Moment, name: str) -> tuple[Resource, _Showing]:
     found = readable(services, moment, name)
     document = services.store.document("pipeline", found.id)
     definition = defined(document) if document is not None else None
-    if isinstance(definition, VisualizationDefinition):
-        return _kept(services, moment, found), definition.chart
+    if not isinstance(definition, _Showing):
+        raise ProblemError(409, "no-rows", f"`{name}` shows no rows; a visualization or a saved query does")
+    return found, definition
+
+
+def _rows(services: Services, moment: Moment, found: Resource, definition: _Showing, token: str) -> dict[str, Any]:
     if isinstance(definition, SavedQueryDefinition):
-        return _asked(services, moment, found, definition, token), definition.chart
-    raise ProblemError(409, "no-rows", f"`{name}` shows no rows; a visualization or a saved query does")
+        return _asked(services, moment, found, definition, token)
+    return _kept(services, moment, found)
 
 
 def _kept(services: Services, moment: Moment, found: Resource) -> dict[str, Any]:

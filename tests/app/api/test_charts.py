@@ -1,0 +1,201 @@
+"""Charts over HTTP: what runs have kept and what is asked anew, for who may read what it is of."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from headgate.facts.ids import RunId
+from headgate.pipelines.shown import keeper
+from headgate.spark.kept import KeptStatements
+from headgate.spark.statements import REFUSED, SqlLimits, StatementError
+from tests.app.world import World, world_in
+from tests.fakes.statements import FakeSpark
+
+ROWS = {"columns": [["car<b>", "string"], ["n.of[0]", "bigint"]], "rows": [["<script>alert(1)</script>", 3], [None, 4]]}
+CHART = {"type": "bar", "x": "car<b>", "y": "n.of[0]", "title": "</text><script>"}
+PLAN = "== Analyzed Logical Plan ==\nSubqueryAlias lake.{0}\n\n== Optimized Logical Plan ==\n"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Two tables; vic may see `raw.t`, ed may edit it, and only the owner knows of `secret.s`."""
+    with world_in(tmp_path_factory.mktemp("charts")) as opened:
+        for database, table in (("raw", "t"), ("secret", "s")):
+            body = {"type": "table", "parent": f"lake.{database}", "name": table}
+            assert opened.call("owner", "POST", "/resources", body).status_code == 201
+        for name, role in (("vic", "viewer"), ("ed", "editor")):
+            opened.add(name)
+            opened.give(name, role, "lake.raw.t")
+        opened.add("sam")
+        yield opened
+
+
+def definition(kind: str, name: str, table: str = "raw.t", **more: Any) -> dict[str, Any]:
+    """A SELECT of everything in a table."""
+    inputs = {"inputs": [f"lake.{table}"], "sql": f"SELECT * FROM lake.{table}"}
+    return {"kind": kind, "name": name, **inputs, "chart": CHART, **more}
+
+
+def save(world: World, saved: dict[str, Any], by: str = "ed") -> httpx.Response:
+    """Save a definition."""
+    answer: httpx.Response = world.call(by, "PUT", f"/pipelines/{saved['name']}", saved)
+    return answer
+
+
+def refusals(world: World, path: str, *who: str) -> set[int]:
+    """The codes that these people get."""
+    return {world.call(each, "GET", f"/pipelines/{path}").status_code for each in who}
+
+
+class TestAVisualization:
+    @pytest.fixture
+    def shown(self, world: World) -> str:
+        """A visualization of `raw.t` by ed, whose run has kept rows."""
+        assert save(world, definition("visualization", "cars")).status_code == 200
+        self.keep(world)
+        return "cars"
+
+    @staticmethod
+    def keep(world: World) -> None:
+        """Keep rows as a run of it does."""
+        id = world.call("owner", "GET", "/pipelines/cars").json()["id"]
+        keeper(world.control, world.opened.store, RunId("run_1"), id)({**ROWS, "cut": False})
+
+    def test_shows_the_rows_of_its_last_run_to_who_may_see_it(self, world: World, shown: str) -> None:
+        answer = world.call("vic", "GET", f"/pipelines/{shown}/rows").json()
+
+        assert (answer["rows"], answer["run"]) == (ROWS["rows"], "run_1")
+        assert refusals(world, f"{shown}/rows", "sam") == {404}
+
+    def test_is_a_picture_in_which_nothing_runs(self, world: World, shown: str) -> None:
+        answer = world.call("vic", "GET", f"/pipelines/{shown}/chart.svg")
+
+        assert answer.headers["content-type"] == "image/svg+xml"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "<script" not in answer.text
+        assert "&lt;script&gt;" in answer.text
+        assert refusals(world, f"{shown}/chart.svg", "sam") == {404}
+
+    def test_does_not_show_what_it_was_read_from_before(self, world: World, shown: str) -> None:
+        assert save(world, definition("visualization", shown, "secret.s"), "owner").status_code == 200
+        self.keep(world)
+        assert save(world, definition("visualization", shown), "owner").status_code == 200
+
+        assert refusals(world, f"{shown}/rows", "vic", "ed") == {404}
+        assert world.call("owner", "GET", f"/pipelines/{shown}/rows").json()["rows"] == ROWS["rows"]
+
+    def test_takes_its_rows_along_when_it_goes(self, world: World, shown: str) -> None:
+        id = world.call("owner", "GET", f"/pipelines/{shown}").json()["id"]
+        world.call("owner", "DELETE", f"/pipelines/{shown}")
+
+        assert world.opened.store.document("shown", id) is None
+
+    def test_says_when_the_rows_have_no_such_column(self, world: World, shown: str) -> None:
+        save(world, definition("visualization", shown, chart={"type": "line", "x": "nosuch", "y": "n.of[0]"}))
+
+        answer = world.call("vic", "GET", f"/pipelines/{shown}/chart.svg")
+
+        assert answer.status_code == 409
+        assert "no column `nosuch`" in answer.json()["detail"]
+
+    def test_without_a_run_has_no_rows(self, world: World) -> None:
+        assert save(world, definition("visualization", "new")).status_code == 200
+
+        assert refusals(world, "new/rows", "vic", "owner") == {404}
+
+
+@pytest.fixture
+def spark(world: World) -> Iterator[World]:
+    """The same with a Spark behind it, which is set by `has`."""
+    before = world.app.state.deployed
+    yield world
+    world.app.state.deployed = before
+
+
+def has(world: World, *batches: pa.RecordBatch, error: StatementError | None = None) -> FakeSpark:
+    """From now on every statement comes to this."""
+    fake = FakeSpark(*batches, error=error)
+    statements = KeptStatements(fake, SqlLimits())
+    world.app.state.deployed = replace(world.app.state.deployed, statements=statements, has_spark=lambda _: True)
+    return fake
+
+
+class TestASavedQuery:
+    @pytest.fixture
+    def kept(self, spark: World) -> Iterator[str]:
+        """One of vic's."""
+        answer = save(spark, definition("saved_query", "mine"), "vic")
+        assert answer.status_code == 200, answer.text
+        yield "mine"
+        spark.call("owner", "DELETE", "/pipelines/mine")
+
+    def test_is_asked_anew_by_whoever_opens_it(self, spark: World, kept: str) -> None:
+        fake = has(spark, pa.record_batch({"car<b>": ["a", None], "n.of[0]": [3, 4]}))
+
+        answer = spark.call("vic", "GET", f"/pipelines/{kept}/rows").json()
+        picture = spark.call("vic", "GET", f"/pipelines/{kept}/chart.svg")
+
+        assert answer["rows"] == [["a", 3], [None, 4]]
+        assert picture.text.startswith("<svg")
+        assert [token for token, _ in fake.begun] == [spark.tokens["vic"]] * 2
+        assert fake.last.wanted.text == "SELECT * FROM (\nSELECT * FROM lake.raw.t\n)"
+
+    def test_is_changed_and_deleted_by_who_made_it(self, spark: World, kept: str) -> None:
+        for who in ("ed", "sam"):
+            assert save(spark, definition("saved_query", kept), who).status_code in (404, 409)
+            assert spark.call(who, "DELETE", f"/pipelines/{kept}").status_code == 404
+        assert refusals(spark, f"{kept}/rows", "ed", "sam") == {404}
+        assert save(spark, definition("saved_query", kept, chart=None), "vic").status_code == 200
+        assert refusals(spark, f"{kept}/chart.svg", "vic") == {409}
+        assert spark.call("vic", "DELETE", f"/pipelines/{kept}").status_code == 200
+
+    def test_tells_what_spark_refuses(self, spark: World, kept: str) -> None:
+        has(spark, error=StatementError("vic may not", REFUSED, "HEADGATE_ACCESS_DENIED"))
+
+        assert refusals(spark, f"{kept}/rows", "vic") == {403}
+
+    def test_has_no_runs(self, spark: World, kept: str) -> None:
+        assert spark.call("vic", "POST", f"/pipelines/{kept}/runs").status_code in (403, 404, 409, 422)
+
+
+class TestASelect:
+    def test_that_reads_what_it_declares_is_saved(self, spark: World) -> None:
+        fake = has(spark, pa.record_batch({"plan": [PLAN.format("raw.t")]}))
+
+        assert save(spark, definition("visualization", "honest")).status_code == 200
+        assert fake.last.wanted.text.startswith("EXPLAIN EXTENDED SELECT * FROM (\n")
+        assert fake.begun[-1][0] == spark.tokens["ed"]
+
+    @pytest.mark.parametrize(
+        ("plan", "words"),
+        [
+            (PLAN.format("secret.s"), "reads `lake.secret.s`: add it to `inputs`"),
+            (PLAN.format("raw.t").replace("Analyzed", "Parsed"), "does not read `lake.raw.t`"),
+            ("Error occurred during query planning:\nno column `x`", "cannot read the SELECT: no column `x`"),
+        ],
+    )
+    def test_that_does_not_is_not_saved(self, spark: World, plan: str, words: str) -> None:
+        has(spark, pa.record_batch({"plan": [plan]}))
+
+        answer = save(spark, definition("visualization", "other"))
+
+        assert answer.status_code == 422
+        assert words in answer.json()["detail"]
+
+    def test_with_a_mistake_is_not_saved_and_one_that_nobody_reads_now_is(self, spark: World) -> None:
+        codes: list[int] = []
+        for state, condition in (("42601", "PARSE_SYNTAX_ERROR"), (REFUSED, "DENIED"), (None, "UNAVAILABLE")):
+            has(spark, error=StatementError("no", state, condition))
+            codes.append(save(spark, definition("visualization", "mistaken")).status_code)
+
+        assert codes == [422, 200, 200]
+
+    def test_of_who_may_not_save_it_is_not_given_to_spark(self, spark: World) -> None:
+        fake = has(spark)
+
+        assert save(spark, definition("visualization", "theirs"), "sam").status_code in (403, 404)
+        assert fake.begun == []
