@@ -1,9 +1,11 @@
 """What operators write about clusters: read as it is meant, or refused with what would be right."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
+from headgate.app.checkup.clusters import clusters
 from headgate.app.settings import SettingsError, default_settings
 from headgate.spark.clusters import Cluster
 
@@ -69,3 +71,42 @@ class TestTheFile:
             default_settings(written(tmp_path, text))
 
         assert wrong in str(raised.value)
+
+
+class TestACheckup:
+    """`headgate doctor` looks at the clusters too."""
+
+    def found(self, folder: Path, table: str) -> list[tuple[str, str]]:
+        """Return what is found about a cluster: how it is, and what was seen."""
+        settings = default_settings(written(folder, table), folder=folder / "data")
+        return [(each.state, each.seen) for each in clusters(settings, {}, 0.0)]
+
+    def test_says_that_a_master_answers(self, tmp_path: Path) -> None:
+        secret = tmp_path / "secret"
+        secret.touch(0o600)
+        with socket.create_server(("127.0.0.1", 0)) as master:
+            url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+
+            found = self.found(tmp_path, f'[big]\nmaster = "{url}"\nsecret_file = "{secret}"')
+
+        assert found == [("ok", f"on `{url}`, 4 runs at once")]
+
+    def test_says_what_is_wrong_with_one(self, tmp_path: Path) -> None:
+        secret = tmp_path / "secret"
+        secret.touch(0o644)
+
+        found = self.found(tmp_path, f'[big]\nmaster = "spark://no.invalid:7077"\nsecret_file = "{secret}"')
+
+        assert found == [
+            (
+                "warn",
+                "no master of the cluster `big` answers at no.invalid:7077; start it, or correct where it is",
+            ),
+            ("warn", f"`{secret}` can be read by other users of this machine"),
+            ("warn", "its executors look for the driver at `127.0.0.1`, which on another machine is that machine"),
+        ]
+
+    def test_misses_the_files_that_are_named(self, tmp_path: Path) -> None:
+        found = self.found(tmp_path, '[big]\nmaster = "yarn"\nhost = "10.0.0.1"\nhadoop = "/no/such"')
+
+        assert found == [("ok", "on `yarn`, 4 runs at once"), ("fail", "`/no/such` is not there")]

@@ -1,0 +1,59 @@
+"""The clusters: whether their masters answer, their secrets are kept, and executors could find the driver."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
+
+from headgate.app.checkup.finding import Finding, doubtful, failed
+from headgate.app.settings import Settings
+from headgate.spark.clusters import Cluster
+from headgate.spark.masters import NoMasterError, require_master
+
+_OTHERS = 0o077
+
+
+def clusters(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
+    """Look at each cluster beside the embedded one, where Spark is wanted."""
+    named = settings.clusters.names if settings.spark else ()
+    found = (settings.clusters.find(name) for name in named)
+    for cluster in found:
+        if cluster is not None and cluster.remote:
+            yield _reached(cluster)
+            yield from _kept(cluster)
+            yield from _found_by_executors(cluster)
+
+
+def _reached(cluster: Cluster) -> Finding:
+    what = f"cluster `{cluster.name}`"
+    try:
+        asyncio.run(require_master(cluster))
+    except NoMasterError as error:
+        return doubtful(what, str(error), "runs on it wait until one answers")
+    return Finding(what, "ok", f"on `{cluster.master}`, {cluster.at_once} runs at once")
+
+
+def _kept(cluster: Cluster) -> Iterator[Finding]:
+    what, files = f"cluster `{cluster.name}`", (cluster.secret_file, cluster.hadoop)
+    for file in files:
+        if file is not None and not file.exists():
+            yield failed(what, f"`{file}` is not there", "put it there, or correct the file of clusters")
+    secret = cluster.secret_file
+    if secret is not None and secret.exists() and secret.stat().st_mode & _OTHERS:
+        yield doubtful(what, f"`{secret}` can be read by other users of this machine", f"chmod 600 {secret}")
+
+
+def _found_by_executors(cluster: Cluster) -> Iterator[Finding]:
+    masters = [host for host, _ in cluster.masters]
+    if _is_loopback(cluster.host) and not (masters and all(map(_is_loopback, masters))):
+        yield doubtful(
+            f"cluster `{cluster.name}`",
+            f"its executors look for the driver at `{cluster.host}`, which on another machine is that machine",
+            "set `host` to a name or address of this machine that they reach",
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
