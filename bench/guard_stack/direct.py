@@ -52,6 +52,7 @@ def direct(tools: Toolchain, folder: Path) -> Iterator[Sides]:
             java=tools.java,
             guard_jar=tools.guard_jar,
             iceberg_jar=tools.iceberg_jar,
+            postgresql_jar=tools.postgresql_jar,
             log=folder / "guarded.log",
             scratch=folder / "scratch",
             decision_url=f"http://127.0.0.1:{decisions.port}/guard/v1/decide",
@@ -75,7 +76,7 @@ def _guarded(settings: DriverSettings, decisions: _Decisions) -> Iterator[SparkS
         try:
             _tell(decisions.process, driver.key.hex())
             session = connect(int(driver.address.rpartition(":")[2]), driver.token)
-            session.conf.set("spark.headgate.principal.token", sign_session(driver.key, decisions.handle))
+            session.conf.set("headgate.principal.token", sign_session(driver.key, decisions.handle))
             yield session
             session.client.close()
         finally:

@@ -99,7 +99,7 @@ class World(Place):
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
-        self.sparks = Sparks(deployment.may_touch, lambda *_: KEY, lambda organization: organization is deployment.home)
+        self.sparks = Sparks(deployment.places_of, lambda *_: KEY, lambda organization: organization is deployment.home)
         self.sessions = self.sparks.of(deployment.home).sessions
         self.app = http_application(deployment, self.sparks, NoSpark(), NoSpark(), lambda: {"api": "ok"})
         owner = deployment.settings.owner_token.read_text(encoding="utf-8").strip()

@@ -16,7 +16,7 @@ from headgate.control.command import (
     TakenError,
     UnknownCallerError,
 )
-from headgate.control.connections import CreateConnection, DeleteConnection
+from headgate.control.connections import CreateConnection, DeleteConnection, Folder
 from headgate.control.groups import ChangeMembership, CreateGroup, RenameGroup
 from headgate.control.organizations import CreateOrganization
 from headgate.control.pipelines import DeletePipeline, SavePipeline
@@ -209,8 +209,18 @@ REFUSALS: Mapping[str, Row] = {
         RefusedError,
     ),
     # Connections
-    "a member makes no connection": ((EDITOR,), MEMBER, CreateConnection(NEW, PROJECT, "new", "/data"), RefusedError),
-    "a connection's folder is absolute": ((), ADMIN, CreateConnection(NEW, PROJECT, "new", "data"), InvalidError),
+    "a member makes no connection": (
+        (EDITOR,),
+        MEMBER,
+        CreateConnection(NEW, PROJECT, "new", Folder("/data")),
+        RefusedError,
+    ),
+    "a connection's folder is absolute": (
+        (),
+        ADMIN,
+        CreateConnection(NEW, PROJECT, "new", Folder("data")),
+        InvalidError,
+    ),
     "who is lent a connection does not delete it": ((LENT,), MEMBER, DeleteConnection(PLACE), RefusedError),
     "no hidden connection is deleted": ((), MEMBER, DeleteConnection(PLACE), MissingError),
     # Pipelines and runs

@@ -1,7 +1,7 @@
 import pytest
 
 from headgate.control.command import InvalidError, MissingError, RefusedError, TakenError
-from headgate.control.connections import CreateConnection
+from headgate.control.connections import CreateConnection, Folder
 from headgate.control.ports import Pointer
 from headgate.control.resources import CreateResource, DeleteResource, MoveResource, SetAttributes
 from headgate.control.tables import CreateTable
@@ -141,7 +141,7 @@ class TestDeleting:
 
     def test_its_document_is_erased(self) -> None:
         world = nekt()
-        world.do(CreateConnection(ResourceId("files"), PROJECT, "files", "/data"))
+        world.do(CreateConnection(ResourceId("files"), PROJECT, "files", Folder("/data")))
 
         world.do(DeleteResource(ResourceId("files")), by=FOUNDER)
         assert ("connection", "files") not in world.store.bodies

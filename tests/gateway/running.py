@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from headgate.control.connections import Entrance, NoEntranceError
 from headgate.control.organization import Organizations
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
@@ -34,9 +35,20 @@ class Tokens:
         return self.callers.get(token)
 
 
-def touch_nothing(_caller: Caller, _action: str, _path: str) -> bool:
-    """Refuse every path."""
-    return False
+class Nowhere:
+    """Nothing outside the lake can be touched."""
+
+    def may_touch(self, _caller: Caller, _action: str, _path: str) -> bool:
+        """Refuse every path."""
+        return False
+
+    def may_use(self, _caller: Caller, _connection: str) -> bool:
+        """Refuse every connection."""
+        return False
+
+    def entrance(self, _caller: Caller, connection: str) -> Entrance:
+        """Know no database."""
+        raise NoEntranceError(connection)
 
 
 class FakeSpark:
@@ -46,7 +58,7 @@ class FakeSpark:
         self.sessions = Sessions()
         self.denied: dict[Need, str] = {}
         self.works = Works(self.sessions, self._refusal)
-        self.may_touch = touch_nothing
+        self.reach = Nowhere()
 
     def forget(self) -> None:
         """End all sessions."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from headgate.control.ports import DocumentPut
+from headgate.control.vault import Vault
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleRevoked, RunEnded, RunStarted
 from headgate.facts.ids import PrincipalId, RunId
@@ -36,7 +37,7 @@ def scene(tmp_path: Path) -> Scene:
 def places(scene: Scene, *more: object, folder: Path | None = None) -> Places:
     control, store = controlled(RunStarted(RUN, LOAD, ADMIN), *more)  # pyright: ignore[reportArgumentType]
     store.put_document(DocumentPut("connection", PLACE, {"kind": "folder", "folder": str(folder or scene.folder)}))
-    return Places(control, store, scene.own)
+    return Places(control, store, scene.own, Vault(scene.own / "secrets.key"))
 
 
 AS_RUN = Caller(ADMIN, run=RUN)

@@ -33,6 +33,9 @@ class DecisionService:
         self.rule: Callable[[str, Need], bool] = everything_to_the_admin
         self.asked: list[Need] = []
         self.operations: list[str | None] = []
+        self.entrances: dict[str, tuple[str, Mapping[str, str]]] = {}
+        """By connection: the URL of its database, and the properties to enter it with."""
+        self.entered: list[str] = []
         self.is_down = False
         self.key: Callable[[], bytes] = lambda: b""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -42,7 +45,10 @@ class DecisionService:
     def names(self) -> set[str]:
         """Return what was asked, as `action name`, beside the catalog's `discover` of a table that is loaded."""
         needs = (need for need in self.asked if need["action"] != "discover")
-        return {f"{need['action']} {'.'.join(need.get('object', ())) or need.get('path')}" for need in needs}
+        return {
+            f"{need['action']} {'.'.join(need.get('object', ())) or need.get('path') or need.get('connection')}"
+            for need in needs
+        }
 
     def close(self) -> None:
         """Stop answering and free the port."""
@@ -70,16 +76,28 @@ class DecisionService:
         at, signature = int(request.headers["X-Headgate-Time"]), request.headers["X-Headgate-Signature"]
         signed = verify(self.key(), "POST", request.path, at, handle, body, signature=signature, now=at)
         question = json.loads(body)
-        needs = question["needs"]
-        self.asked += needs
-        self.operations.append(question["operation"])
-        allowed = signed and all(self.rule(handle, need) for need in needs)
-        said = {"allowed": allowed, "revision": 1, "principal": handle, "message": f"{handle} may not do that"}
+        said = self._entrance(handle, question) if "connection" in question else self._decision(handle, question)
+        said = said if signed else {"allowed": False, "message": "this is not signed"}
         answer = json.dumps(said).encode()
         request.send_response(500 if self.is_down else 200)
         request.send_header("Content-Length", str(len(answer)))
         request.end_headers()
         request.wfile.write(answer)
+
+    def _decision(self, handle: str, question: Any) -> dict[str, Any]:
+        needs = question["needs"]
+        self.asked += needs
+        self.operations.append(question["operation"])
+        allowed = all(self.rule(handle, need) for need in needs)
+        return {"allowed": allowed, "revision": 1, "principal": handle, "message": f"{handle} may not do that"}
+
+    def _entrance(self, handle: str, question: Any) -> dict[str, Any]:
+        connection = question["connection"]
+        self.entered.append(connection)
+        if not self.rule(handle, {"action": "connection.use", "connection": connection}):
+            return {"allowed": False, "message": f"{handle} may not use that"}
+        url, properties = self.entrances[connection]
+        return {"allowed": True, "url": url, "properties": dict(properties)}
 
 
 class World:
@@ -96,7 +114,7 @@ class World:
         port = self.driver.address.rpartition(":")[2]
         spark = SparkSession.builder.remote(f"sc://localhost:{port}/;token={self.driver.token}").create()
         if handle:
-            spark.conf.set("spark.headgate.principal.token", sign_session(self.driver.key, handle))
+            spark.conf.set("headgate.principal.token", sign_session(self.driver.key, handle))
         self._sessions.append(spark)
         return spark
 
@@ -144,6 +162,7 @@ def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSet
         java=toolchain.java,
         guard_jar=toolchain.guard_jar,
         iceberg_jar=toolchain.iceberg_jar,
+        postgresql_jar=toolchain.postgresql_jar,
         log=folder / "logs" / "driver.log",
         scratch=folder / "scratch",
         decision_url=decision_url,

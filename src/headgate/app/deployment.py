@@ -22,6 +22,7 @@ from headgate.control.organization import Organization, Organizations
 from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import DocumentPut, Store, Stores
 from headgate.control.tokens import IssueToken, written
+from headgate.control.vault import Vault
 from headgate.control.wording import Wording
 from headgate.decision.conditions import CONDITIONS
 from headgate.facts.ids import PrincipalId, TokenId
@@ -29,7 +30,6 @@ from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import Vocabulary, load_actions
 from headgate.pipelines.places import Places
-from headgate.spark.needs import MayTouch
 from headgate.store import FolderLock, open_stores
 
 HOME = "nekt"
@@ -60,6 +60,11 @@ class Deployment:
     places: Places
 
     @property
+    def vault(self) -> Vault:
+        """What seals the secrets of connections."""
+        return Vault(self.settings.vault_key)
+
+    @property
     def control(self) -> Control:
         """The home organization's commands and questions."""
         return self.home.control
@@ -88,11 +93,7 @@ class Deployment:
         """Return what is behind an organization's connections, and whose files are whose."""
         if organization is self.home:
             return self.places
-        return Places(organization.control, organization.store, self.settings.folder)
-
-    def may_touch(self, organization: Organization) -> MayTouch:
-        """Return what says which files the runs of an organization may touch, and how."""
-        return self.places_of(organization).may_touch
+        return _places(organization, self.settings)
 
     def close(self) -> None:
         """Keep what makes the next start fast, and let go of the store and of the data folder."""
@@ -147,10 +148,14 @@ def _over(
     if not organizations.all():
         _found(settings, organizations)
     home = organizations.all()[0] if ORGANIZATION not in stores.logs() else organizations.open(ORGANIZATION)
-    places = Places(home.control, home.store, settings.folder)
+    places = _places(home, settings)
     return Deployment(
         settings, lock, stores, organizations, entrance, identity, Audit(stores, settings.audit), home, places
     )
+
+
+def _places(organization: Organization, settings: Settings) -> Places:
+    return Places(organization.control, organization.store, settings.folder, Vault(settings.vault_key))
 
 
 class _Former:

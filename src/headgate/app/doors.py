@@ -44,6 +44,7 @@ def http_application(
         statements=KeptStatements(statements, deployment.settings.sql),
         health=health,
         has_spark=sparks.serves,
+        vault=deployment.vault,
         clusters=deployment.settings.clusters.names,
     )
     problems.install(app)

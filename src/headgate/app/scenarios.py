@@ -185,7 +185,7 @@ def doors() -> Iterator[Doors]:
     """Open the doors on loopback until the block ends."""
     with TemporaryDirectory(prefix="headgate-") as folder:
         deployment = over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
-        app = http_application(deployment, Sparks(deployment.may_touch), NoSpark(), NoSpark(), dict[str, Any])
+        app = http_application(deployment, Sparks(deployment.places_of), NoSpark(), NoSpark(), dict[str, Any])
         with (
             closing(deployment),
             served(app) as address,

@@ -65,6 +65,8 @@ class Settings:
     worker_slots: int = 4
     gateway: str = f"http://localhost:{SPARK_PORT}"
     """Where a worker apart finds Spark Connect."""
+    openlineage_url: str | None = None
+    openlineage_key: str = field(default="", repr=False)
     owner: str = "owner"
     store_url: str | None = field(default=None, repr=False)
     """A `postgresql://` URL; without one the store is a file in the data folder."""
@@ -73,6 +75,8 @@ class Settings:
     s3: ObjectStore = field(default_factory=ObjectStore)
     log_key: Path | None = None
     """The key that seals the log; without one it lies in the data folder."""
+    secrets_key: Path | None = None
+    """The key of the connections' secrets; without one it lies in the data folder."""
     audit: Level = "denied"
     bind: str = HOST
     tls_cert: Path | None = None
@@ -121,6 +125,11 @@ class Settings:
     def seal_key(self) -> Path:
         """The file of the key that seals the log."""
         return self.log_key or self.folder / "keys" / "log.pem"
+
+    @property
+    def vault_key(self) -> Path:
+        """The file of the key that seals the secrets of connections."""
+        return self.secrets_key or self.folder / "keys" / "secrets.key"
 
     @property
     def owner_token(self) -> Path:

@@ -36,7 +36,7 @@ class SparkSide:
         self._drivers = Drivers(
             deployment.organizations, deployment.home, settings.spark_organizations, settings.clusters
         )
-        self.sparks = Sparks(deployment.may_touch, self._drivers.key, self._drivers.serves)
+        self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves)
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
         self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all)
         self._answering: Alone | None = None
@@ -71,7 +71,9 @@ class SparkSide:
         driver, why_not = self._drivers.of(organization, cluster)
         if driver is not None and driver.ready:
             return ""
-        return why_not or (driver.trouble if driver else "") or f"the Spark driver on the cluster `{cluster}` is starting"
+        return (
+            why_not or (driver.trouble if driver else "") or f"the Spark driver on the cluster `{cluster}` is starting"
+        )
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """Return what the gateway has counted, and how the drivers are."""
@@ -125,6 +127,7 @@ class SparkSide:
             java=tools.java,
             guard_jar=tools.guard_jar,
             iceberg_jar=tools.iceberg_jar,
+            postgresql_jar=tools.postgresql_jar,
             log=settings.folder / "logs" / own / "driver.log",
             scratch=settings.folder / "scratch" / own,
             decision_url=f"{inner_url}/guard/v1/decide",

@@ -85,6 +85,13 @@ _STORE = (
         "`keys/log.pem` in the data folder",
     ),
     Variable(
+        "HEADGATE_SECRETS_KEY",
+        "path",
+        "secrets_key",
+        "the file of the key that seals the secrets of connections; made when first needed. Every process has the same one",
+        "`keys/secrets.key` in the data folder",
+    ),
+    Variable(
         "HEADGATE_WAREHOUSE",
         "bucket",
         "bucket",
@@ -219,6 +226,21 @@ _WORKING = (
         "web",
         "gateway",
         "where `headgate worker` finds Spark Connect: `https://host:port`, or `http://localhost:port` on the server's machine",
+    ),
+    Variable(
+        "HEADGATE_OPENLINEAGE_URL",
+        "web",
+        "openlineage_url",
+        "where what runs read and wrote is posted as OpenLineage events, as `https://marquez:5000/api/v1/lineage`",
+        "nowhere; it can be exported",
+    ),
+    Variable(
+        "HEADGATE_OPENLINEAGE_KEY",
+        "text",
+        "openlineage_key",
+        "the API key for that address, which is sent as a bearer token",
+        "there is none",
+        secret=True,
     ),
 )
 

@@ -16,6 +16,7 @@ from headgate.control.gate import Gate
 from headgate.control.identity import Identity, Presented
 from headgate.control.organization import Organization, Organizations
 from headgate.control.ports import Store
+from headgate.control.vault import NO_VAULT, Vault
 from headgate.control.wording import Wording
 from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
@@ -46,6 +47,7 @@ class Deployed:
     statements: KeptStatements
     health: Callable[[], Mapping[str, Any]]
     has_spark: Callable[[Organization], bool] = lambda _: True
+    vault: Vault = NO_VAULT
     clusters: tuple[str, ...] = (EMBEDDED,)
     """What operators have configured for runs to execute on."""
 

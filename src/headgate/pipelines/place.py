@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
+
+from headgate.control.connections import Entrance
 
 
 class PlaceError(Exception):
@@ -37,6 +40,14 @@ class HttpPlace:
 
 
 Place = FolderPlace | DatabasePlace | HttpPlace
+
+
+def entrance(database: DatabasePlace) -> Entrance:
+    """Return how Spark enters a database."""
+    host = f"[{database.host}]" if ":" in database.host else database.host
+    url = f"jdbc:postgresql://{host}:{database.port}/{quote(database.database, safe='')}"
+    properties = {"user": database.user, "password": database.password, "sslmode": database.sslmode}
+    return Entrance(url, {**properties, "ApplicationName": "headgate", "tcpKeepAlive": "true"})
 
 
 def folder_of(place: Place, name: str) -> Path:

@@ -1,16 +1,20 @@
 """The only way to a path: a connection that the running pipeline declares, or a folder of the run's own."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from headgate.control.connections import CONNECTION, SECRET, Entrance, NoEntranceError
 from headgate.control.control import Control
 from headgate.control.ports import Store
+from headgate.control.vault import Vault, VaultError
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
+from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Run
-from headgate.pipelines.place import FolderPlace, Place, PlaceError
+from headgate.pipelines.place import DatabasePlace, FolderPlace, HttpPlace, Place, PlaceError, database_of, entrance
 
 
 class Places:
@@ -19,13 +23,14 @@ class Places:
     A folder is read with all that lies in it, so there must be no link in it.
     """
 
-    def __init__(self, control: Control, store: Store, own: Path) -> None:
+    def __init__(self, control: Control, store: Store, own: Path, vault: Vault) -> None:
         """`own` is the deployment's data folder: tables, tokens and the log are nobody's files, whatever is declared.
 
         What a run stages and what its pipeline's streams keep of their progress lie in there, and are the exceptions.
         """
         self._control = control
         self._store = store
+        self._vault = vault
         self._own = Path(os.path.realpath(own))
 
     def staging(self, run: RunId) -> Path:
@@ -40,6 +45,14 @@ class Places:
         """Answer for `path.read`, `path.write` or `path.checkpoint` of a path."""
         may = {"path.read": self.may_read, "path.write": self.may_write, "path.checkpoint": self.may_checkpoint}
         return action in may and may[action](caller, path)
+
+    def may_use(self, caller: Caller, connection: str) -> bool:
+        """Answer for a connection by the name that the pipeline of the caller's run declares it by."""
+        return self.used(caller, connection) is not None
+
+    def used(self, caller: Caller, connection: str) -> ResourceId | None:
+        """Return the connection that the caller's run declares by that name, if its run-as may use it now."""
+        return next((edge.target for edge in self._declared(caller) if edge.name == connection), None)
 
     def may_read(self, caller: Caller, path: str) -> bool:
         """Answer for one path or `file:` URI; anything else than a local file is refused."""
@@ -62,10 +75,37 @@ class Places:
 
     def place(self, connection: ResourceId) -> Place:
         """Return what is behind a connection. Raises `PlaceError`."""
-        document = self._store.document("connection", connection)
+        document = self._store.document(CONNECTION, connection)
         if document is None:
             raise PlaceError("the connection is gone")
-        return FolderPlace(Path(os.path.realpath(str(document["folder"]))))
+        match document["kind"]:
+            case "folder":
+                return FolderPlace(Path(os.path.realpath(str(document["folder"]))))
+            case "postgresql":
+                parts = {key: value for key, value in document.items() if key != "kind"}
+                return DatabasePlace(**parts, password=self._secret(connection).get("password", ""))
+            case "http":
+                return HttpPlace(str(document["base_url"]), self._secret(connection))
+            case kind:
+                raise PlaceError(f"a connection of the kind `{kind}` is not known here")
+
+    def entrance(self, caller: Caller, connection: str) -> Entrance:
+        """Return how a database is entered by the run that declares it so. Raises `NoEntranceError`."""
+        found = self.used(caller, connection)
+        if found is None:
+            raise NoEntranceError("a connection is used by a run of a pipeline that declares it, and in no other way")
+        try:
+            place = database_of(self.place(found), connection)
+        except PlaceError as error:
+            raise NoEntranceError(str(error)) from error
+        return entrance(place)
+
+    def _secret(self, connection: ResourceId) -> Mapping[str, str]:
+        kept = self._store.document(SECRET, connection)
+        try:
+            return self._vault.open(connection, kept) if kept else {}
+        except VaultError as error:
+            raise PlaceError(str(error)) from error
 
     def _run(self, caller: Caller) -> Run | None:
         return self._control.snapshot.runs.get(caller.run) if caller.run else None
@@ -80,16 +120,16 @@ class Places:
         return any(file.is_relative_to(folder) for folder in self._folders(caller))
 
     def _folders(self, caller: Caller) -> list[Path]:
-        places = [self.place(id) for id in self._declared(caller)]
-        return [each.folder for each in places if isinstance(each, FolderPlace)]
+        documents = (self._store.document(CONNECTION, edge.target) for edge in self._declared(caller))
+        return [Path(os.path.realpath(each["folder"])) for each in documents if each and each["kind"] == "folder"]
 
-    def _declared(self, caller: Caller) -> list[ResourceId]:
+    def _declared(self, caller: Caller) -> list[Edge]:
         """Return the connections that the caller's run declares and its run-as may use now."""
         resources, run = self._control.snapshot.resources, self._run(caller)
         pipeline = resources.get(run.pipeline) if run else None
         edges = pipeline.edges("connections") if pipeline else ()
-        used = [edge.target for edge in edges if edge.target in resources]
-        return [id for id in used if self._control.ask(Question(caller, "connection.use", id)).allowed]
+        there = [edge for edge in edges if edge.target in resources]
+        return [edge for edge in there if self._control.ask(Question(caller, "connection.use", edge.target)).allowed]
 
 
 def _holds_links(place: Path) -> bool:

@@ -18,7 +18,7 @@ from headgate.spark.gateway.authority import (
     Running,
     Verdicts,
 )
-from headgate.spark.needs import MayTouch
+from headgate.spark.needs import Reach
 from headgate.spark.sessions import Sessions
 from headgate.spark.signature import sign_session
 from headgate.spark.works import ENDED, Works
@@ -40,7 +40,7 @@ class Spark(Protocol):
         ...
 
     @property
-    def may_touch(self) -> MayTouch:
+    def reach(self) -> Reach:
         """Says which files may be touched, and how."""
         ...
 
@@ -94,7 +94,7 @@ class DecidingAuthority:
     def may_touch(self, credential: Credential, action: str, path: str) -> bool:
         """Tell whether who presents it may touch a file so. Raises `NobodyError`."""
         known = self._caller(credential)
-        return known.spark.may_touch(known.caller, action, path)
+        return known.spark.reach.may_touch(known.caller, action, path)
 
     def report(self, report: Report) -> Verdicts:
         """Take note of what is under way, and return what may not go on."""

@@ -1,4 +1,4 @@
-"""The Iceberg runtime for Spark: fetched by Spark's own resolver or taken from a folder, held to our checksum."""
+"""The jars that Spark has not of its own, Iceberg's first: fetched by Spark's own resolver or taken from a folder, held to our checksum."""
 
 import hashlib
 import os
@@ -44,6 +44,14 @@ ICEBERG = Jar(
     sha256="3123c3798af642dd537230923548e013ef41cc28b6626e5225808cf5670a0f82",
     megabytes=48,
 )
+POSTGRESQL = Jar(
+    group="org.postgresql",
+    artifact="postgresql",
+    version="42.7.8",
+    sha256="2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7",
+    megabytes=1,
+)
+"""The driver by which runs reach PostgreSQL."""
 
 _GIVE_UP_AFTER = 900
 _TELL_EVERY = 5

@@ -1,19 +1,36 @@
 """What a statement needs, as the guard says it, and the one answer to all of that."""
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Final, Literal
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from headgate.control.connections import Entrance
 from headgate.control.organization import Organization
 from headgate.control.wording import reason
 from headgate.decision.asked import not_standing
 from headgate.facts.caller import Caller
 
 Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=8)]
-MayTouch = Callable[[Caller, str, str], bool]
-"""Whether somebody may do something (`path.read`) with a path."""
 
+
+class Reach(Protocol):
+    """What lies outside the lake, as far as callers may touch it: runs may, by what their pipelines declare."""
+
+    def may_touch(self, caller: Caller, action: str, path: str, /) -> bool:
+        """Tell whether somebody may do something (`path.read`) with a path."""
+        ...
+
+    def may_use(self, caller: Caller, connection: str, /) -> bool:
+        """Tell whether somebody may use the connection that their pipeline declares by this name."""
+        ...
+
+    def entrance(self, caller: Caller, connection: str, /) -> Entrance:
+        """Return how the database behind such a connection is entered. Raises `NoEntranceError`."""
+        ...
+
+
+_NO_CONNECTION: Final = "a connection is used by a run of a pipeline that declares it, and in no other way"
 _NO_PATH: Final = (
     "files are read and written through a connection that a running pipeline declares, and in no other way"
 )
@@ -30,6 +47,13 @@ class PathNeed(_Strict):
     path: str
 
 
+class ConnectionNeed(_Strict):
+    """A database that is reached through a connection."""
+
+    action: Literal["connection.use"]
+    connection: str
+
+
 class NameNeed(_Strict):
     """An action on a full name; `discover` asks only whether the caller may know it."""
 
@@ -37,15 +61,15 @@ class NameNeed(_Strict):
     object: Names
 
 
-Need = PathNeed | NameNeed
+Need = PathNeed | ConnectionNeed | NameNeed
 
 
 class Judge:
     """Asks about everything that a statement needs, of the organization whose lake it runs on."""
 
-    def __init__(self, organization: Organization, may_touch: MayTouch) -> None:
+    def __init__(self, organization: Organization, reach: Reach) -> None:
         self._organization = organization
-        self._may_touch = may_touch
+        self._reach = reach
 
     @property
     def revision(self) -> int:
@@ -68,7 +92,9 @@ class Judge:
 
     def _refused(self, caller: Caller, need: Need) -> str | None:
         if isinstance(need, PathNeed):
-            return None if self._may_touch(caller, need.action, need.path) else _NO_PATH
+            return None if self._reach.may_touch(caller, need.action, need.path) else _NO_PATH
+        if isinstance(need, ConnectionNeed):
+            return None if self._reach.may_use(caller, need.connection) else _NO_CONNECTION
         gate = self._organization.gate
         if need.action == "discover":
             verdict = gate.discover(caller, need.object)

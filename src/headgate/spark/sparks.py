@@ -9,7 +9,7 @@ from headgate.control.organization import Organization
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.driver_calls import DriverCalls
-from headgate.spark.needs import Judge, MayTouch
+from headgate.spark.needs import Judge, Reach
 from headgate.spark.sessions import Sessions
 from headgate.spark.works import Works
 
@@ -17,13 +17,13 @@ from headgate.spark.works import Works
 class OrganizationSpark:
     """What this process knows of one organization's Spark on one cluster. A handle of one means nothing to another's driver."""
 
-    def __init__(self, organization: Organization, may_touch: MayTouch, key: Callable[[], bytes]) -> None:
+    def __init__(self, organization: Organization, reach: Reach, key: Callable[[], bytes]) -> None:
         """`key` returns that of the driver as it runs now, or nothing."""
         self.organization = organization
-        self.may_touch = may_touch
+        self.reach = reach
         self.sessions = Sessions()
         self.calls = DriverCalls(key, self.sessions)
-        self.judge = Judge(organization, may_touch)
+        self.judge = Judge(organization, reach)
         self.works = Works(self.sessions, self.judge.refusal)
 
     def forget(self) -> None:
@@ -46,12 +46,12 @@ class Sparks:
 
     def __init__(
         self,
-        may_touch: Callable[[Organization], MayTouch],
+        reach: Callable[[Organization], Reach],
         key: Callable[[ResourceId, str], bytes] = lambda *_: b"",
         serves: Callable[[Organization], bool] = lambda _: True,
     ) -> None:
         """`key` is that of an organization's driver on a cluster as it runs now, and `serves` says which are to have one."""
-        self._may_touch = may_touch
+        self._reach = reach
         self._key = key
         self.serves = serves
         self._lock = threading.Lock()
@@ -67,8 +67,8 @@ class Sparks:
         place = (organization.id, cluster)
         with self._lock:
             if place not in self._sparks:
-                may_touch = self._may_touch(organization)
-                self._sparks[place] = OrganizationSpark(organization, may_touch, lambda: self._key(*place))
+                reach = self._reach(organization)
+                self._sparks[place] = OrganizationSpark(organization, reach, lambda: self._key(*place))
             return self._sparks[place]
 
     def caller(self, handle: str) -> Caller | None:

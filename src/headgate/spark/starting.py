@@ -40,6 +40,7 @@ class DriverSettings:
     java: Path
     guard_jar: Path
     iceberg_jar: Path
+    postgresql_jar: Path
     log: Path
     scratch: Path
     decision_url: str
@@ -47,6 +48,11 @@ class DriverSettings:
     """What it is called among the drivers."""
     conf: Mapping[str, str] = field(default_factory=dict[str, str])
     cluster: Cluster = field(default_factory=lambda: Cluster(EMBEDDED))
+
+    @property
+    def jars(self) -> tuple[Path, ...]:
+        """What stands on the classpath of driver and executors beside Spark's own jars."""
+        return self.guard_jar, self.iceberg_jar, self.postgresql_jar
 
 
 def rest_lake(api: str) -> dict[str, str]:
@@ -63,7 +69,7 @@ def rest_lake(api: str) -> dict[str, str]:
 def command(settings: DriverSettings) -> tuple[str, ...]:
     """Return how the JVM is started. Nothing secret stands in it."""
     hadoop = (str(settings.cluster.hadoop),) if settings.cluster.hadoop else ()
-    jars = (str(settings.guard_jar), str(settings.iceberg_jar), f"{spark_jars()}{os.sep}*", *hadoop)
+    jars = (*map(str, settings.jars), f"{spark_jars()}{os.sep}*", *hadoop)
     return (
         str(settings.java),
         f"-Xmx{settings.cluster.memory}",
@@ -100,12 +106,14 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         **settings.cluster.conf,
         **settings.conf,
         "spark.ui.enabled": "false",
+        "spark.scheduler.mode": "FAIR",
         "spark.driver.host": settings.cluster.host,
         "spark.driver.bindAddress": settings.cluster.listening,
         "spark.local.dir": str(settings.scratch),
         "spark.sql.warehouse.dir": str(settings.scratch / "unused"),
         "spark.checkpoint.dir": str(settings.scratch / "checkpoints"),
         "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
+        "spark.plugins": "io.headgate.guard.ConnectionsPlugin",
         "spark.sql.extensions": _EXTENSIONS,
         "spark.sql.catalog.lake": "io.headgate.guard.GuardedCatalog",
         "spark.sql.catalog.lake.cache-enabled": "false",
@@ -128,7 +136,7 @@ def _between(settings: DriverSettings) -> dict[str, str]:
     secret = settings.cluster.secret_file
     return {
         "spark.submit.deployMode": "client",
-        "spark.jars": ",".join(str(jar) for jar in (settings.guard_jar, settings.iceberg_jar)),
+        "spark.jars": ",".join(map(str, settings.jars)),
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
         "spark.network.crypto.saslFallback": "false",

@@ -1,4 +1,4 @@
-"""What Spark needs before it can start: Java, the Iceberg runtime and the compiled guard."""
+"""What Spark needs before it can start: Java, the jars that it has not of its own, and the compiled guard."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headgate.spark.errors import ToolchainError
 from headgate.spark.guard_build import build_guard
-from headgate.spark.jars import ICEBERG, ensure_jar
+from headgate.spark.jars import ICEBERG, POSTGRESQL, ensure_jar
 from headgate.spark.java import find_java
 
 
@@ -18,6 +18,7 @@ class Toolchain:
     java: Path
     java_version: int
     iceberg_jar: Path
+    postgresql_jar: Path
     guard_jar: Path
 
 
@@ -30,6 +31,7 @@ def prepare(cache: Path, jars_folder: Path | None, say: Callable[[str], None]) -
     try:
         cache.mkdir(parents=True, exist_ok=True)
         iceberg_jar = ensure_jar(ICEBERG, java, cache, jars_folder, say)
+        postgresql_jar = ensure_jar(POSTGRESQL, java, cache, jars_folder, say)
         guard_jar = build_guard(java.path, iceberg_jar, cache)
     except OSError as error:
         message = (
@@ -37,7 +39,7 @@ def prepare(cache: Path, jars_folder: Path | None, say: Callable[[str], None]) -
             "make room or give access, or name another in HEADGATE_CACHE"
         )
         raise ToolchainError(message) from error
-    return Toolchain(java.path, java.version, iceberg_jar, guard_jar)
+    return Toolchain(java.path, java.version, iceberg_jar, postgresql_jar, guard_jar)
 
 
 def default_cache(environ: Mapping[str, str]) -> Path:

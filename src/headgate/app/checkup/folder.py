@@ -30,7 +30,7 @@ def data_folder(settings: Settings, _environ: Mapping[str, str], _now: float) ->
 
 def secrets(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
     """Look whether others can read what only the server may."""
-    files = [settings.owner_token, settings.seal_key]
+    files = [settings.owner_token, settings.seal_key, settings.vault_key]
     files += [settings.tls_key] if settings.tls_key else []
     there = [file for file in files if file.exists()]
     for file in there:

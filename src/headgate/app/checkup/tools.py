@@ -6,7 +6,7 @@ from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.settings import Settings
 from headgate.spark.errors import ToolchainError
 from headgate.spark.guard_build import guard_jar
-from headgate.spark.jars import ICEBERG, cached
+from headgate.spark.jars import ICEBERG, POSTGRESQL, cached
 from headgate.spark.java import find_java
 
 _MAKE = "`headgate setup` gets it ready, or the next start does"
@@ -25,7 +25,12 @@ def tools(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterat
     else:
         yield Finding("Java", "ok", "; ".join((str(java), *passed_over)))
     iceberg = cached(ICEBERG, settings.cache)
-    for what, jar in (("Iceberg jar", iceberg), ("guard", guard_jar(iceberg, settings.cache))):
+    postgresql = cached(POSTGRESQL, settings.cache)
+    for what, jar in (
+        ("Iceberg jar", iceberg),
+        ("PostgreSQL jar", postgresql),
+        ("guard", guard_jar(iceberg, settings.cache)),
+    ):
         if jar.is_file():
             yield Finding(what, "ok", f"`{jar.name}` is in the cache")
         else:

@@ -1,17 +1,20 @@
 """The guard's door: one question per statement, from the driver and nobody else."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
+from headgate.control.connections import NoEntranceError
 from headgate.control.touched import Touched
 from headgate.doors.problems import ProblemError
-from headgate.spark.needs import NameNeed, Names, Need
+from headgate.spark.needs import ConnectionNeed, NameNeed, Names, Need
 from headgate.spark.sparks import Sparks, Spoken
 from headgate.spark.works import TooMuchWorkError
+
+Asked = TypeVar("Asked", bound=BaseModel)
 
 
 class Needs(BaseModel):
@@ -24,20 +27,21 @@ class Needs(BaseModel):
     operation: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
+class Connect(BaseModel):
+    """The connection whose database is about to be entered, as the session's pipeline declares it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    connection: str
+
+
 def guard_router(sparks: Sparks) -> APIRouter:
-    """Return the route that the guard asks, of whichever organization's Spark."""
+    """Return the routes that the guard asks, of whichever organization's Spark."""
     router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), Touched()
 
     @router.post("/decide")
     async def decide(request: Request) -> dict[str, Any]:
-        body = await request.body()
-        spoken = sparks.spoken("POST", request.url.path, request.headers, body)
-        if spoken is None:
-            raise ProblemError(401, "unauthenticated", "this session is not known here, or has ended")
-        try:
-            asked = Needs.model_validate_json(body)
-        except ValidationError:
-            raise ProblemError(422, "invalid", "the guard's question is not of the form that is understood") from None
+        spoken, asked = await _question(request, sparks, Needs)
         judge = spoken.spark.judge
         refusal = judge.refusal(spoken.caller, asked.needs) or _unrecorded(spoken, asked)
         if refusal is None and spoken.caller.run is not None:
@@ -46,7 +50,32 @@ def guard_router(sparks: Sparks) -> APIRouter:
         answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
         return answer if refusal is None else {**answer, "message": refusal}
 
+    @router.post("/connect")
+    async def connect(request: Request) -> dict[str, Any]:
+        spoken, asked = await _question(request, sparks, Connect)
+        need = ConnectionNeed(action="connection.use", connection=asked.connection)
+        refusal = spoken.spark.judge.refusal(spoken.caller, [need])
+        if refusal is not None:
+            return {"allowed": False, "message": refusal}
+        try:
+            found = await run_in_threadpool(spoken.spark.reach.entrance, spoken.caller, asked.connection)
+        except NoEntranceError as error:
+            return {"allowed": False, "message": f"{spoken.spark.judge.name(spoken.caller)}: {error}"}
+        return {"allowed": True, "url": found.url, "properties": dict(found.properties)}
+
     return router
+
+
+async def _question(request: Request, sparks: Sparks, kind: type[Asked]) -> tuple[Spoken, Asked]:
+    """Return what a driver asks, and in which session. Raises `ProblemError` for anybody else."""
+    body = await request.body()
+    spoken = sparks.spoken("POST", request.url.path, request.headers, body)
+    if spoken is None:
+        raise ProblemError(401, "unauthenticated", "this session is not known here, or has ended")
+    try:
+        return spoken, kind.model_validate_json(body)
+    except ValidationError:
+        raise ProblemError(422, "invalid", "the guard's question is not of the form that is understood") from None
 
 
 def _named(asked: Needs) -> Iterator[tuple[str, Names]]:

@@ -19,6 +19,8 @@ FILE_STREAM: Final = FILE_READ | _listed("stream-options")
 """And those of a stream of files."""
 FILE_FORMATS: Final = _listed("file-formats")
 FILE_WRITE: Final = _listed("file-write-options") - {"path"}
+DATABASE_READ: Final = _listed("database-options")
+DATABASE_WRITE: Final = _listed("database-write-options")
 TABLE_WRITE: Final = _listed("write-options")
 TABLE_PROPERTIES: Final = _listed("table-properties")
 RATE_READ: Final = frozenset({"numpartitions", "rampuptime", "rowspersecond"})

@@ -64,6 +64,8 @@ def _named_table(message: Any, _reader: Reader) -> None:
 def _read(message: Any, reader: Reader) -> None:
     if message.is_streaming and message.HasField("data_source"):
         _check_stream(message.data_source, reader)
+    elif message.HasField("data_source") and message.data_source.format == _DATABASE and reader.caller.run is not None:
+        _check_table(message.data_source)
     elif message.HasField("data_source"):
         _check_files(message.data_source, reader)
 
@@ -83,6 +85,13 @@ def _check_stream(source: Any, reader: Reader) -> None:
     if not source.schema:
         raise RefusedError("a stream of files must name its columns")
     _check_files(source, reader, options.FILE_STREAM)
+
+
+def _check_table(source: Any) -> None:
+    """Let a run read a table of a database by the name of a connection; whether it may, the guard asks."""
+    if source.paths or source.schema:
+        raise RefusedError("a database is read table by table, with the columns that it has")
+    check_options(source.options, options.DATABASE_READ, "option of a database")
 
 
 def _check_files(message: Any, reader: Reader, allowed: frozenset[str] = options.FILE_READ) -> None:
@@ -141,6 +150,9 @@ def _write(message: Any, reader: Reader) -> None:
     if message.HasField("path"):
         _check_written_files(message, reader)
         return
+    if message.source == _DATABASE and not message.HasField("table") and reader.caller.run is not None:
+        _check_written_table(message)
+        return
     if message.source == _NOWHERE and not message.HasField("table"):
         check_options(message.options, frozenset(), "option of this sink")
         return
@@ -151,13 +163,24 @@ def _write(message: Any, reader: Reader) -> None:
     check_options(message.options, options.TABLE_WRITE, "option of a table write")
 
 
+def _check_written_table(message: Any) -> None:
+    _check_plain(message)
+    if message.partitioning_columns:
+        raise RefusedError("the tables of a database have no folders to write into")
+    check_options(message.options, options.DATABASE_WRITE, "option of a database")
+
+
+def _check_plain(message: Any) -> None:
+    if message.sort_column_names or message.HasField("bucket_by") or message.clustering_columns:
+        raise RefusedError("rows are not sorted, bucketed or clustered where they are written outside the lake")
+
+
 def _check_written_files(message: Any, reader: Reader) -> None:
     if reader.caller.run is None:
         raise RefusedError("`WriteOperation.path` is not allowed: paths are reached through a declared connection only")
     if message.source not in options.FILE_FORMATS:
         raise RefusedError(f"files are written as {', '.join(sorted(options.FILE_FORMATS))}, not as `{message.source}`")
-    if message.sort_column_names or message.HasField("bucket_by") or message.clustering_columns:
-        raise RefusedError("files are written into folders by `partitionBy`, and in no other order")
+    _check_plain(message)
     check_options(message.options, options.FILE_WRITE, "option of a file write")
     for key, value in message.options.items():
         if key.lower() == "compression" and not _PLAIN.fullmatch(value):

@@ -7,6 +7,7 @@ import java.net.http.HttpResponse.BodyHandlers
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -17,6 +18,7 @@ object Decisions {
   private val Within = Duration.ofSeconds(10)
   private val json = new ObjectMapper()
   private lazy val service = new URI(System.getProperty("headgate.decision.url"))
+  private lazy val entrance = service.resolve("connect")
   private lazy val client =
     HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Within).build()
 
@@ -31,19 +33,29 @@ object Decisions {
   def principal(handle: String): String =
     Option(answer(handle, Nil, "current_user", None).path("principal").textValue).getOrElse(throw new AccessDenied(NoAnswer))
 
-  private def answer(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): JsonNode = {
+  /** How a database is entered; throws `AccessDenied` unless the handle's principal may use the connection now. */
+  def access(handle: String, connection: String): Access = {
+    val told = answer(handle, entrance, json.writeValueAsBytes(json.createObjectNode().put("connection", connection)))
+    val properties = told.path("properties").properties.asScala.map(each => each.getKey -> each.getValue.asText).toMap
+    Access(connection, told.path("url").asText, properties)
+  }
+
+  private def answer(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): JsonNode =
+    answer(handle, service, body(needs, statement, operation))
+
+  private def answer(handle: String, where: URI, body: Array[Byte]): JsonNode = {
     val answer =
-      try ask(handle, body(needs, statement, operation))
+      try ask(handle, where, body)
       catch { case NonFatal(_) | _: InterruptedException => throw new AccessDenied(NoAnswer) }
     if (!answer.path("allowed").isBoolean) throw new AccessDenied(NoAnswer)
     if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("refused"))
     answer
   }
 
-  private def ask(handle: String, body: Array[Byte]): JsonNode = {
-    val request = HttpRequest.newBuilder(service).timeout(Within).POST(BodyPublishers.ofByteArray(body))
+  private def ask(handle: String, where: URI, body: Array[Byte]): JsonNode = {
+    val request = HttpRequest.newBuilder(where).timeout(Within).POST(BodyPublishers.ofByteArray(body))
     request.header("Content-Type", "application/json")
-    Trust.headers(handle, "POST", service.getRawPath, body).foreach { case (k, v) => request.header(k, v) }
+    Trust.headers(handle, "POST", where.getRawPath, body).foreach { case (k, v) => request.header(k, v) }
     val response: HttpResponse[Array[Byte]] = client.send(request.build(), BodyHandlers.ofByteArray())
     if (response.statusCode != 200) throw new IllegalStateException(s"status ${response.statusCode}")
     json.readTree(response.body)
@@ -56,6 +68,7 @@ object Decisions {
       case ObjectNeed(action, name) =>
         val parts = list.addObject().put("action", action).putArray("object")
         name.foreach(parts.add)
+      case ConnectionNeed(connection) => list.addObject().put("action", "connection.use").put("connection", connection)
       case PathNeed(action, path) => list.addObject().put("action", action).put("path", path)
     }
     json.writeValueAsString(question).getBytes(UTF_8)

@@ -13,6 +13,7 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
   private val limits = new Limits(session)
   private val names = new Names(session)
   private val needs = new Needs(session)
+  private val connections = new Connections(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val described = Described.decided(session, plan)
@@ -28,6 +29,6 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
       Statement.require(session, open, plan.nodeName)
       Kept.started(plan, open)
     }
-    Streams.placed(plan)
+    connections.placed(Streams.placed(plan))
   }
 }

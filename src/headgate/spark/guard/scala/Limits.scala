@@ -12,12 +12,16 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.command._
-import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
+import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, SaveIntoDataSourceCommand}
 
 /** What nobody may write, whatever they hold: each rule looks at one node and refuses or says nothing. */
 final class Limits(session: SparkSession) {
+  private val connections = new Connections(session)
+
   def check(node: Walk.Node): Unit = node match {
     case relation: UnresolvedRelation => read(relation)
+    case source: UnresolvedDataSource if Connections.isDatabase(source) => connections.check(source)
+    case save: SaveIntoDataSourceCommand => connections.check(save)
     case source: UnresolvedDataSource => fileRead(source)
     case view: View if !view.isTempView => Refuse.because("views outside of the lake are refused")
     case view: CreateViewCommand if view.viewType != LocalTempView =>

@@ -27,6 +27,10 @@ object Lists {
 
   val fileOptions: Set[String] = of("file-options")
 
+  val databaseOptions: Set[String] = of("database-options")
+
+  val databaseWriteOptions: Set[String] = of("database-write-options")
+
   val fileWriteOptions: Set[String] = of("file-write-options")
 
   /** Options of a stream of files beside those of a read (lower case). */

@@ -1,11 +1,13 @@
 package io.headgate.guard
 
-/** One thing that a statement needs: an action on a named object, or on a path (`path.read`). */
+/** One thing that a statement needs: an action on a named object, or on a path (`path.read`), or a connection. */
 sealed trait Need
 
 final case class ObjectNeed(action: String, name: Seq[String]) extends Need
 
 final case class PathNeed(action: String, path: String) extends Need
+
+final case class ConnectionNeed(connection: String) extends Need
 
 object Need {
   import Target._

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
 import org.apache.spark.sql.connector.catalog.StagedTable
 import org.apache.spark.sql.connector.write.RowLevelOperation.Command
 import org.apache.spark.sql.execution.command._
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, InsertIntoHadoopFsRelationCommand, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, InsertIntoHadoopFsRelationCommand, LogicalRelation, SaveIntoDataSourceCommand}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /**
@@ -21,6 +21,7 @@ final class Needs(session: SparkSession) {
   private val names = new Names(session)
   private val targets = new Targets(session)
   private val paths = new Paths(session)
+  private val connections = new Connections(session)
 
   def of(node: Walk.Node): Seq[Need] = node match {
     case plan: LogicalPlan => PlanClasses.entries(plan).flatMap(of(plan, _))
@@ -43,7 +44,9 @@ final class Needs(session: SparkSession) {
     case relation: UnresolvedRelation => targets.of(relation).toSeq.flatMap(Need.of("read", _))
     case relation: DataSourceV2Relation => Need.of("read", Relation(targets.table(relation)))
     case relation: LogicalRelation => files(relation)
+    case source: UnresolvedDataSource if Connections.isDatabase(source) => connections.needs(source)
     case source: UnresolvedDataSource => if (Streams.isMadeUp(source)) Nil else paths.of(source.paths ++ source.options.get("path"))
+    case save: SaveIntoDataSourceCommand => connections.needs(save)
     case write: InsertIntoHadoopFsRelationCommand => Writes.needs(write)
     case like: CreateTableLikeCommand => copied(like)
     case set: SetCatalogCommand => Need.of("describe", Namespace(Names.governed(Seq(set.catalogName))))
@@ -143,7 +146,8 @@ final class Needs(session: SparkSession) {
       // A batch of a stream is a list of files, and one of a long one very many: it needs the folders that they lie in.
       val places = if (relation.isStreaming) files.location.rootPaths.map(_.getParent) else files.location.rootPaths
       places.distinct.map(path => Need.readPath(path.toString))
-    case _ => Refuse.because("data that is neither a table of the lake nor files of a connection is refused")
+    case _ =>
+      connections.needs(relation).getOrElse(Refuse.because("data that is neither a table of the lake nor files of a connection is refused"))
   }
 }
 

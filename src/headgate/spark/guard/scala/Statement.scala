@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.analysis.AnalysisContext
  */
 object Statement {
   private val Unsigned = "this Spark session has no principal; connect through the Headgate gateway"
-  private val TokenKey = "spark.headgate.principal.token"
+  private val TokenKey = "headgate.principal.token"
 
   private final case class Allowed(scope: WeakReference[AnyRef], handle: String, needs: Set[Need]) {
     def is(asker: String, now: AnyRef): Boolean = handle == asker && (scope.get eq now)

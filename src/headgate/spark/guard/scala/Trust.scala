@@ -28,6 +28,9 @@ object Trust {
       "X-Headgate-Signature" -> sign(Seq(method, target, now, handle, digest).mkString("\n")))
   }
 
+  /** A word for a connection of a session that nobody else can guess. */
+  def reference(handle: String, connection: String): String = sign(s"connection:$handle:$connection")
+
   private def sign(text: String): String = {
     val mac = Mac.getInstance(Algorithm)
     mac.init(key.getOrElse(throw new AccessDenied("the driver has no key")))
