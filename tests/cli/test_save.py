@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.api import ApiError
-from headgate.cli.lakehouse import save_pipeline
+from headgate.cli.pipelines import save_pipeline
 
 
 class TestSavePipeline:

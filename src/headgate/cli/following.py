@@ -1,28 +1,50 @@
 """A run on the screen: its log, and how far Spark is, while it lasts."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from rich.filesize import decimal
 
 from headgate.cli.output import console, say
 
-_PAUSE = 0.1
+UNDER_WAY = ("queued", "running")
+
+_PAUSE = 0.2
 """Seconds between two looks at a run."""
 
+Get = Callable[..., dict[str, Any]]
+"""Returns what is at a path of the API; a query is given by name."""
 
-def follow(look: Callable[[], dict[str, Any]], show: Callable[[str], None] = say) -> dict[str, Any]:
-    """Show the lines of a run's document, as `look` gets it, until the run has ended; returns the last document."""
-    shown = 0
-    with console.status("waiting for Spark") as status:
+
+def follow(get: Get, run: str, show: Callable[[str], None] = say) -> dict[str, Any]:
+    """Show the lines of a run's log until it has ended; returns the run as it is then."""
+    after = 0
+    with console.status("waiting for its turn") as status:
         while True:
-            document = look()
-            lines = [entry["line"] for entry in document["log"]]
-            for line in lines[shown:]:
-                show(f"  {line}")
-            shown = len(lines)
-            if progress := document.get("progress"):
-                under_way = lines[-1] if lines else document["name"]
-                status.update(f"{under_way}: {progress['done']} of {progress['tasks']} tasks")
-            if document["state"] != "running":
-                return document
+            found = get(f"/runs/{run}")
+            after = shown(get, run, after, show)
+            if found["state"] not in UNDER_WAY:
+                return found
+            status.update(_standing(found))
             time.sleep(_PAUSE)
+
+
+def shown(get: Get, run: str, after: int, show: Callable[[str], None] = say) -> int:
+    """Show what there is of a run's log after a line; return the number of the last one."""
+    while lines := (part := get(f"/runs/{run}/log", after=after))["items"]:
+        for each in lines:
+            show(f"  {each['line']}")
+        after = part["next"]
+    return after
+
+
+def _standing(found: Mapping[str, Any]) -> str:
+    """Return how a run stands, in half a line."""
+    if found["state"] == "queued":
+        return f"{found['name']} waits{': ' + found['why'] if found['why'] else ' for its turn'}"
+    progress = found["progress"]
+    if not progress.get("tasks"):
+        return f"{found['name']} is running"
+    read = f", {decimal(int(progress['bytes']))} read" if progress.get("bytes") else ""
+    return f"{found['name']}: {progress.get('tasks_done', 0):.0f} of {progress['tasks']:.0f} tasks{read}"

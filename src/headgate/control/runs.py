@@ -4,21 +4,20 @@ A command is given the run as it was read (`RunRow`), and is written only if it 
 the attempt the run's identity exists, and its secret is good.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.lacking import lacking
 from headgate.control.ports import DocumentPut
 from headgate.control.queue import CANCELLED, ENDED, FAILED, QUEUED, REFUSED, RUNNING, TRIGGERS, RunPut, RunRow
 from headgate.control.resources import STATE
 from headgate.control.tokens import kept
-from headgate.control.wording import called, reason
 from headgate.decision.asked import not_standing
-from headgate.decision.records import Missing, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RunEnded, RunStarted
-from headgate.facts.ids import PrincipalId, ResourceId, RunId
+from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource, Snapshot
 
 SECRET = "run_secret"  # noqa: S105 (the kind of a document, which keeps the hash)
@@ -32,15 +31,6 @@ CANCEL = ("cancel", *TRIGGER[:-1], "pause")
 
 LOST = "lost"
 """How an attempt ended whose worker was not heard of any more."""
-
-_NEEDED: Mapping[tuple[str, str], str] = {
-    ("inputs", "table"): "table.select",
-    ("inputs", "volume"): "volume.read",
-    ("outputs", "table"): "table.insert",
-    ("outputs", "database"): "database.create_table",
-    ("connections", "connection"): "connection.use",
-}
-"""What the run-as principal must still be allowed on what is declared, by relation and type, for a run to begin."""
 
 
 class WaitingError(InvalidError):
@@ -114,9 +104,9 @@ class StartRun:
             return _over(view, self.row, CANCELLED, "the pipeline is gone")
         self._may_begin(view, found)
         run_as = view.facts.run_as[found.id]
-        lost = next(_lost(view, run_as, found), None)
+        lost = next(lacking(view, found, Caller(run_as)), None)
         if lost is not None:
-            return _over(view, self.row, REFUSED, lost)
+            return _over(view, self.row, REFUSED, f"its run-as principal may not do {lost}")
         row = replace(
             self.row,
             state=RUNNING,
@@ -247,17 +237,3 @@ def _nobody(view: View, found: Resource) -> str | None:
     if not runs_as_nobody(view.facts, found.id, view.now):
         return None
     return f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it"
-
-
-def _lost(view: View, run_as: PrincipalId, found: Resource) -> Iterator[str]:
-    """Yield what the run-as principal may not do any more of what is declared, and why not."""
-    for relation in found.relations:
-        for edge in found.edges(relation):
-            target = view.facts.resources.get(edge.target)
-            action = _NEEDED.get((relation, target.type)) if target else None
-            if action is None:
-                continue
-            decision = view.engine.check(Question(Caller(run_as), action, edge.target), view.now)
-            if not decision.allowed:
-                why = reason(view.facts, decision.missing or Missing("no-role"), "it")
-                yield f"its run-as principal may not do `{action}` on `{called(view.facts, edge.target)}`: {why}"

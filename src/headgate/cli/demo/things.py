@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from headgate.cli.demo.people import Person, RefusedError
@@ -140,7 +141,7 @@ def _copy(person: Person) -> object:
 
 def _run(person: Person) -> object:
     run = person.call("POST", "/pipelines/delays_by_carrier/runs")["run"]
-    return follow(lambda: person.call("GET", f"/runs/{run}"), show=lambda _: None)
+    return follow(partial(person.call, "GET"), run, show=lambda _: None)
 
 
 def _give(person: Person) -> object:

@@ -1,6 +1,7 @@
 """Making the lakehouse of the demo, through the same doors as everybody. What is there already stays."""
 
 from contextlib import suppress
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def run_pipeline(person: Person, name: str) -> None:
     person.call("PUT", f"/pipelines/{name}", yaml.safe_load(source))
     say(f"\npipeline {name}, run as {person.name}")
     run = person.call("POST", f"/pipelines/{name}/runs")["run"]
-    document = follow(lambda: person.call("GET", f"/runs/{run}"))
+    document = follow(partial(person.call, "GET"), run)
     if document["state"] != "succeeded":
         raise DemoError(f"the pipeline `{name}` {document['state']}; its log above says why")
 

@@ -55,7 +55,7 @@ class Backfill(Strict):
             return [(_text(self.since), _text(self.until))]
         try:
             found = list(islice(_parts(_read(self.since), _read(self.until), self.step), _MOST + 1))
-        except TypeError:
+        except (TypeError, OverflowError):
             raise InvalidError(_FITTING) from None
         if not 0 < len(found) <= _MOST:
             raise InvalidError(f"a backfill is 1 to {_MOST} runs; choose another range or `step`")
