@@ -110,21 +110,17 @@ def new_secret() -> str:
 
 def outcome(attempt: Attempt, failure: Failure | None, now: float) -> Outcome:
     """Return what becomes of the run of an attempt that ended by itself, or because it was told to."""
-    figures = attempt.row.figures
+    figures, retries = attempt.row.figures, attempt.definition.retries
+    if attempt.stopped is Stop.ENDING:
+        # Also where it has returned: what it was doing may have been given up. What was done is not done again.
+        return Outcome(QUEUED, Stop.ENDING.value, now)
     if failure is None:
         return Outcome(SUCCEEDED)
-    if attempt.stopped is Stop.ENDING:
-        return Outcome(QUEUED, Stop.ENDING.value, now)
     if attempt.stopped is Stop.TIMEOUT:
-        late = f"it took longer than {attempt.definition.timeout:g} seconds"
-        return _failed(late, attempt.definition.retries, figures, now)
+        return _failed(f"it took longer than {attempt.definition.timeout:g} seconds", retries, figures, now)
     if failure.refused:
         return Outcome(REFUSED, failure.words)
-    return (
-        _away(failure.words, figures, now)
-        if failure.away
-        else _failed(failure.words, attempt.definition.retries, figures, now)
-    )
+    return _away(failure.words, figures, now) if failure.away else _failed(failure.words, retries, figures, now)
 
 
 def _failed(words: str, retries: Retries, figures: Mapping[str, Any], now: float) -> Outcome:

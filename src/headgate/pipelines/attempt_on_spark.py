@@ -46,10 +46,13 @@ class OnSpark:
             execution = _execution(attempt, spark, places)
             execution.staging.mkdir(parents=True, exist_ok=True)
             execution.checkpoints.mkdir(parents=True, exist_ok=True)
-            if attempt.stopped is None:
-                carry_out(attempt.definition, execution)
+            if attempt.stopped is not None:
+                raise InterruptedError(attempt.stopped.value)
+            carry_out(attempt.definition, execution)
         finally:
             attempt.interrupted_by(lambda: None)
+            # Said once: where nobody hears it, the session has gone or goes with its identity.
+            spark.client.set_retry_policies([])
             spark.stop()
             # With what an attempt before it may have left, whose worker did not live to remove it.
             shutil.rmtree(places.staging(attempt.row.run), ignore_errors=True)

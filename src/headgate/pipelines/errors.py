@@ -19,6 +19,8 @@ _SIGNS: Final = tuple(
             r"INVALID_HANDLE\.(SESSION|OPERATION)_|SESSION_CLOSED|SESSION_CHANGED",
             # A driver that is about to end.
             r"SparkContext (was|is|has been) (shut ?down|stopped|being shut ?down)|stopped SparkContext",
+            # Its client has tried again and again.
+            r"\[RETRIES_EXCEEDED\]",
             _UNDECIDED,
         ),
     )
