@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from headgate.control.pipelines import EndRun, StartRun
-from headgate.control.ports import DocumentPut
+from headgate.control.queue import RunPut, RunRow
 from headgate.control.settings import ChangeSetting
 from headgate.facts.ids import ResourceId, RunId
 from tests.app.api.conftest import Make
 from tests.app.world import Place
+from tests.fakes.runs import begin, end
 
 
 def told(place: Place, who: str) -> list[tuple[str, str, str]]:
@@ -68,10 +68,8 @@ def test_a_failed_run_is_told_until_it_is_dismissed(make: Make, tmp_path: Path) 
     source = {"kind": "source", "name": "load", "connection": "files", "streams": [stream]}
     pipeline = ResourceId(acme.call("owner", "PUT", "/pipelines/load", source).json()["id"])
     run = RunId(f"run-of-{pipeline}")
-    acme.control.execute(StartRun(run, pipeline), None)
-    acme.control.execute(
-        EndRun(run, "failed", {**(acme.opened.store.document("run", run) or {}), "state": "failed"}), None
-    )
+    begin(acme.control, acme.opened.store, run, pipeline)
+    end(acme.control, acme.opened.store, run, "failed", "the file is torn")
 
     assert told(acme, "vic") == [("run", "load", "failed")]
     assert told(acme, "eve") == []
@@ -92,8 +90,8 @@ def test_what_a_model_says_of_notifications_holds(make: Make) -> None:
     made(acme, "owner", "/clusters", {"name": "big", "parent": "one"})
     job = {"type": "job", "parent": "one", "name": "nightly", "relations": {"cluster": [{"to": "big"}]}}
     id = made(acme, "owner", "/resources", job)
-    run = {"pipeline": id, "state": "failed", "started": 1.0, "log": []}
-    acme.opened.store.put_document(DocumentPut("run", f"run-of-{id}", run))
+    failed = RunRow(RunId(f"run-of-{id}"), ResourceId(id), "failed", "manual", None, 1.0, 1.0)
+    acme.opened.store.put_run(RunPut(failed, None))
     acme.give("ann", "member", "one")
     assert told(acme, "ann") == []
 

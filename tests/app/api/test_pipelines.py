@@ -1,15 +1,13 @@
 """Pipelines over HTTP: definitions, streams, states, clusters and runs."""
 
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headgate.control.pipelines import StartRun
-from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.ids import ResourceId
 from tests.app.api.conftest import Make
-from tests.app.world import Place, World
+from tests.app.world import Place
 
 
 def stream(name: str, **more: Any) -> dict[str, Any]:
@@ -126,44 +124,3 @@ class TestStates:
         assert moved.status_code == 200, moved.text
         found = place.call("owner", "GET", "/resources/nightly").json()["relations"]["cluster"]
         assert [each["name"] for each in found] == ["small"]
-
-
-class TestRuns:
-    def test_are_seen_by_who_may_see_the_pipeline_s(self, acme: Place) -> None:
-        id = ResourceId(shown(acme)["id"])
-        acme.control.execute(StartRun(RunId("r-of-acme"), id), None)
-        acme.add("eve")
-
-        assert [each["run"] for each in acme.call("vic", "GET", "/runs", pipeline="load").json()["items"]] == [
-            "r-of-acme"
-        ]
-        assert acme.call("vic", "GET", "/runs/r-of-acme").json()["state"] == "running"
-        assert acme.call("eve", "GET", "/runs").json()["items"] == []
-        assert acme.call("eve", "GET", "/runs/r-of-acme").status_code == 404
-        assert acme.call("owner", "POST", "/runs/r-of-acme/cancel").status_code == 403
-
-    def test_are_cancelled_where_the_model_knows_that(self, make: Make) -> None:
-        place = make("onehouse")
-        assert place.call("owner", "POST", "/runs/nosuch/cancel").status_code == 404
-
-    def test_of_another_organization_s_lake_are_not_carried_out(self, acme: Place) -> None:
-        assert acme.call("owner", "POST", "/pipelines/load/runs").status_code == 409
-        assert acme.call("vic", "POST", "/pipelines/load/runs").status_code == 403
-        assert acme.call("owner", "GET", "/runs").json()["items"] == []
-
-    def test_are_started_once_for_one_key(self, world: World, tmp_path: Path) -> None:
-        world.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
-        assert world.call("owner", "PUT", "/pipelines/load", source(stream("a"))).status_code == 200
-
-        def start() -> str:
-            answer = world.send("owner", "POST", "/pipelines/load/runs", None, {"idempotency-key": "k"})
-            assert answer.status_code == 202, answer.text
-            return answer.json()["run"]
-
-        run = start()
-        assert start() == run
-        deadline = time.monotonic() + 50
-        while world.call("owner", "GET", f"/runs/{run}").json()["state"] == "running":
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        assert [each["run"] for each in world.call("owner", "GET", "/runs", pipeline="load").json()["items"]] == [run]
