@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from pyspark.sql.connect.session import SparkSession
 from headgate.app.background import running
 from headgate.app.server import Server
 from headgate.app.settings import default_settings
+from headgate.facts.ids import RunId
 from headgate.spark.client import connect
 from tools.bypass_corpus.alice import Alice
 from tools.bypass_corpus.cases import Case, Need
@@ -22,6 +23,7 @@ from tools.bypass_corpus.fixture import TABLES, Fixture
 from tools.bypass_corpus.founding import found_atomic, join
 from tools.bypass_corpus.judgement import Asker, Attempt, Ending, Holds
 from tools.bypass_corpus.rights import covers, everything, hold, meant
+from tools.bypass_corpus.run_identity import begin
 from tools.bypass_corpus.state import effects
 
 _VARIABLE = "DECLARE VARIABLE m DOUBLE"
@@ -78,6 +80,19 @@ class Stack:
     def connect(self) -> SparkSession:
         """Return a new session of the asker's. Whoever opens it stops it."""
         return connect(self._server.gateway_port, self._tokens[_ASKER])
+
+    def begin_run(self, run: RunId, inputs: Sequence[str], into: str) -> SparkSession:
+        """Return a session of a run that declares this, of somebody who holds everything. Whoever opens it stops it."""
+        hold(self._control, _ASKER, everything(self._control))
+        session = connect(self._server.gateway_port, begin(self._control, run, _ASKER, inputs, into))
+        self._state = replace(self._state, revision=self._control.snapshot.revision)
+        return session
+
+    def settle(self) -> tuple[str, ...]:
+        """Return what has changed since this was asked last, with the fixture restored."""
+        changed = self._settle()
+        self._state = replace(self._state, revision=self._control.snapshot.revision)
+        return changed
 
     def remake(self, table: str) -> None:
         """Drop a table of the fixture, and make it again under the same name."""

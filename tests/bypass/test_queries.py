@@ -1,0 +1,92 @@
+"""Every SQL case of the corpus as the SELECT of a query that declares one table, run by who holds everything."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql.connect.session import SparkSession
+
+from headgate.facts.ids import RunId
+from headgate.pipelines.execution import Execution
+from headgate.pipelines.kinds import query
+from tools.bypass_corpus.cases import Case, load
+from tools.bypass_corpus.stack import Stack
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+HERE = Path(__file__).parent
+DECLARED, INTO = "lake.raw.airlines", "lake.trusted.out"
+CASES = [case for case in load([HERE / "public.jsonl"]) if case.kind == "sql"]
+MORE = [case for case in load([HERE / "more.jsonl"]) if case.kind == "sql"]
+RUN = RunId("run-hostile")
+
+
+@pytest.fixture(scope="module")
+def session(stack: Stack) -> Iterator[SparkSession]:
+    """Return the run's session, with the variable that some cases mention."""
+    opened = stack.begin_run(RUN, [DECLARED], INTO)
+    opened.sql("DECLARE VARIABLE m DOUBLE")
+    yield opened
+    opened.stop()
+
+
+def ran(session: SparkSession, case: Case, folder: Path) -> bool:
+    """Run a query with this text, as its kind does; say whether it came to its end."""
+    definition = query.QueryDefinition(
+        kind="query", name="hostile", inputs=(DECLARED,), into=INTO, sql=case.statement, mode="append"
+    )
+    execution = Execution(
+        spark=session,
+        run=RUN,
+        say=lambda _: None,
+        metric=lambda *_: None,
+        exists=lambda _: False,
+        committed=lambda _: False,
+        place=lambda name: pytest.fail(f"`{name}` was asked for"),
+        staging=folder,
+        checkpoints=folder,
+        wait=lambda _: False,
+    )
+    try:
+        assert query.KIND.run is not None
+        query.KIND.run(definition, execution)
+    except Exception:  # noqa: BLE001 (however it fails, what it has done is looked at)
+        return False
+    return True
+
+
+def let_through(stack: Stack, session: SparkSession, cases: list[Case], folder: Path) -> list[str]:
+    """Return the cases that touched something else than what is declared."""
+    found: list[str] = []
+    for case in cases:
+        ended = ran(session, case, folder)
+        changed = [each for each in stack.settle() if not (ended and _is_own(each))]
+        read_more = ended and not {place for _, place in case.needs} <= {DECLARED}
+        if changed or read_more:
+            found.append(f"{case.id}: {case.statement} {changed}")
+    return found
+
+
+def test_a_query_of_what_it_declares_runs(stack: Stack, session: SparkSession, tmp_path: Path) -> None:
+    """So that what follows fails because of what it touches, and not because everything does."""
+    honest = Case("", "sql", f"SELECT * FROM {DECLARED}", (("read", DECLARED),))
+
+    assert ran(session, honest, tmp_path)
+    assert stack.settle()
+
+
+def test_a_query_touches_nothing_else_whatever_its_text(stack: Stack, session: SparkSession, tmp_path: Path) -> None:
+    assert len(CASES) > 150
+    assert let_through(stack, session, CASES, tmp_path) == []
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_nor_by_any_other_way_that_we_know(stack: Stack, session: SparkSession, tmp_path: Path) -> None:
+    assert let_through(stack, session, MORE, tmp_path) == []
+
+
+def _is_own(change: str) -> bool:
+    """Say whether it is the table being made, its files, or the entry in the log that says so."""
+    return re.fullmatch(rf"tables {re.escape(INTO)}|1 changes in the log|.* files, .*/trusted/.*", change) is not None
