@@ -12,6 +12,8 @@ from headgate.app.housekeeping import Housekeeping
 from headgate.app.settings import SPARK_PORT, Settings, SettingsError
 from headgate.control.organization import Organization
 from headgate.pipelines.attempt_on_spark import Connect, OnSpark
+from headgate.pipelines.lineage import Lineage
+from headgate.pipelines.lineage_sending import Receiver, Sending
 from headgate.pipelines.worker import Worker, WorkerSettings
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ def worker_of(
     `lacking` says why an organization's runs cannot begin on a cluster yet, where that is known before they try.
     """
     settings = deployment.settings
+    receiver = settings.openlineage_url
+    sending = Sending(Receiver(receiver, settings.openlineage_key)) if receiver else None
     return Worker(
         deployment.organizations.refresh,
         served,
@@ -44,6 +48,7 @@ def worker_of(
         settings.clusters.at_once,
         ready,
         lacking,
+        Lineage(sending.tell) if sending else Lineage(),
     )
 
 

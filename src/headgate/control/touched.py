@@ -12,12 +12,20 @@ from headgate.facts.ids import ResourceId, RunId
 KIND = "touched"
 """The kind of document that says which actions a run was allowed, by the id of the resource."""
 
+COLUMNS = "touched_columns"
+"""The kind of document that says of the tables that a run wrote, by name, which columns came of which."""
+
 READING = "table.select"
 _AT_HAND = 1000
 """Of so many runs it is known here what is kept already; of others it is read again."""
 
+_MOST_TABLES = 100
+
 Asked = tuple[str, Sequence[str]]
 """An action, and the full name that it was asked about."""
+
+Came = Mapping[str, Sequence[tuple[str, str]]]
+"""By the name of a column: the full names of tables, and the columns of them, that it is made of."""
 
 
 class Touched:
@@ -45,6 +53,19 @@ class Touched:
             self._kept.move_to_end(run)
             while len(self._kept) > _AT_HAND:
                 self._kept.popitem(last=False)
+
+    def note_columns(self, store: Store, run: RunId, table: str, came: Came) -> None:
+        """Keep of what the columns of a table are made that a run writes. Raises `StoreError`."""
+        with self._lock:
+            kept = columns_of(store, run)
+            if table in kept or len(kept) < _MOST_TABLES:
+                body = {**kept, table: {name: [list(each) for each in whence] for name, whence in came.items()}}
+                store.put_document(DocumentPut(COLUMNS, run, body))
+
+
+def columns_of(store: Store, run: RunId) -> Mapping[str, Mapping[str, Sequence[Sequence[str]]]]:
+    """Return of what the columns of tables are made that a run has written, by the table's full name then."""
+    return store.document(COLUMNS, run) or {}
 
 
 def allowed(store: Store, run: RunId) -> Mapping[ResourceId, frozenset[str]]:

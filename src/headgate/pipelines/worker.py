@@ -19,6 +19,7 @@ from headgate.facts.ids import ResourceId
 from headgate.pipelines.attempt import Attempt, Outcome, Stop, outcome
 from headgate.pipelines.claiming import Claims
 from headgate.pipelines.errors import Failure, failure
+from headgate.pipelines.lineage import Lineage
 from headgate.pipelines.scheduler import Scheduler
 
 log = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class Worker:
         room: Callable[[str], int] = lambda _: _LOOKED,
         ready: Callable[[], bool] = lambda: True,
         lacking: Callable[[Organization, str], str] = lambda *_: "",
+        lineage: Lineage | None = None,
     ) -> None:
         """`refresh` takes over what other processes have written, and `room` is how many runs a cluster takes.
 
@@ -69,6 +71,7 @@ class Worker:
         self._served = served
         self._perform = perform
         self._ready = ready
+        self._lineage = lineage or Lineage()
         self._claims = Claims(self.settings.name, self.settings.lease, room, lacking)
         self._attempts = list[_UnderWay]()
         self._schedulers = dict[ResourceId, Scheduler]()
@@ -145,7 +148,7 @@ class Worker:
             attempt = self._claims.begin(organization, row, running)
             if attempt is not None:
                 running[attempt.row.cluster] += 1
-                self._attempts.append(_UnderWay(attempt, self.settings, self._perform, self.wake))
+                self._attempts.append(_UnderWay(attempt, self.settings, self._perform, self.wake, self._lineage))
                 free -= 1
             if free <= 0:
                 return
@@ -171,13 +174,21 @@ _SOON: Final = 0.05
 class _UnderWay:
     """An attempt in its thread, and whoever looks after it: its lease, its time, its journal, and its end."""
 
-    def __init__(self, attempt: Attempt, settings: WorkerSettings, perform: Perform, done: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        attempt: Attempt,
+        settings: WorkerSettings,
+        perform: Perform,
+        done: Callable[[], None],
+        lineage: Lineage,
+    ) -> None:
         self.attempt = attempt
         self.over = False
         """Whether there is nothing to look after any more."""
         self._settings = settings
         self._perform = perform
         self._done = done
+        self._lineage = lineage
         self._good_until = attempt.began + settings.lease
         self._renew_at = attempt.began + settings.renewed
         threading.Thread(target=self._carry_out, name=attempt.row.run, daemon=True).start()
@@ -220,6 +231,7 @@ class _UnderWay:
 
     def _carry_out(self) -> None:
         found: Failure | None = None
+        self._lineage.started(self.attempt.organization, self.attempt.row.run)
         try:
             self._perform(self.attempt)
         except BaseException as error:  # noqa: BLE001 (whatever ends an attempt is said in its log)
@@ -233,6 +245,8 @@ class _UnderWay:
             return
         try:
             self._write(outcome(attempt, found, attempt.organization.control.now))
+            if attempt.stopped is not Stop.LOST:  # else another worker ends it
+                self._lineage.ended(attempt.organization, attempt.row.run)
         finally:
             self.over = True
             self._done()

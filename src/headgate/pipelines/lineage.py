@@ -1,0 +1,151 @@
+"""Lineage: what runs read and wrote, as it really was; kept with each run when it ends, and told to who listens."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headgate.control.organization import Organization
+from headgate.control.ports import DocumentPut, StoreError
+from headgate.control.queue import ENDED, SUCCEEDED, RunRow
+from headgate.control.run_commits import found_among
+from headgate.control.touched import READING, allowed, columns_of
+from headgate.decision.declared import edges
+from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.snapshot import Resource, Snapshot
+
+log = logging.getLogger(__name__)
+
+KIND = "lineage"
+"""The kind of document that keeps what a run read and wrote, by the id of the run."""
+
+LATEST = "lineage_latest"
+"""The kind of document that keeps the same of the newest run of a pipeline that has succeeded, by the pipeline's id."""
+
+Column = tuple[ResourceId, str]
+"""A column of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a run left in a table: how many rows and bytes it added, the columns with their types, and what of it came whence."""
+
+    rows: int = 0
+    bytes: int = 0
+    columns: tuple[tuple[str, str], ...] = ()
+    sources: Mapping[str, tuple[Column, ...]] = field(default_factory=dict[str, tuple[Column, ...]])
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a run read and wrote: tables, and connections beside them."""
+
+    inputs: tuple[ResourceId, ...] = ()
+    outputs: Mapping[ResourceId, Written] = field(default_factory=dict[ResourceId, Written])
+
+
+Tell = Callable[[Organization, RunRow, Trace], None]
+"""Hears of a run that has begun or ended. It neither raises nor waits."""
+
+
+class Lineage:
+    """Keeps the lineage of runs. Nothing of it raises, nor waits for anything but the store."""
+
+    def __init__(self, tell: Tell = lambda *_: None) -> None:
+        self._tell = tell
+
+    def started(self, organization: Organization, run: RunId) -> None:
+        """Say that a run's first attempt begins."""
+        self._safely(organization, run, self._started)
+
+    def ended(self, organization: Organization, run: RunId) -> None:
+        """Keep what a run has read and written, if it has ended and is not only tried again, and say so."""
+        self._safely(organization, run, self._ended)
+
+    def _started(self, organization: Organization, row: RunRow) -> None:
+        if row.attempt == 1 and row.state not in ENDED:
+            self._tell(organization, row, Trace())
+
+    def _ended(self, organization: Organization, row: RunRow) -> None:
+        if row.state not in ENDED or row.started is None:
+            return
+        # What other processes have written in its course names the tables that it made.
+        organization.control.catch_up()
+        trace = _gathered(organization, row)
+        kept = {"run": row.run, "at": row.ended, **_plain(trace)}
+        organization.store.put_document(DocumentPut(KIND, row.run, kept))
+        if row.state == SUCCEEDED and row.pipeline in organization.control.snapshot.resources:
+            organization.store.put_document(DocumentPut(LATEST, row.pipeline, kept))
+        self._tell(organization, row, trace)
+
+    def _safely(self, organization: Organization, run: RunId, do: Callable[[Organization, RunRow], None]) -> None:
+        try:
+            row = organization.store.run(run)
+            if row is not None:
+                do(organization, row)
+        except StoreError as error:
+            log.warning("the lineage of the run `%s` is not kept: %s", run, error)
+        except Exception:
+            log.exception("the lineage of the run `%s` is not kept", run)
+
+
+def trace_of(organization: Organization, row: RunRow) -> Trace:
+    """Return what a run has read and written, so far if it has not ended."""
+    kept = organization.store.document(KIND, row.run)
+    return _gathered(organization, row) if kept is None else trace_in(kept)
+
+
+def trace_in(document: Mapping[str, Any]) -> Trace:
+    """Return what a document of either kind keeps."""
+    return Trace(
+        tuple(ResourceId(id) for id in document["inputs"]),
+        {ResourceId(id): _written(said) for id, said in document["outputs"].items()},
+    )
+
+
+def _gathered(organization: Organization, row: RunRow) -> Trace:
+    facts, store = organization.control.snapshot, organization.store
+    pipeline = facts.resources.get(row.pipeline)
+    touched = allowed(store, row.run)
+    made = {edge.target for edge in pipeline.relations.get("outputs", ())} if pipeline else set[ResourceId]()
+    found = found_among(store, row.run, touched.keys() | made)
+    sources = columns_of(store, row.run)
+    outputs = {id: _left(facts, id, said, sources) for id, said in sorted(found.items())}
+    declared = {edge.target for edge in pipeline.edges("inputs")} if pipeline else set[ResourceId]()
+    read = {id for id, actions in touched.items() if READING in actions and (id not in outputs or id in declared)}
+    inside, outside = _outside(facts, pipeline)
+    return Trace((*sorted(read), *inside), {**outputs, **dict.fromkeys(outside, Written())})
+
+
+def _outside(facts: Snapshot, pipeline: Resource | None) -> tuple[list[ResourceId], list[ResourceId]]:
+    """Return the connections that a pipeline reads, and those that it writes."""
+    named = sorted({edge.target for edge in edges(facts, pipeline, "connections")}) if pipeline else []
+    return ([], named) if pipeline and pipeline.type == "destination" else (named, [])
+
+
+def _left(
+    facts: Snapshot, table: ResourceId, said: Mapping[str, Any], sources: Mapping[str, Mapping[str, Iterable[Any]]]
+) -> Written:
+    name = ".".join(facts.full_name(table)) if table in facts.resources else ""
+    came = {
+        column: tuple((there.id, str(of)) for name, of in whence if (there := facts.find(name.split("."))) is not None)
+        for column, whence in sources.get(name, {}).items()
+    }
+    columns = tuple((str(name), str(type)) for name, type in said["columns"])
+    return Written(said["rows"], said["bytes"], columns, came)
+
+
+def _plain(trace: Trace) -> dict[str, Any]:
+    outputs = {
+        id: {"rows": each.rows, "bytes": each.bytes, "columns": list(each.columns), "sources": dict(each.sources)}
+        for id, each in trace.outputs.items()
+    }
+    return {"inputs": list(trace.inputs), "outputs": outputs}
+
+
+def _written(said: Mapping[str, Any]) -> Written:
+    columns = tuple((str(name), str(type)) for name, type in said["columns"])
+    sources = {
+        column: tuple((ResourceId(id), str(name)) for id, name in whence) for column, whence in said["sources"].items()
+    }
+    return Written(said["rows"], said["bytes"], columns, sources)
