@@ -34,8 +34,8 @@ router = APIRouter(tags=["connections"])
 
 _TYPE = "connection"
 
-Password = Annotated[str, Field(max_length=1000, repr=False)]
-Headers = Annotated[dict[str, str], Field(max_length=50, repr=False)]
+Password = Annotated[str, Field(max_length=1000)]
+Headers = Annotated[dict[str, str], Field(max_length=50)]
 
 
 class NewPostgreSql(Strict):
