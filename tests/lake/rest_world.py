@@ -52,6 +52,9 @@ class FakeGate:
     def allow(self, person: str, name: Name, *actions: str) -> None:
         self.rights.setdefault((person, name), set()).update(actions)
 
+    def serves(self, caller: Caller, names: Sequence[str]) -> bool:
+        return "serve" in self._held(caller, tuple(names))
+
     def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
         name = tuple(names)
         held = self._held(caller, name)

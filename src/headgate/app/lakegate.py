@@ -41,6 +41,10 @@ class LakeGate:
         """Answer whether the caller may do this, and may know of the name."""
         return self._gate.check(caller, action, names)
 
+    def serves(self, caller: Caller, names: Sequence[str]) -> bool:
+        """Answer whether the caller is the run of a service of the table that leaves its rows as they are."""
+        return self._gate.serves(caller, names)
+
     def databases(self, caller: Caller, lake: ports.Name) -> Sequence[str]:
         """Return the names of the databases that the caller may discover, sorted."""
         return self._gate.visible(caller, lake)

@@ -1,11 +1,12 @@
 """Questions by name, for doors that know names and not ids. A hidden and a missing name get one answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from headgate.control.control import Control
 from headgate.control.names import TYPES, Supposed, below, named, supposed
+from headgate.control.table_services import served
 from headgate.control.wording import Wording, asking
 from headgate.decision.alike import alike
 from headgate.decision.answers import Answers
@@ -48,7 +49,7 @@ class Gate:
             if answers.check(question, now).allowed:
                 self._control.counts.decided(allowed=True)
                 return _allowed(answers, found.id)
-            if answers.discoverable(caller, found.id, now):
+            if self._knows(answers, caller, found.id):
                 self._control.counts.decided(allowed=False)
                 explained = explain(answers.models, answers.facts, question, now, answers)
                 return self._refused(answers, names, question, explained, found.id)
@@ -60,9 +61,20 @@ class Gate:
         """Answer whether the caller may know a name; a missing one is known to who would see it there."""
         answers = self._control.answers
         found = named(answers.facts, names)
-        if found is not None and answers.discoverable(caller, found.id, self._control.now):
+        if found is not None and self._knows(answers, caller, found.id):
             return _allowed(answers, found.id)
         return self._unknown(answers, caller, None, names)
+
+    def may_serve(self, caller: Caller, names: Sequence[str], procedure: str, arguments: Iterable[str]) -> bool:
+        """Say whether this is what the caller may call for the table as the run of a service of it."""
+        found = named(self._control.answers.facts, names)
+        own = served(self._control.answers, caller, found.id, self._control.now) if found else None
+        return own is not None and own.name == procedure and own.arguments.issuperset(arguments)
+
+    def serves(self, caller: Caller, names: Sequence[str]) -> bool:
+        """Say whether the caller is the run of a service of the table that works on its files and leaves its rows."""
+        found = named(self._control.answers.facts, names)
+        return found is not None and served(self._control.answers, caller, found.id, self._control.now) is not None
 
     def refusal(self, names: Sequence[str], question: Question, explained: Explanation) -> Verdict:
         """Return the verdict of a command that was refused on the facts it would have landed on."""
@@ -84,6 +96,10 @@ class Gate:
             return ()
         children = self._control.snapshot.children[above.id].items()
         return sorted(name for name, id in children if self._control.sees(caller, id))
+
+    def _knows(self, answers: Answers, caller: Caller, id: ResourceId) -> bool:
+        now = self._control.now
+        return answers.discoverable(caller, id, now) or served(answers, caller, id, now) is not None
 
     def _unknown(self, answers: Answers, caller: Caller, action: str | None, names: Sequence[str]) -> Verdict:
         """Answer about a name that is hidden or missing: in one way, so that the time it takes tells nothing either.

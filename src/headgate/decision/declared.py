@@ -18,6 +18,10 @@ DECLARED = {
 }
 """What a pipeline declares by each relation: these actions on what an enabled edge names."""
 
+TABLE_SERVICE = "table_service"
+MAKING = "table.create_table_service"
+"""What the run of a table service does to the table that it is of is all one action: that of making such a service."""
+
 THROUGH = {"connections": "source"}
 """A relation that also has the edges of what another relation names: who reads through a source, reads what that does."""
 
@@ -28,6 +32,8 @@ def declared(facts: Snapshot, run: RunId, action: str, resource: Resource) -> bo
     pipeline = facts.resources.get(current.pipeline) if current else None
     if pipeline is None:
         return False
+    if pipeline.type == TABLE_SERVICE and (action, resource.id) == (MAKING, pipeline.parent):
+        return True
     return any(
         action in actions and any(edge.target == resource.id for edge in edges(facts, pipeline, relation))
         for relation, actions in DECLARED.items()

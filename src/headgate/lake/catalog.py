@@ -19,6 +19,7 @@ from headgate.lake.added import added_by
 from headgate.lake.again import Once
 from headgate.lake.errors import ConflictError, InvalidError, LakeError, RuleError
 from headgate.lake.loaded import Loaded
+from headgate.lake.maintaining import maintains
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, check_requirements, new_metadata, parse, updated_metadata
 from headgate.lake.needs import commit_needs, replaces
@@ -34,12 +35,14 @@ class Prepared:
     """A commit that is sound, with the actions that it needs.
 
     One that `replaces` leaves nothing of what the table held: dropping it and making another there comes to the same.
+    One that `maintains` says that it writes rows anew as they are, or forgets what only the past needs.
     """
 
     base: Loaded
     metadata: TableMetadata
     needs: frozenset[str]
     replaces: bool
+    maintains: bool
 
 
 class TableCatalog:
@@ -127,7 +130,7 @@ class TableCatalog:
         check_metadata(metadata, base.pointer.table, base.metadata.location)
         files = self._check_files(base.metadata, updates)
         needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)
-        return Prepared(base, metadata, needs, replaces(base.metadata, metadata))
+        return Prepared(base, metadata, needs, replaces(base.metadata, metadata), maintains(base.metadata, metadata))
 
     def commit(
         self, commits: Sequence[Prepared], once: Once | None = None, run: RunId | None = None

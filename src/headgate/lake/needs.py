@@ -11,7 +11,7 @@ from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 from headgate.lake.effects import EVERYTHING, NOTHING, Effect, effect
 from headgate.lake.manifests import TableFiles
 
-_HISTORY = frozenset(
+HISTORY = frozenset(
     {
         "snapshots",
         "refs",
@@ -73,7 +73,7 @@ def _data_needs(done: Effect, *, guarded: bool, appends: bool) -> frozenset[str]
 
 def _alters(base: TableMetadata, updated: TableMetadata, added: AbstractSet[int]) -> bool:
     """Return whether anything changes but rows: structure, history, or what branches and tags there are."""
-    fields = type(updated).model_fields.keys() - _HISTORY
+    fields = type(updated).model_fields.keys() - HISTORY
     return (
         any(getattr(base, name, None) != getattr(updated, name) for name in fields)
         or bool(_expired(base, updated))

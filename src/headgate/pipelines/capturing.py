@@ -22,11 +22,11 @@ from headgate.pipelines.place import folder_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.connect.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from headgate.pipelines.kinds.stream_capture import StreamCaptureDefinition
 
-_LOOK: Final = 0.5
+_LOOK: Final = 1
 """Seconds between two questions whether a batch is done, or the run has to end."""
 _MOST_TOLD: Final = 100
 """Files that are looked at one by one for their columns; of more, all of the folder are."""
@@ -159,7 +159,7 @@ class Capture:
         return options
 
     def _count(self, query: "StreamingQuery") -> None:
-        rows = sum(int(each["numInputRows"]) for each in query.recentProgress)
+        rows = sum(each.numInputRows for each in query.recentProgress)
         if rows:
             self._rows += rows
             self._execution.metric(f"rows.{self._definition.into}", float(self._rows))

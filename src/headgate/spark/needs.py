@@ -59,6 +59,9 @@ class NameNeed(_Strict):
 
     action: str
     object: Names
+    procedure: str | None = None
+    """The procedure of Iceberg's whose work on the table needs the action; with `arguments`, by name."""
+    arguments: tuple[str, ...] = ()
 
 
 Need = PathNeed | ConnectionNeed | NameNeed
@@ -96,6 +99,8 @@ class Judge:
         if isinstance(need, ConnectionNeed):
             return None if self._reach.may_use(caller, need.connection) else _NO_CONNECTION
         gate = self._organization.gate
+        if need.procedure is not None and gate.may_serve(caller, need.object, need.procedure, need.arguments):
+            return None
         if need.action == "discover":
             verdict = gate.discover(caller, need.object)
         else:

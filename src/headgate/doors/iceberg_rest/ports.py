@@ -51,6 +51,10 @@ class Gate(Protocol):
         """Answer whether the caller may do this, and may know of the name."""
         ...
 
+    def serves(self, caller: Caller, names: Sequence[str]) -> bool:
+        """Answer whether the caller is the run of a service of the table that leaves its rows as they are."""
+        ...
+
     def databases(self, caller: Caller, lake: Name) -> Sequence[str]:
         """Return the names of the databases that the caller may discover, sorted."""
         ...

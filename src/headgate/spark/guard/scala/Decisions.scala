@@ -68,6 +68,11 @@ object Decisions {
       case ObjectNeed(action, name) =>
         val parts = list.addObject().put("action", action).putArray("object")
         name.foreach(parts.add)
+      case CallNeed(action, name, procedure, arguments) =>
+        val call = list.addObject().put("action", action).put("procedure", procedure)
+        val (parts, given) = (call.putArray("object"), call.putArray("arguments"))
+        name.foreach(parts.add)
+        arguments.foreach(given.add)
       case ConnectionNeed(connection) => list.addObject().put("action", "connection.use").put("connection", connection)
       case PathNeed(action, path) => list.addObject().put("action", action).put("path", path)
     }

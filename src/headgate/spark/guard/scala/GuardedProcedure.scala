@@ -33,10 +33,13 @@ private final class GuardedCall(inner: BoundProcedure, catalog: GuardedCatalog) 
     val written = arguments.getString(parameters.indexWhere(_.name == "table"))
     val named = Spark3Util.catalogAndIdentifier("the table of a procedure", session, written, catalog)
     val table = Names.of(named.catalog, named.identifier)
-    Statement.require(session, Procedures.needs(name, table).toSet, name)
+    Statement.require(session, Procedures.needs(name, table, given(arguments)).toSet, name)
     catalog.loadTable(named.identifier) match {
       case loaded: SparkTable => ProcedureRun.of(session, table, loaded.table.location)(inner.call(arguments))
       case _ => Refuse.because("a procedure works on an Iceberg table of the lake only")
     }
   }
+
+  private def given(arguments: InternalRow): Seq[String] =
+    parameters.toSeq.zipWithIndex.collect { case (parameter, index) if !arguments.isNullAt(index) => parameter.name }
 }

@@ -5,6 +5,9 @@ sealed trait Need
 
 final case class ObjectNeed(action: String, name: Seq[String]) extends Need
 
+/** An action on a table for the work of a procedure that is called for it with these arguments. */
+final case class CallNeed(action: String, name: Seq[String], procedure: String, arguments: Seq[String]) extends Need
+
 final case class PathNeed(action: String, path: String) extends Need
 
 final case class ConnectionNeed(connection: String) extends Need

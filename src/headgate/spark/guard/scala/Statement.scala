@@ -85,7 +85,7 @@ object Statement {
   private def isOpen(session: SparkSession): Boolean = Option(allowed.get).exists(_.is(handle(session), scope))
 
   private def isAbout(name: Seq[String])(need: Need): Boolean = need match {
-    case ObjectNeed(_, `name`) => true
+    case ObjectNeed(_, `name`) | CallNeed(_, `name`, _, _) => true
     case ObjectNeed(action, holder) => action.contains(".create_") && holder == name.init
     case _ => false
   }

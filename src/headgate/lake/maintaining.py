@@ -1,0 +1,40 @@
+"""Whether a commit is one of maintenance: files written anew with the rows that they had, or snapshots forgotten."""
+
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef
+from pyiceberg.table.snapshots import Operation, Snapshot
+
+from headgate.lake.needs import HISTORY
+
+_STATISTICS = frozenset({"statistics", "partition_statistics"})
+"""What goes with a snapshot that is forgotten."""
+
+
+def maintains(base: TableMetadata, updated: TableMetadata) -> bool:
+    """Return whether nothing changes but files of the main branch, by one snapshot that says so, and what is past.
+
+    That the rows of the files are the same, no metadata can show: a guarded session's statement is what tells.
+    """
+    there = {each.snapshot_id for each in base.snapshots}
+    added = [each for each in updated.snapshots if each.snapshot_id not in there]
+    fields = type(updated).model_fields.keys() - HISTORY - _STATISTICS
+    same = all(getattr(base, name, None) == getattr(updated, name) for name in fields)
+    fewer = all(set(map(repr, getattr(updated, name))) <= set(map(repr, getattr(base, name))) for name in _STATISTICS)
+    return same and fewer and _refs_hold(base, updated, added)
+
+
+def _refs_hold(base: TableMetadata, updated: TableMetadata, added: list[Snapshot]) -> bool:
+    main = base.refs.get(MAIN_BRANCH)
+    if not added or main is None:
+        return not added and base.refs == updated.refs
+    rewritten = len(added) == 1 and _rewrites(added[0], main)
+    return rewritten and updated.refs == {**base.refs, MAIN_BRANCH: _moved(main, added[0])}
+
+
+def _rewrites(snapshot: Snapshot, main: SnapshotRef) -> bool:
+    replaced = snapshot.summary is not None and snapshot.summary.operation == Operation.REPLACE
+    return replaced and snapshot.parent_snapshot_id == main.snapshot_id
+
+
+def _moved(main: SnapshotRef, snapshot: Snapshot) -> SnapshotRef:
+    return main.model_copy(update={"snapshot_id": snapshot.snapshot_id})
