@@ -164,9 +164,10 @@ def _kept(connection: ResourceId, sealed: Mapping[str, str] | None) -> tuple[Doc
 
 def _is_address(host: str) -> bool:
     try:
-        return not ipaddress.ip_address(host).is_unspecified and "%" not in host
+        ipaddress.ip_address(host)
     except ValueError:
         return False
+    return "%" not in host
 
 
 def _is_base(url: str) -> bool:

@@ -1,0 +1,86 @@
+"""What can be behind a connection: parts that say where it is and can say nothing more."""
+
+from dataclasses import replace
+
+import pytest
+
+from headgate.control.command import InvalidError
+from headgate.control.connections import Folder, Http, PostgreSql, secret_of
+
+SHOP = PostgreSql("db.example.org", 5432, "shop", "headgate")
+
+
+@pytest.mark.parametrize("host", ["localhost", "db-1.example.org", "10.0.0.7", "::1", "2001:db8::7", "a"])
+def test_a_database_is_on_a_host(host: str) -> None:
+    assert replace(SHOP, host=host).document()["host"] == host
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"host": ""},
+        {"host": "db/x"},
+        {"host": "db?socketFactory=x"},
+        {"host": "db:1,other"},
+        {"host": "db@other"},
+        {"host": "-db"},
+        {"host": "fe80::1%eth0"},
+        {"host": "a" * 254},
+        {"port": 0},
+        {"port": 65536},
+        {"database": ""},
+        {"database": "shop?socketFactory=x"},
+        {"database": "shop&ssl=false"},
+        {"database": "a/b"},
+        {"database": "a b"},
+        {"user": ""},
+        {"user": "a\0b"},
+        {"sslmode": "maybe"},
+    ],
+    ids=str,
+)
+def test_its_parts_can_say_nothing_more(fields: dict[str, str]) -> None:
+    with pytest.raises(InvalidError):
+        replace(SHOP, **fields).document()  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("url", ["http://localhost:8080", "https://api.example.org/v1/", "https://[::1]:8443/x"])
+def test_an_api_is_below_an_address(url: str) -> None:
+    assert Http(url).document() == {"kind": "http", "base_url": url}
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "api.example.org", "ftp://example.org", "file:///etc/passwd", "https://", "https://me:secret@example.org", "https://example.org?x=1",
+     "https://example.org#x", "https://example.org/?", "https://example.org/a/../b", "https://exa mple.org", "https://example.org:99999",
+     "https://example.org\\@other", "https://example.org/\r\nX: y", "https://exämple.org", "https://[::1", "https://example.org:x"],
+)  # fmt: skip
+def test_and_nothing_else_is_one(url: str) -> None:
+    with pytest.raises(InvalidError):
+        Http(url).document()
+
+
+def test_a_folder_is_an_absolute_path() -> None:
+    assert Folder("/data").document() == {"kind": "folder", "folder": "/data"}
+    for path in ("data", "", "/a\0b"):
+        with pytest.raises(InvalidError):
+            Folder(path).document()
+
+
+def test_each_kind_has_its_own_secret() -> None:
+    assert secret_of("postgresql", "x", None) == {"password": "x"}
+    assert secret_of("http", None, {"Authorization": "Bearer x"}) == {"Authorization": "Bearer x"}
+    assert secret_of("folder", None, None) == {}
+    for kind, password, headers in (("folder", "x", None), ("http", "x", None), ("postgresql", None, {})):
+        with pytest.raises(InvalidError):
+            secret_of(kind, password, headers)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Host": "other"}, {"content-length": "1"}, {"Transfer-Encoding": "chunked"}, {"X: y\r\nZ": "1"}, {"X": "a\r\nY: b"}, {"": "x"}],
+    ids=str,
+)  # fmt: skip
+def test_a_header_is_one_line_and_none_of_our_own(headers: dict[str, str]) -> None:
+    with pytest.raises(InvalidError):
+        secret_of("http", None, headers)
