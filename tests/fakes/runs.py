@@ -20,13 +20,13 @@ def there(store: Store, run: RunId) -> RunRow:
     return row
 
 
-def begin(control: Control, store: Store, run: RunId, pipeline: ResourceId) -> str:
+def begin(control: Control, store: Store, run: RunId, pipeline: ResourceId, cluster: str = "") -> str:
     """Begin an attempt, be it the first or not; return what its session presents."""
     before, now = store.run(run), control.now
     # Not due for long, so that no worker is faster.
     waiting = replace(before or RunRow(run, pipeline, QUEUED, "manual", None, now, now), state=QUEUED, due=now + 1e9)
     store.put_run(RunPut(waiting, before))
-    control.execute(StartRun(replace(waiting, due=now), "test", now + _LEASE, _SECRET, at_once=100), None)
+    control.execute(StartRun(replace(waiting, due=now), "test", now + _LEASE, _SECRET, 100, cluster), None)
     found = there(store, run)
     assert found.state == RUNNING, found
     return run_token(run, _SECRET)

@@ -130,7 +130,7 @@ def test_the_driver_serves_nobody_who_comes_directly(spark_behind_gateway: Guard
 def test_a_signature_that_is_made_up_counts_for_nothing(spark_behind_gateway: Guarded, value: str) -> None:
     driver = spark_behind_gateway.world.driver
     direct = Person(driver.address, driver.token)
-    pairs = [{"key": "spark.headgate.principal.token", "value": value}]
+    pairs = [{"key": "headgate.principal.token", "value": value}]
 
     direct.send("Config", user_context=ANNS_USER, operation={"set": {"pairs": pairs}})
     answer = direct.sql("SELECT 1", user_context=ANNS_USER)

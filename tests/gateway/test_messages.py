@@ -156,7 +156,7 @@ class TestConfig:
     @pytest.mark.parametrize(
         "key",
         [
-            "spark.headgate.principal.token",
+            "headgate.principal.token",
             "spark.sql.catalog.evil",
             "spark.sql.catalog.lake.token-handle",
             "spark.sql.variable.substitute",

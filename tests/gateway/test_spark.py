@@ -193,7 +193,7 @@ class TestStreams:
 REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "files": (lambda spark: spark.read.parquet("/etc").count(), "only a run reads files"),
     "a Java function": (lambda spark: spark.udf.registerJavaFunction("f", "x.Y"), "user code does not run"),
-    "the signature": (lambda spark: spark.conf.get("spark.headgate.principal.token"), "cannot be read by users"),
+    "the signature": (lambda spark: spark.conf.get("headgate.principal.token"), "cannot be read by users"),
     "a catalog": (lambda spark: spark.conf.set("spark.sql.catalog.evil", "x"), "cannot be changed by users"),
     "a stream of files": (lambda spark: spark.readStream.format("text").load("/etc").schema, "a stream reads a table"),
     "everybody's cache": (lambda spark: spark.catalog.clearCache(), "shared by all sessions"),

@@ -37,8 +37,8 @@ CLEAR CACHE
 RESET
 SET -v
 SET spark.sql.variable.substitute = true
-RESET spark.headgate.principal.token
-EXECUTE IMMEDIATE 'SET spark.headgate.principal.token = x'
+RESET headgate.principal.token
+EXECUTE IMMEDIATE 'SET headgate.principal.token = x'
 SELECT * FROM IDENTIFIER('parquet' || '.`/x`')
 SELECT * FROM IDENTIFIER('spark_catalog.default' || '.x')
 EXPLAIN SELECT reflect('java.lang.System', 'getProperty', 'user.name')

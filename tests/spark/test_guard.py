@@ -32,7 +32,7 @@ class TestWhoAsks:
 
     def test_principal_signed_by_another_key_is_refused(self, lake: World) -> None:
         spark = lake.session(None)
-        spark.conf.set("spark.headgate.principal.token", f"{ADMIN}.{'0' * 64}")
+        spark.conf.set("headgate.principal.token", f"{ADMIN}.{'0' * 64}")
 
         with pytest.raises(PySparkException) as caught:
             spark.sql("SELECT 1").collect()
@@ -163,7 +163,7 @@ class TestWrites:
 
 FORBIDDEN = (
     "SET spark.sql.catalog.evil = org.apache.iceberg.spark.SparkCatalog",
-    "SET spark.headgate.principal.token = x",
+    "SET headgate.principal.token = x",
     "SET",
     "RESET",
     "CLEAR CACHE",

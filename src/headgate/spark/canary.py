@@ -44,6 +44,23 @@ async def is_answering(address: str, within: float) -> None:
 
 async def require_guarded(address: str, token: str) -> None:
     """Return if `SELECT 1` without a principal is refused as the guard refuses. Raises `CanaryError` otherwise."""
+    error = await _sung(address, token)
+    if error is None:
+        raise CanaryError(
+            "the canary statement was not refused: the guard is not in the Spark driver, so nobody is served"
+        )
+    if _sql_state(error) != REFUSED:
+        raise CanaryError(f"the canary statement failed, but not by the guard: {error.details()}") from error
+
+
+async def require_closed(address: str) -> None:
+    """Return if a call with another token than the driver's is not answered. Raises `CanaryError` otherwise."""
+    error = await _sung(address, "nobody")
+    if error is None or error.code() is not grpc.StatusCode.UNAUTHENTICATED:
+        raise CanaryError("the Spark driver answers whoever calls it, so nobody is served")
+
+
+async def _sung(address: str, token: str) -> grpc.aio.AioRpcError | None:
     request = ExecutePlanRequest(session_id=str(uuid.uuid4()))
     request.user_context.user_id = "headgate-canary"
     request.plan.root.sql.query = "SELECT 1"
@@ -54,12 +71,8 @@ async def require_guarded(address: str, token: str) -> None:
             async for _ in call:  # the first messages may only tell of progress
                 pass
         except grpc.aio.AioRpcError as error:
-            if _sql_state(error) == REFUSED:
-                return
-            message = f"the canary statement failed, but not by the guard: {error.details()}"
-            raise CanaryError(message) from error
-    message = "the canary statement was not refused: the guard is not in the Spark driver, so nobody is served"
-    raise CanaryError(message)
+            return error
+    return None
 
 
 def _sql_state(error: grpc.aio.AioRpcError) -> str | None:

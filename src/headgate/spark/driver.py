@@ -8,7 +8,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from headgate.spark.canary import CanaryError, is_answering, require_guarded
+from headgate.spark.canary import CanaryError, is_answering, require_closed, require_guarded
 from headgate.spark.masters import NoMasterError, require_master, until_lost
 from headgate.spark.starting import DriverSettings, command, environment, properties
 from headgate.spark.supervising import Supervisor
@@ -95,6 +95,7 @@ class Driver:
             await self._require_master()
             self._process = await self._spawn()
             await self._until(self._process, is_answering(self.address, within))
+            await self._until(self._process, require_closed(self.address))
             await self._until(self._process, require_guarded(self.address, self.token))
         except BaseException as error:
             await self._end()
@@ -141,11 +142,10 @@ class Driver:
         """What the JVM reads first; nothing of it stands in arguments, environment or a file."""
         said = properties(self._settings) | {
             "spark.connect.grpc.binding.port": str(self._port),
-            "spark.connect.authenticate.token": self.token,
             "headgate.decision.url": self._settings.decision_url,
         }
         lines = (f"{key}={value}" for key, value in said.items())
-        return "\n".join((self.key.hex(), *lines, "", ""))
+        return "\n".join((self.key.hex(), self.token, *lines, "", ""))
 
     async def _until(self, process: Process, ready: Awaitable[None]) -> None:
         """Wait for `ready`; the JVM's death or a failed canary ends the wait."""

@@ -127,6 +127,7 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.streaming.fileStreamSink.ignoreMetadata": "true",
         "spark.sql.connect.serverStacktrace.enabled": "false",
         "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.interceptor.classes": "io.headgate.guard.OnlyTheGateway",
         **(_between(settings) if settings.cluster.remote else {}),
     }
 

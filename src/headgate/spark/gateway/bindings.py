@@ -13,8 +13,11 @@ from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.sessions import IDLE_SECONDS
 
-PRINCIPAL_KEY: Final = "spark.headgate.principal.token"
+PRINCIPAL_KEY: Final = "headgate.principal.token"
+"""Not below `spark.`: what is goes with every task to wherever that runs."""
 HANDLE_KEY: Final = "spark.sql.catalog.lake.token-handle"
+POOL_KEY: Final = "spark.scheduler.pool"
+"""Pools share a driver's cores alike: each principal has one, and another for the runs that use its rights."""
 _LIVES: Final = IDLE_SECONDS - 300
 """Seconds without a use after which a handle is not relied on any more: it is about to expire."""
 
@@ -140,7 +143,8 @@ class Bindings:
         endpoint: Endpoint = backend.endpoint
         opened = await self._authority.open(credential, binding.key.session_id, endpoint)
         try:
-            await backend.configure(binding.key, {PRINCIPAL_KEY: opened.signature, HANDLE_KEY: opened.handle})
+            said = {PRINCIPAL_KEY: opened.signature, HANDLE_KEY: opened.handle, POOL_KEY: binding.key.pool}
+            await backend.configure(binding.key, said)
         except BaseException:
             await self._authority.close(opened.handle)
             raise

@@ -13,6 +13,7 @@ from headgate.spark.gateway.errors import InvalidRequestError, RefusedError, Una
 ORGANIZATION: Final = "x-headgate-organization"
 """Names the organization, for those who are in several: `sc://localhost:<port>/;token=...;x-headgate-organization=...`."""
 _SCHEME: Final = "bearer "
+_RUN: Final = "run-"
 _ID: Final = re.compile(r"[A-Za-z0-9_.@-]+")
 
 
@@ -22,6 +23,12 @@ class SessionKey:
 
     user: str
     session_id: str
+
+    @property
+    def pool(self) -> str:
+        """Return whose share of the driver its work takes. Spark keeps pools for ever, so there is none for each run."""
+        principal, _, through = self.user.partition(":")
+        return f"{principal}:runs" if through.startswith(_RUN) else principal
 
 
 def credential(metadata: Iterable[tuple[str, str | bytes]]) -> Credential:
@@ -38,7 +45,7 @@ def credential(metadata: Iterable[tuple[str, str | bytes]]) -> Credential:
 
 def user_id(caller: Caller) -> str:
     """Return the user that the driver sees: the principal, and the token or run that it acts through."""
-    parts = [str(caller.principal), f"run-{caller.run}" if caller.run else f"token-{caller.token or 'none'}"]
+    parts = [str(caller.principal), f"{_RUN}{caller.run}" if caller.run else f"token-{caller.token or 'none'}"]
     # Spark writes user and session ids into one job tag, with `_Session_` between them.
     if not all(_ID.fullmatch(part) for part in parts) or "_Session_" in "".join(parts):
         raise RefusedError("the id of this principal, token or run cannot be a user of Spark")

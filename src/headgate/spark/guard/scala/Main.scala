@@ -10,8 +10,8 @@ import org.apache.spark.sql.connect.service.SparkConnectServer
 /**
  * Starts a guarded Spark Connect server.
  *
- * Standard input says everything that is secret or varies: the driver key (hex) on the first line, then
- * `key=value` lines until an empty one. They become system properties, because that is where Spark looks
+ * Standard input says everything that is secret or varies: the driver key (hex) on the first line, the token that its
+ * callers present on the second, then `key=value` lines until an empty one. They become system properties, because that is where Spark looks
  * for its configuration; none of them stands in the arguments or the environment. After the empty line the
  * stream stays open for as long as the parent lives: its end halts this process.
  */
@@ -21,7 +21,7 @@ object Main {
   def main(arguments: Array[String]): Unit = {
     val input = new BufferedReader(new InputStreamReader(System.in, UTF_8))
     try {
-      Trust.install(Hex.decode(line(input)))
+      Trust.install(Hex.decode(line(input)), line(input))
       Iterator.continually(line(input)).takeWhile(_.nonEmpty).foreach(setProperty)
     } catch {
       case NonFatal(error) =>

@@ -9,8 +9,16 @@ import javax.crypto.spec.SecretKeySpec
 object Trust {
   private val Algorithm = "HmacSHA256"
   @volatile private var key: Option[SecretKeySpec] = None
+  @volatile private var caller: Option[String] = None
 
-  def install(bytes: Array[Byte]): Unit = key = Some(new SecretKeySpec(bytes, Algorithm))
+  /** The key, and the token that whoever calls this driver presents. */
+  def install(bytes: Array[Byte], token: String): Unit = {
+    key = Some(new SecretKeySpec(bytes, Algorithm))
+    caller = Some(s"Bearer $token")
+  }
+
+  /** Whether the `authorization` of a call is that of the process that started this driver. */
+  def isCalledBy(presented: String): Boolean = presented != null && caller.exists(sameText(_, presented))
 
   /** The handle inside a session's token, if this driver's key has signed it. */
   def handleIn(token: String): Option[String] = token.split('.') match {
