@@ -110,3 +110,12 @@ class TestACheckup:
         found = self.found(tmp_path, '[big]\nmaster = "yarn"\nhost = "10.0.0.1"\nhadoop = "/no/such"')
 
         assert found == [("ok", "on `yarn`, 4 runs at once"), ("fail", "`/no/such` is not there")]
+
+
+def test_the_example_of_the_page_can_be_used(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "operate" / "clusters.md"
+    example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+
+    found = default_settings(written(tmp_path, example)).clusters
+
+    assert found.names == ("embedded", "hadoop", "kubernetes", "nightly")
