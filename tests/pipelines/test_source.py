@@ -1,73 +1,24 @@
 """Sources on Spark: files of each format in each mode, columns that change, and rows that do not fit."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pydantic import ValidationError
 
+from headgate.control.ids import new_id
 from headgate.facts.ids import RunId
 from headgate.pipelines.execution import Range
-from headgate.pipelines.kinds import defined, touches
+from headgate.pipelines.kinds import defined, kind_of
 from headgate.pipelines.loading.errors import LoadError
-from headgate.pipelines.place import FolderPlace, HttpPlace
+from headgate.pipelines.loading.load import load
+from headgate.pipelines.place import HttpPlace
 from tests.pipelines.api_server import Asked, Given, api_server
-from tests.pipelines.by_hand import ByHand, Told, by_hand
-
-
-def source(*streams: Mapping[str, Any], name: str = "load", kind: str = "source") -> dict[str, Any]:
-    """A source of the folder."""
-    return {"kind": kind, "name": name, "connection": "files", "streams": [dict(each) for each in streams]}
-
-
-def stream(name: str, **more: Any) -> dict[str, Any]:
-    """A stream of the file that is called as it is, into the table that is too."""
-    place = {} if more.keys() & {"path", "table", "prefix"} else {"file": f"{name}.csv"}
-    return {"name": name, "into": f"lake.raw.{name}", **place, **more}
-
-
-class TestADefinition:
-    @pytest.mark.parametrize(
-        ("more", "said"),
-        [
-            ({"mode": "incremental"}, "needs a `cursor`"),
-            ({"mode": "upsert"}, "needs a `key`"),
-            ({"prefix": "late_", "file": "late.csv"}, "`file` or `prefix`"),
-            ({"file": None}, "`file` or `prefix`"),
-            ({"file": "../other.csv"}, "pattern"),
-            ({"path": "/../other"}, "leads down"),
-            ({"path": "/%2e%2e/other"}, "leads down"),
-            ({"path": "/a?b"}, "pattern"),
-            ({"table": "flights"}, "pattern"),
-            ({"format": "orc"}, "'csv', 'json', 'json_lines' or 'parquet'"),
-            ({"path": "/a", "file": "a.csv"}, "Extra inputs"),
-        ],
-    )
-    def test_says_all_that_its_streams_need(self, more: dict[str, Any], said: str) -> None:
-        with pytest.raises(ValidationError, match=said):
-            defined(source(stream("a", **more)))
-
-    @pytest.mark.parametrize("other", [stream("a"), stream("b") | {"into": "lake.raw.a"}])
-    def test_has_each_stream_and_each_table_once(self, other: dict[str, Any]) -> None:
-        with pytest.raises(ValidationError, match="two streams have the"):
-            defined(source(stream("a"), other))
-
-    def test_declares_the_tables_of_bad_rows_too(self) -> None:
-        found = touches(defined(source(stream("a", bad_rows="quarantine"), stream("b", enabled=False))))
-
-        assert [(each.table, each.enabled) for each in found.outputs] == [
-            ("lake.raw.a", True),
-            ("lake.raw.a_quarantine", True),
-            ("lake.raw.b", False),
-        ]
-        assert found.others == {"connections": ("files",)}
-
-    def test_may_have_no_streams_where_others_read_through_it(self) -> None:
-        assert touches(defined(source())).outputs == ()
+from tests.pipelines.by_hand import ByHand, Told
+from tests.pipelines.sources import source, stream
 
 
 class Loaded:
@@ -91,17 +42,16 @@ class Loaded:
         return self.lake.rows(f"SELECT {columns} FROM lake.raw.{table} ORDER BY ALL")
 
 
-@pytest.mark.spark
-class TestOnSpark:
-    @pytest.fixture(scope="class")
-    @staticmethod
-    def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
-        folder = tmp_path_factory.mktemp("source")
-        (folder / "files").mkdir()
-        with by_hand(folder / "data") as made:
-            yield Loaded(made, folder / "files")
+@pytest.fixture(scope="module")
+def lake(lake: ByHand, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    return Loaded(lake, tmp_path_factory.mktemp("source"))
 
-    def test_loads_in_full_each_time(self, lake: Loaded) -> None:
+
+pytestmark = pytest.mark.spark
+
+
+class TestFiles:
+    def test_are_loaded_in_full_each_time(self, lake: Loaded) -> None:
         whole = stream("full", columns="id INT, word STRING, at TIMESTAMP", null_value="NA")
         lake.write("full.csv", "id,word,at", "1,one,2013-01-01T10:00:00Z", "2,NA,NA")
         told = lake.load(whole)
@@ -111,3 +61,338 @@ class TestOnSpark:
         assert told.lines[-1] == "stream `full`: 2 rows in lake.raw.full"
         assert told.metrics == {"rows.lake.raw.full": 2}
         assert lake.rows("full") == [(3, "three", None)]
+
+    def test_have_their_columns_by_name_not_by_place(self, lake: Loaded) -> None:
+        several = stream("places", prefix="places_", columns="id INT, word STRING")
+        lake.write("places_1.csv", "id,word", "1,one")
+        lake.write("places_2.csv", "WORD,more,id", "two,2.5,2")
+        lake.write("_places_3.csv", "half written")
+
+        lake.load(several)
+
+        assert lake.rows("places", "id, word, more") == [(1, "one", None), (2, "two", "2.5")]
+
+    def test_may_be_documents_lines_or_parquet_in_a_folder(self, lake: Loaded) -> None:
+        rows = [{"id": 1, "in": {"x": [1, 2]}}, {"id": 2, "in": {"x": None}}]
+        lake.write("documents.json", json.dumps(rows, indent=1))
+        lake.write("lines.json", *map(json.dumps, rows))
+        (lake.folder / "folder").mkdir()
+        for at, row in enumerate(rows):
+            table = pa.table({"id": [row["id"]], "in": pa.array([row["in"]], pa.struct({"x": pa.list_(pa.int64())}))})
+            pq.write_table(table, lake.folder / "folder" / f"{at}.parquet")
+
+        lake.load(
+            stream("documents", file="documents.json", format="json"),
+            stream("lines", file="lines.json", format="json_lines"),
+            stream("folder", file="folder", format="parquet"),
+        )
+
+        assert lake.rows("documents", "id, in.x") == [(1, [1, 2]), (2, None)]
+        assert lake.rows("lines") == lake.rows("documents") == lake.rows("folder")
+
+    @pytest.mark.parametrize(
+        ("name", "content", "said"),
+        [
+            ("missing.csv", None, "there is no file `missing.csv`"),
+            ("empty.csv", b"", "`empty.csv` is empty"),
+            ("torn.csv", b"id,word\n1,one\n2", "torn.csv: a row that does not fit the columns; nothing in: word: 2;"),
+            ("torn.json", b'{"id": 1}\n{"id": ', "torn.json: a row that does not fit the columns"),
+            ("torn.parquet", b"PAR1 and no more", "`torn.parquet` cannot be read"),
+            ("nothing.json", b"", "say them in `columns`"),
+        ],
+    )
+    def test_that_are_gone_or_torn_leave_the_table_as_it_was(
+        self, lake: Loaded, name: str, content: bytes | None, said: str
+    ) -> None:
+        table, ending = name.replace(".", "_"), name.partition(".")[2]
+        lake.lake.spark.sql(f"CREATE TABLE lake.raw.{table} AS SELECT 1 AS id, 'was' AS word")
+        if content is not None:
+            (lake.folder / name).write_bytes(content)
+        kind = {"csv": "csv", "json": "json_lines", "parquet": "parquet"}[ending]
+        one = stream(table, file=name, format=kind, columns="" if "nothing" in name else "id INT, word STRING")
+        if "nothing" in name:
+            lake.lake.spark.sql(f"DROP TABLE lake.raw.{table}")
+
+        with pytest.raises(LoadError) as raised:
+            lake.load(one)
+
+        assert said in str(raised.value)
+        assert str(raised.value).startswith(f"stream `{table}`: ")
+        assert "nothing" in name or lake.rows(table) == [(1, "was")]
+
+    def test_that_are_json_lines_are_not_taken_for_one_document(self, lake: Loaded) -> None:
+        lake.write("mixed_up.json", '{"id": 1}', '{"id": 2}')
+
+        with pytest.raises(LoadError, match="its format is `json_lines`"):
+            lake.load(stream("mixed_up", file="mixed_up.json", format="json"))
+
+
+class TestIncremental:
+    def test_adds_what_is_above_the_highest_there_is(self, lake: Loaded) -> None:
+        growing = stream("growing", mode="incremental", cursor="id", columns="id INT, word STRING")
+        lake.write("growing.csv", "id,word", "1,one", "2,two")
+        lake.load(growing)
+        lake.write("growing.csv", "id,word", "1,other", "2,other", "3,three")
+        told = lake.load(growing)
+
+        assert lake.rows("growing") == [(1, "one"), (2, "two"), (3, "three")]
+        assert told.metrics == {"rows.lake.raw.growing": 1}
+
+    def test_knows_times_whatever_the_zone(self, lake: Loaded) -> None:
+        timed = stream("timed", mode="incremental", cursor="at", columns="at TIMESTAMP, n INT")
+        lake.write("timed.csv", "at,n", "2013-01-01T10:00:00.000001Z,1", "2013-01-01T11:00:00+01:00,2")
+        lake.load(timed)
+        lake.write("timed.csv", "at,n", "2013-01-01T10:00:00.000001Z,3", "2013-01-01T09:00:00.000002-01:00,4")
+        lake.load(timed)
+
+        assert lake.rows("timed", "n") == [(1,), (2,), (4,)]
+
+    def test_does_not_lose_a_row_without_a_cursor(self, lake: Loaded) -> None:
+        lake.write("lost.csv", "id,word", "1,one", ",none")
+
+        with pytest.raises(LoadError, match=r"lost.csv: `id` is missing, which is the cursor: .*none"):
+            lake.load(stream("lost", mode="incremental", cursor="id", columns="id INT, word STRING"))
+
+    def test_fills_a_part_of_the_past_in_the_place_of_what_was_there(self, lake: Loaded) -> None:
+        past = stream("past", mode="incremental", cursor="id", columns="id INT, word STRING")
+        lake.write("past.csv", "id,word", "1,old", "2,old", "3,old", "4,old")
+        lake.load(past)
+        lake.write("past.csv", "id,word", "1,new", "2,new", "2,more", "4,new")
+        for _ in range(2):
+            lake.load(past, part=Range("2", "4"))
+
+        assert lake.rows("past") == [(1, "old"), (2, "more"), (2, "new"), (4, "old")]
+        snapshots = "SELECT count(*) FROM lake.raw.past.snapshots"
+        assert lake.lake.rows(snapshots) == [(3,)]
+
+    def test_cannot_fill_a_part_without_a_cursor(self, lake: Loaded) -> None:
+        lake.write("partless.csv", "id", "1")
+
+        with pytest.raises(LoadError, match="only by a `cursor`"):
+            lake.load(stream("partless"), part=Range("2", "4"))
+
+
+class TestUpsert:
+    def test_keeps_the_newest_row_of_each_key(self, lake: Loaded) -> None:
+        changed = stream("changed", mode="upsert", key=["id"], cursor="at", columns="id INT, at INT, word STRING")
+        lake.write("changed.csv", "id,at,word", "1,10,one", "2,10,two", "2,11,two again", "3,10,three")
+        lake.load(changed)
+        lake.write("changed.csv", "id,at,word", "1,12,one again", "4,11,four", "4,13,four again", "3,9,late")
+        told = lake.load(changed)
+
+        assert lake.rows("changed") == [
+            (1, 12, "one again"),
+            (2, 11, "two again"),
+            (3, 10, "three"),
+            (4, 13, "four again"),
+        ]
+        assert told.metrics == {"rows.lake.raw.changed": 2}
+        assert told.lines[-1] == "stream `changed`: 4 rows in lake.raw.changed"
+
+    def test_of_a_part_of_the_past_leaves_what_is_newer(self, lake: Loaded) -> None:
+        older = stream("older", mode="upsert", key=["id"], cursor="at", columns="id INT, at INT, word STRING")
+        lake.write("older.csv", "id,at,word", "1,10,new", "2,3,new")
+        lake.load(older)
+        lake.write("older.csv", "id,at,word", "1,4,late", "2,5,late", "3,5,late")
+        lake.load(older, part=Range("4", "6"))
+
+        assert lake.rows("older") == [(1, 10, "new"), (2, 5, "late"), (3, 5, "late")]
+
+    def test_by_several_keys_of_any_type(self, lake: Loaded) -> None:
+        columns = "name STRING, day DATE, at TIMESTAMP, price DECIMAL(10,2), ok BOOLEAN, n INT"
+        keys = ["name", "day", "at", "price", "ok"]
+        odd = stream("odd", mode="upsert", key=keys, columns=columns)
+        rows = [
+            ("O'Hare \\ x", "2024-02-29", "2024-03-31T01:30:00Z", "1.50", "true"),
+            ("é`", "1900-01-01", "1970-01-01T00:00:00Z", "-2", "false"),
+        ]
+        for n in (1, 2):
+            lake.write(
+                "odd.csv",
+                ",".join(each.partition(" ")[0] for each in columns.split(", ")),
+                *(",".join((*row, str(n))) for row in rows),
+            )
+            lake.load(odd)
+
+        assert lake.rows("odd", "n, count(*) OVER ()") == [(2, 2), (2, 2)]
+
+    def test_does_not_guess_which_row_is_meant_without_a_key(self, lake: Loaded) -> None:
+        lake.write("keyless.csv", "id,word", ",none")
+
+        with pytest.raises(LoadError, match="`id` is missing, which is part of the key"):
+            lake.load(stream("keyless", mode="upsert", key=["id"]))
+        with pytest.raises(LoadError, match="there is no column `other`"):
+            lake.load(stream("keyless", mode="upsert", key=["other"]))
+
+    def test_reads_and_writes_what_has_changed_not_the_table(self, lake: Loaded) -> None:
+        lake.lake.spark.sql(
+            "CREATE TABLE lake.raw.large AS SELECT /*+ REPARTITION_BY_RANGE(8, id) */ id, 'was' AS word FROM range(8000)"
+        )
+        lake.write("large.csv", "id,word", *(f"{each},is" for each in range(3000, 3100)))
+        by_key = stream("large", mode="upsert", key=["id"], columns="id BIGINT, word STRING")
+
+        lake.load(by_key)
+
+        (summary,) = lake.lake.rows("SELECT summary FROM lake.raw.large.snapshots ORDER BY committed_at DESC LIMIT 1")
+        figures = summary[0]
+        assert (figures["added-records"], figures["added-position-deletes"]) == ("100", "100")
+        assert "deleted-data-files" not in figures
+        assert lake.rows("large", "count(*), count_if(word = 'is')") == [(8000, 100)]
+
+
+class TestColumns:
+    def test_that_are_new_are_added_and_those_that_are_gone_are_empty(self, lake: Loaded) -> None:
+        drifting = stream("drifting", mode="incremental", cursor="id", format="json_lines", file="drifting.json")
+        lake.write("drifting.json", '{"id": 1, "was": "a", "in": {"x": 1}, "all": [{"y": 1}]}')
+        lake.load(drifting)
+        lake.write("drifting.json", '{"id": 2, "new": true, "in": {"x": 2, "z`z": "deep"}, "all": [{"y": 2, "w": 3}]}')
+        told = lake.load(drifting)
+
+        assert lake.rows("drifting", "id, was, new, in.x, in.`z``z`, all.y, all.w") == [
+            (1, "a", None, 1, None, [1], [None]),
+            (2, None, True, 2, "deep", [2], [3]),
+        ]
+        assert sum("ADD COLUMN" in line for line in told.lines) == 3
+
+    def test_that_become_wider_are_widened(self, lake: Loaded) -> None:
+        widening = stream("widening", file="widening.parquet", format="parquet")
+        narrow = {"i": pa.array([1], pa.int32()), "f": pa.array([0.5], pa.float32())}
+        wide = {"i": pa.array([2**40], pa.int64()), "f": pa.array([1e300], pa.float64())}
+        for columns in (narrow, wide):
+            pq.write_table(pa.table(columns), lake.folder / "widening.parquet")
+            lake.load(widening)
+
+        assert lake.rows("widening") == [(2**40, 1e300)]
+
+    def test_that_become_another_fit_as_far_as_nothing_is_lost(self, lake: Loaded) -> None:
+        other = stream("other", file="other.parquet", format="parquet")
+        pq.write_table(pa.table({"n": pa.array([1], pa.int32()), "t": ["a"]}), lake.folder / "other.parquet")
+        lake.load(other)
+        pq.write_table(pa.table({"n": [2.0], "t": [7]}), lake.folder / "other.parquet")
+        lake.load(other)
+        assert lake.rows("other") == [(2, "7")]
+
+        for lost in ([2.5], ["x"]):
+            pq.write_table(pa.table({"n": lost, "t": [7]}), lake.folder / "other.parquet")
+            with pytest.raises(LoadError, match=r"other\.parquet: `n` is no INT"):
+                lake.load(other)
+        pq.write_table(pa.table({"n": [{"x": 1}], "t": [7]}), lake.folder / "other.parquet")
+        with pytest.raises(LoadError, match=r"the column `n` is INT in the table and STRUCT<`x`: BIGINT> in what"):
+            lake.load(other)
+
+        assert lake.rows("other") == [(2, "7")]
+
+
+class TestBadRows:
+    def test_are_kept_apart_once_with_the_reason(self, lake: Loaded) -> None:
+        apart = stream("apart", bad_rows="quarantine", columns="id INT, n INT")
+        lake.write("apart.csv", "id,n", "1,10", "2,x", "3,30,more", "4,40")
+        told = lake.load(apart)
+        lake.load(apart)
+        lake.write("apart.csv", "id,n", "y,5")
+        lake.load(apart)
+
+        assert lake.rows("apart") == []
+        assert lake.rows("apart_quarantine", "row, reason") == [
+            ("2,x", "apart.csv: a row that does not fit the columns; nothing in: n"),
+            ("3,30,more", "apart.csv: a row that does not fit the columns; nothing in: "),
+            ("y,5", "apart.csv: a row that does not fit the columns; nothing in: id"),
+        ]
+        assert lake.rows("apart_quarantine", "count(DISTINCT run), count(at)") == [(2, 3)]
+        assert told.metrics == {"rows.lake.raw.apart_quarantine": 2, "rows.lake.raw.apart": 2}
+
+    def test_of_a_later_load_do_not_come_again(self, lake: Loaded) -> None:
+        growing = stream("bad", mode="incremental", cursor="id", bad_rows="quarantine", columns="id INT, n INT")
+        lake.write("bad.csv", "id,n", "1,10", "2,x", ",7")
+        lake.load(growing)
+        lake.write("bad.csv", "id,n", "1,10", "2,x", ",7", "3,30")
+        lake.load(growing)
+
+        assert lake.rows("bad") == [(1, 10), (3, 30)]
+        assert lake.rows("bad_quarantine", "row") == [("2,x",), ('{"n":7}',)]
+
+
+class TestAnAttempt:
+    def test_does_not_write_what_an_earlier_one_has(self, lake: Loaded) -> None:
+        lake.write("once.csv", "id", "1")
+        lake.write("twice.csv", "id", "1")
+        both = source(stream("once", mode="incremental", cursor="id"), stream("twice", mode="incremental", cursor="id"))
+        lake.lake.save(both)
+        definition, run = defined(both), RunId(new_id("run"))
+        with lake.lake.execution("load", run=run, again=True) as (execution, _):
+            load(definition.streams[0], "files", execution)
+        lake.write("once.csv", "id", "1", "2")
+
+        told = lake.load(*both["streams"], run=run)
+
+        assert "stream `once`: an earlier attempt has written lake.raw.once" in told.lines
+        assert lake.rows("once") == lake.rows("twice") == [("1",)]
+
+
+class TestAnApi:
+    def test_is_loaded_page_by_page_and_asked_only_for_what_is_new(self, lake: Loaded) -> None:
+        columns = "id INT, changed TIMESTAMP, word STRING"
+        tickets = stream(
+            "tickets",
+            path="/tickets",
+            records="/items",
+            pages={"by": "cursor", "next": "/next"},
+            since="from",
+            mode="incremental",
+            cursor="changed",
+            columns=columns,
+        )
+        rows = [{"id": at, "changed": f"2024-01-0{at}T00:00:00Z", "word": f"\u2028 {at}"} for at in range(1, 6)]
+
+        def answer(asked: Asked) -> Given:
+            new = [row for row in rows if str(row["changed"]) > asked.parameters.get("from", "")]
+            start = int(asked.parameters.get("cursor", "0"))
+            more = {"next": str(start + 2)} if start + 2 < len(new) else {}
+            return Given({"items": new[start : start + 2], **more})
+
+        with api_server() as server:
+            server.answering = answer
+            place = {"place": lambda _: HttpPlace(server.url)}
+            lake.load(tickets, **place)
+            rows.append({"id": 6, "changed": "2024-01-06T00:00:00Z", "word": "6", "more": 1})
+            told = lake.load(tickets, **place)
+            nothing = lake.load(tickets, **place)
+
+        assert [row[0] for row in lake.rows("tickets", "id")] == [1, 2, 3, 4, 5, 6]
+        assert "stream `tickets`: 1 records from /tickets" in told.lines
+        assert nothing.lines[-1] == "stream `tickets`: there is nothing"
+        assert server.asked[-1].parameters == {"from": "2024-01-06T00:00:00Z"}
+
+    def test_that_gives_nothing_empties_what_is_loaded_in_full(self, lake: Loaded) -> None:
+        whole = stream("emptied", path="/rows", columns="id INT")
+        with api_server() as server:
+            place = {"place": lambda _: HttpPlace(server.url)}
+            for answer in ([{"id": 1}], []):
+                server.scripted(Given(answer))
+                lake.load(whole, **place)
+
+        assert lake.rows("emptied") == []
+
+    def test_that_breaks_off_leaves_the_table_as_it_was(self, lake: Loaded) -> None:
+        whole = stream("broken", path="/rows", columns="id INT", pages={"by": "page"})
+        with api_server() as server:
+            place = {"place": lambda _: HttpPlace(server.url)}
+            server.scripted(Given([{"id": 1}]), Given([]))
+            lake.load(whole, **place)
+            server.scripted(Given([{"id": 2}]), Given(status=403))
+            with pytest.raises(LoadError, match=r"stream `broken`: page 2 of `/rows`: the API answered 403"):
+                lake.load(whole, **place)
+
+        assert lake.rows("broken") == [(1,)]
+
+
+def test_an_integration_loads_as_a_source_does(lake: Loaded) -> None:
+    lake.write("integrated.csv", "id", "1")
+    definition = defined(source(stream("integrated"), kind="integration"))
+    lake.lake.save(source(stream("integrated")))
+    with lake.lake.execution("load") as (execution, _):
+        carry_out = kind_of(definition).run
+        assert carry_out is not None
+        carry_out(definition, execution)
+
+    assert lake.rows("integrated") == [("1",)]

@@ -31,7 +31,8 @@ def reached(session: SparkSession, table: str, cursor: str, type: DataType) -> R
     if found is None:
         return None
     if isinstance(type, TimestampType):
-        return Reached((_EPOCH + timedelta(microseconds=found)).isoformat(), spark.timestamp_micros(spark.lit(found)))
+        moment = (_EPOCH + timedelta(microseconds=found)).isoformat()
+        return Reached(moment.replace("+00:00", "Z"), spark.timestamp_micros(spark.lit(found)))
     return Reached(found, spark.lit(found).cast(type))
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.connect import functions as spark
 from pyspark.sql.types import DataType, StructType
 
+from headgate.control.ids import new_id
 from headgate.pipelines.execution import Execution, Range
 from headgate.pipelines.lakewriter import NEW, append, column, quoted, whole, write_full
 from headgate.pipelines.loading.cursors import Reached, reached, within
@@ -104,7 +105,7 @@ class _Load:
 
     def _alter(self, before: StructType, after: StructType) -> None:
         for alteration in alterations(before, after):
-            self.execution.say(f"stream `{self.stream.name}`: {alteration[0].lower()}{alteration[1:]}")
+            self.execution.say(f"stream `{self.stream.name}`: {alteration}")
             self.execution.spark.sql(f"ALTER TABLE {whole(self.stream.into)} {alteration}")
 
     def _meant(self, columns: StructType, so_far: Reached | None) -> Column:
@@ -139,17 +140,23 @@ class _Load:
         found, exists = quarantined(rows, execution.run), execution.exists(apart)
         if exists:
             found = found.join(execution.spark.table(whole(apart)), "row", "left_anti")
-        held = found.localCheckpoint()
+        held = self._held(found)
         count = held.count()
         execution.metric(f"rows.{apart}", count)
         if count:
             execution.say(f"stream `{self.stream.name}`: {count:,} more bad rows in {apart}")
             append(held, apart, exists=exists)
 
+    def _held(self, rows: DataFrame) -> DataFrame:
+        """Return the rows as they are now: what they were read from may change, and is not asked again."""
+        folder = str(self.execution.staging / f"{self.stream.into}-{new_id('held')}")
+        rows.write.parquet(folder)
+        return self.execution.spark.read.schema(rows.schema).parquet(folder)
+
     def _write(self, rows: DataFrame, columns: StructType, *, exists: bool) -> None:
         stream, part = self.stream, self.execution.range
         if stream.mode == "upsert":
-            upsert(rows, stream.into, stream.key, stream.cursor, exists=exists)
+            upsert(rows, stream.into, stream.key, stream.cursor, self._held, exists=exists)
         elif part is not None and exists:
             _replace(rows, stream.into, part, self._cursor(columns)[1], str(stream.cursor))
         elif stream.mode == "full":

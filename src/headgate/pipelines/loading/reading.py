@@ -18,6 +18,7 @@ FILE = "headgate_file"
 """The column that has the name of the file that a row is from."""
 RAW = "headgate_raw"
 """The column that has the text of a row that could not be read; nothing in all others."""
+_NAME = functions.col("_metadata.file_name")
 _FETCHED = 10_000
 """Rows that a database hands over at a time."""
 
@@ -28,7 +29,7 @@ def read_files(spark: SparkSession, stream: FileStream, folder: Path) -> Iterato
     known = declared(spark, stream.columns)
     read = {"csv": _csv, "json": _json, "json_lines": _json, "parquet": _parquet}[stream.format]
     for frame in read(spark, stream, paths, known):
-        yield frame.select("*", functions.col("_metadata.file_name").alias(FILE))
+        yield frame.select("*", _NAME.alias(FILE))
 
 
 def read_lines(spark: SparkSession, columns: str, folder: Path) -> Iterator[DataFrame]:
@@ -83,7 +84,20 @@ def _csv(spark: SparkSession, stream: FileStream, paths: Sequence[str], known: S
 
 
 def _json(spark: SparkSession, stream: FileStream, paths: Sequence[str], known: StructType) -> Iterator[DataFrame]:
-    yield _read_json(spark, paths, known, one_a_line=stream.format == "json_lines")
+    one_a_line = stream.format == "json_lines"
+    if not one_a_line:
+        _refuse_lines(spark, paths)
+    yield _read_json(spark, paths, known, one_a_line=one_a_line)
+
+
+def _refuse_lines(spark: SparkSession, paths: Sequence[str]) -> None:
+    """Raise `LoadError` for a file of several documents: Spark would read the first and say nothing of the others."""
+    begins = functions.left("value", functions.lit(1))
+    counted = functions.count_if(begins == "{").alias("objects"), functions.count_if(begins == "[").alias("lists")
+    found = spark.read.text(list(paths)).groupBy(_NAME.alias("name")).agg(*counted)
+    wrong = found.where("objects > 1 AND lists = 0").limit(1).collect()
+    if wrong:
+        raise LoadError(f"`{wrong[0]['name']}` has a document in each line; its format is `json_lines`")
 
 
 def _read_json(spark: SparkSession, paths: Sequence[str], known: StructType, *, one_a_line: bool) -> DataFrame:

@@ -1,11 +1,12 @@
 """Rows into a table by key, at a cost that follows the rows: the parts of the table without their keys are not read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.connect import functions as spark
 from pyspark.sql.connect.window import Window
 from pyspark.sql.types import (
+    ArrayType,
     DataType,
     DateType,
     DecimalType,
@@ -25,23 +26,30 @@ _LISTED = 200
 _PLACE = "headgate_place"
 
 
-def upsert(frame: DataFrame, into: str, keys: Sequence[str], cursor: str | None, *, exists: bool) -> int:
-    """Bring rows into a table by key, and return how many there were. Of several with a key the newest counts.
+def upsert(
+    frame: DataFrame,
+    into: str,
+    keys: Sequence[str],
+    cursor: str | None,
+    held: Callable[[DataFrame], DataFrame],
+    *,
+    exists: bool,
+) -> None:
+    """Bring rows into a table by key. Of several with a key the newest counts, which has the highest cursor.
 
-    The newest has the highest cursor. A row that is older than the table's own of that key changes nothing.
+    A row that is older than the table's own of that key changes nothing. `held` returns rows that do not change any more.
     """
     newest = _newest(frame, keys, cursor)
     if not exists:
         # In the order of the keys, so that the files of the table tell which keys they have.
         merge(newest.orderBy(*map(quoted, keys)), into, keys, exists=False)
-        return frame.sparkSession.table(whole(into)).count()
-    # Read once and held: what is asked of the rows before they are merged is true of those that are merged.
-    held = newest.localCheckpoint()
-    count, within = _within(held, into, keys)
+        return
+    # What is asked of the rows before they are merged has to be true of those that are merged.
+    rows = held(newest)
+    count, within = _within(rows, into, keys)
     if count:
         _write_beside(frame, into)
-        merge(held, into, keys, exists=True, within=within, unless=_older(into, cursor) if cursor else None)
-    return count
+        merge(rows, into, keys, exists=True, within=within, unless=_older(into, cursor) if cursor else None)
 
 
 def _newest(frame: DataFrame, keys: Sequence[str], cursor: str | None) -> DataFrame:
@@ -82,4 +90,4 @@ def _write_beside(frame: DataFrame, into: str) -> None:
 def _has_map(type: DataType) -> bool:
     if isinstance(type, StructType):
         return any(_has_map(field.dataType) for field in type.fields)
-    return isinstance(type, MapType) or _has_map(getattr(type, "elementType", StringType()))
+    return _has_map(type.elementType) if isinstance(type, ArrayType) else isinstance(type, MapType)

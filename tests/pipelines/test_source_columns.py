@@ -1,0 +1,57 @@
+"""What a table's columns become when rows come that have others."""
+
+import pytest
+from pyspark.sql.types import StructType
+
+from headgate.pipelines.loading.evolving import alterations, evolved, kept, written
+
+pytestmark = pytest.mark.spark
+"""Types are PySpark's own, which is there where Spark is."""
+
+
+def columns(**types: str) -> StructType:
+    """Columns by their types as Spark writes them in short."""
+    return StructType.fromJson(
+        {"type": "struct", "fields": [{"name": name, **_json(type)} for name, type in types.items()]}
+    )
+
+
+def _json(type: str) -> dict[str, object]:
+    inner: object = type
+    if type.startswith("array "):
+        inner = {"type": "array", "elementType": _json(type[6:])["type"], "containsNull": True}
+    elif type.startswith("struct "):
+        fields = (each.split(":") for each in type[7:].split(","))
+        inner = {"type": "struct", "fields": [{"name": name, **_json(kind)} for name, kind in fields]}
+    return {"type": inner, "nullable": True, "metadata": {}}
+
+
+@pytest.mark.parametrize(
+    ("table", "rows", "said"),
+    [
+        (columns(a="integer"), columns(a="integer"), []),
+        (columns(a="integer", b="string"), columns(B="string"), []),
+        (columns(a="integer"), columns(c="short"), ["ADD COLUMN `c` INT"]),
+        (columns(a="integer"), columns(a="long"), ["ALTER COLUMN `a` TYPE BIGINT"]),
+        (columns(a="float"), columns(a="double"), ["ALTER COLUMN `a` TYPE DOUBLE"]),
+        (columns(a="decimal(5,2)"), columns(a="decimal(9,2)"), ["ALTER COLUMN `a` TYPE DECIMAL(9,2)"]),
+        (columns(a="decimal(5,2)"), columns(a="decimal(9,3)"), []),
+        (columns(a="long"), columns(a="integer"), []),
+        (columns(a="integer"), columns(a="string"), []),
+        (columns(a="struct x:integer"), columns(a="struct x:long,y:string"), ["ALTER COLUMN `a`.`x` TYPE BIGINT", "ADD COLUMN `a`.`y` STRING"]),
+        (columns(a="array struct x:integer"), columns(a="array struct y:date"), ["ADD COLUMN `a`.`element`.`y` DATE"]),
+        (columns(a="array integer"), columns(a="array long"), ["ALTER COLUMN `a`.`element` TYPE BIGINT"]),
+        (columns(), columns(**{"od`d;": "struct x y:integer"}), ["ADD COLUMN `od``d;` STRUCT<`x y`: INT>"]),
+    ],
+)  # fmt: skip
+def test_new_ones_are_added_and_narrow_ones_widened(table: StructType, rows: StructType, said: list[str]) -> None:
+    after = evolved(table, rows)
+
+    assert list(alterations(table, after)) == said
+    assert list(alterations(after, evolved(after, rows))) == []
+
+
+def test_types_that_no_table_has_are_kept_as_others() -> None:
+    assert written(kept(columns(a="byte", b="struct x:short", c="array byte", d="void"))) == (
+        "STRUCT<`a`: INT, `b`: STRUCT<`x`: INT>, `c`: ARRAY<INT>, `d`: STRING>"
+    )
