@@ -1,20 +1,18 @@
 """The audit: every change with who, through which door, why and by what right; and the decisions that were kept."""
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, BeforeValidator, Field
 
 from headgate.control.ports import AuditFilter, AuditRecord, Entry, Ground
 from headgate.doors.api.asking import NEWEST, Asking, Moment, seconds
 from headgate.doors.api.bodies import Called
+from headgate.doors.api.lines import in_lines, lined, lines
 from headgate.doors.api.names import full_name, require, seen
 from headgate.doors.api.paging import MOST
-from headgate.doors.api.routing import PROBLEMS, needs
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.encoding import encode
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -22,9 +20,6 @@ from headgate.facts.ids import PrincipalId, ResourceId
 router = APIRouter(tags=["audit"])
 
 READ = "organization.read_audit"
-
-LINES = "application/x-ndjson"
-"""Whoever accepts this gets everything, one JSON object on each line."""
 
 _AT_ONCE = 200
 """So many entries are looked up together."""
@@ -168,12 +163,7 @@ def _what(moment: Moment, name: str | None) -> str | None:
     return name and (seen(moment.answers, moment.caller, moment.now, name) or name)
 
 
-def _lined(*actions: str) -> dict[str, Any]:
-    """Say what a route needs that also answers in lines."""
-    return {**needs(*actions), "responses": {**PROBLEMS, 200: {"content": {LINES: {"schema": {"type": "string"}}}}}}
-
-
-@router.get("/audit", response_model=Entries, **_lined(READ))
+@router.get("/audit", response_model=Entries, **lined(READ))
 def read_changes(
     request: Request,
     services: Uses,
@@ -185,14 +175,14 @@ def read_changes(
     """Read who changed what, oldest first; with `Accept: application/x-ndjson` all of it, in lines."""
     newest = moment.facts.revision
     until = (each for each in _until(services.store.entries(after), newest) if entries.has(each))
-    if _in_lines(request):
-        return _lines(_shown(services, until))
+    if in_lines(request):
+        return lines(_shown(services, until))
     items = list(_shown(services, islice(until, limit + 1)))
     more = len(items) > limit
     return {"items": items[:limit], "next": items[limit - 1]["revision"] if more else None, "revision": newest}
 
 
-@router.get("/audit/decisions", response_model=Decisions, **_lined(READ))
+@router.get("/audit/decisions", response_model=Decisions, **lined(READ))
 def read_decisions(
     request: Request,
     services: Uses,
@@ -201,8 +191,8 @@ def read_decisions(
     limit: Count = 100,
 ) -> Any:
     """Read the denied calls and, where the level says so, every decision, newest first, or in lines."""
-    if _in_lines(request):
-        return _lines(_decision(services, *each) for each in _kept(services, asked, before))
+    if in_lines(request):
+        return lines(_decision(services, *each) for each in _kept(services, asked, before))
     items = [_decision(services, *each) for each in _audited(services, asked, before, limit + 1)]
     more = len(items) > limit
     return {"items": items[:limit], "next": items[limit - 1]["number"] if more else None}
@@ -293,11 +283,3 @@ def _kept(services: Services, asked: AuditFilter, before: int | None) -> Iterato
     while some := list(_audited(services, asked, before, _AT_ONCE)):
         yield from some
         before = some[-1][0]
-
-
-def _in_lines(request: Request) -> bool:
-    return LINES in request.headers.get("accept", "")
-
-
-def _lines(rows: Iterable[dict[str, Any]]) -> StreamingResponse:
-    return StreamingResponse((f"{json.dumps(each)}\n" for each in rows), media_type=LINES)

@@ -101,14 +101,14 @@ def list_runs(
         pipeline=moment.resource(pipeline).id if pipeline is not None else None,
         states=None if state is None else (state,),
         since=since,
-        before=None if cursor is None else _read(cursor),
+        before=None if cursor is None else read_cursor(cursor),
     )
     found = list(islice(runs_for(services.store, moment, wanted), limit + 1))
     page = found[:limit]
     last = page[-1][0] if len(found) > limit else None
     return {
         "items": [_line(services, moment, row, pipeline) for row, pipeline in page],
-        "next": None if last is None else _written(last),
+        "next": None if last is None else cursor_at(last),
         "revision": moment.facts.revision,
     }
 
@@ -117,7 +117,7 @@ def list_runs(
 def show_run(run: Called, services: Uses, moment: Present) -> dict[str, Any]:
     """Show a run's state, progress and figures, and how its log begins."""
     row, pipeline = shown(services, moment, run)
-    said = services.store.lines(row.run) if _may_read(moment, pipeline) else ()
+    said = services.store.lines(row.run) if may_read(moment, pipeline) else ()
     return {
         **_line(services, moment, row, pipeline),
         "progress": row.figures.get("progress", {}),
@@ -137,7 +137,7 @@ def show_log(
 ) -> dict[str, Any]:
     """Show a part of a run's log."""
     row, pipeline = shown(services, moment, run)
-    if not _may_read(moment, pipeline):
+    if not may_read(moment, pipeline):
         services.control.require(Question(moment.caller, f"{pipeline.type}.{_LOGS}", pipeline.id))
     said = services.store.lines(row.run, after, limit)
     items = [_said(each) for each in said]
@@ -209,7 +209,7 @@ def _line(services: Services, moment: Moment, row: RunRow, pipeline: Resource) -
         "ended": row.ended,
         "attempts": row.attempt,
         "cluster": row.cluster,
-        "why": row.why if row.why and _may_read(moment, pipeline) else None,
+        "why": row.why if row.why and may_read(moment, pipeline) else None,
         "since": row.since,
         "until": row.until,
     }
@@ -219,7 +219,8 @@ def _said(line: Line) -> dict[str, Any]:
     return {"number": line.number, "at": line.at, "line": line.text}
 
 
-def _may_read(moment: Moment, pipeline: Resource) -> bool:
+def may_read(moment: Moment, pipeline: Resource) -> bool:
+    """Say whether the caller may read what the runs of a pipeline have said."""
     return known_action(moment, pipeline, _LOGS) is None or _allowed(moment, pipeline, _LOGS)
 
 
@@ -228,11 +229,13 @@ def _allowed(moment: Moment, pipeline: Resource, verb: str) -> bool:
     return moment.answers.check(question, moment.now).allowed
 
 
-def _written(row: RunRow) -> str:
+def cursor_at(row: RunRow) -> str:
+    """Return the cursor of what comes after a run."""
     return base64.urlsafe_b64encode(json.dumps([row.queued, row.run]).encode()).decode()
 
 
-def _read(cursor: str) -> tuple[float, RunId]:
+def read_cursor(cursor: str) -> tuple[float, RunId]:
+    """Return when the last run before was queued, and which it was. Raises `ProblemError`."""
     try:
         queued, run = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         return float(queued), RunId(str(run))
