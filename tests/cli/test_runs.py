@@ -11,6 +11,7 @@ from headgate.cli import app, runs
 from headgate.cli.api import ApiError
 from headgate.control.queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.shown import keeper
 from tests.app.world import World, world_in
 from tests.fakes.runs import begin, end
 
@@ -67,6 +68,20 @@ def test_a_pipeline_is_saved_shown_switched_and_deleted(run: Run, tmp_path: Path
     run("pipeline", "activate", "other")
     assert "clean_and_restart" in run("pipeline", "clean-and-restart", "other", fails=True)
     assert "other is gone" in run("pipeline", "delete", "other")
+
+
+def test_a_definition_is_checked_and_rows_are_shown(run: Run, world: World, tmp_path: Path) -> None:
+    file = tmp_path / "chart.yaml"
+    chart = "chart: {type: bar, x: a, y: b}\n"
+    file.write_text("kind: visualization\nname: drawn\ninputs: [lake.raw.a]\nsql: SELECT 1\n" + chart)
+
+    assert "drawn can be saved" in run("pipeline", "check", str(file))
+    assert "drawn" not in run("pipeline", "list")
+    run("pipeline", "save", str(file))
+    id = world.call("owner", "GET", "/pipelines/drawn").json()["id"]
+    rows = {"columns": [["a", "string"], ["b", "int"]], "rows": [["x", 3]], "cut": True}
+    keeper(world.deployment.control, world.deployment.home.store, RunId("run_1"), id)(rows)
+    assert [line.split() for line in run("pipeline", "rows", "drawn").splitlines()][:2] == [["a", "b"], ["x", "3"]]
 
 
 def test_a_run_is_asked_for_and_followed_to_its_end(run: Run, world: World, pipeline: ResourceId) -> None:

@@ -11,6 +11,7 @@ from headgate.cli.output import say, table
 from headgate.cli.runs import attend
 
 Name = Annotated[str, typer.Argument(help="the name of a pipeline")]
+File = Annotated[Path, typer.Argument(help="a YAML definition")]
 Detached = Annotated[bool, typer.Option("--detach", help="do not wait for the end")]
 
 STATES = ("activate", "deactivate", "pause", "resume", "clean-and-restart")
@@ -22,6 +23,8 @@ def register(app: typer.Typer) -> None:
     pipelines.command("list")(list_pipelines)
     pipelines.command("show")(show_pipeline)
     pipelines.command("save")(save_pipeline)
+    pipelines.command("check")(check_pipeline)
+    pipelines.command("rows")(show_rows)
     pipelines.command("delete")(delete_pipeline)
     pipelines.command("run")(run_pipeline)
     pipelines.command("backfill")(backfill)
@@ -49,8 +52,28 @@ def show_pipeline(name: Name) -> None:
         say(f"# run {each['run']}: {each['state']}{': ' + each['why'] if each['why'] else ''}")
 
 
-def save_pipeline(file: Annotated[Path, typer.Argument(help="a YAML definition")]) -> None:
+def save_pipeline(file: File) -> None:
     """Make a pipeline, or replace its definition; its runs then use your rights."""
+    name, definition = _read(file)
+    say(f"{name} (revision {call('PUT', at('pipelines', name), body=definition)['revision']})")
+
+
+def check_pipeline(file: File) -> None:
+    """Say whether a definition could be saved, without saving it: you may, and its SELECT reads what it declares."""
+    name, definition = _read(file)
+    call("PUT", at("pipelines", name), body=definition, dry_run="true")
+    say(f"{name} can be saved")
+
+
+def show_rows(name: Name) -> None:
+    """Show the rows of a visualization, or what a saved query gives now."""
+    found = call("GET", at("pipelines", name, "rows"))
+    table([column for column, _ in found["columns"]], [[str(value) for value in row] for row in found["rows"]])
+    if found["cut"]:
+        say("# there are more")
+
+
+def _read(file: Path) -> tuple[str, dict[str, Any]]:
     try:
         definition = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -58,7 +81,7 @@ def save_pipeline(file: Annotated[Path, typer.Argument(help="a YAML definition")
     name = definition.get("name") if isinstance(definition, dict) else None
     if not isinstance(name, str):
         raise ApiError(f"`{file}` is not a pipeline's definition; write at least its `kind` and its `name`")
-    say(f"{name} (revision {call('PUT', at('pipelines', name), body=definition)['revision']})")
+    return name, definition
 
 
 def delete_pipeline(name: Name) -> None:
