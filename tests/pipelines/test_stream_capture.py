@@ -1,7 +1,5 @@
 """Stream captures on Spark: each file once whatever is restarted, columns that come, files that do not fit, beginning anew."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from headgate.pipelines.kinds import defined
 from headgate.pipelines.loading.errors import EndedError, LoadError
-from tests.pipelines.by_hand import ByHand, by_hand
+from tests.pipelines.dropping import Drop
 
 
 def capture(name: str, **more: Any) -> dict[str, Any]:
@@ -38,42 +36,8 @@ class TestADefinition:
             defined(capture("late") | wrong)
 
 
-@dataclass(frozen=True)
-class Drop:
-    """A folder behind a connection, and who captures it."""
-
-    lake: ByHand
-    folder: Path
-
-    def put(self, path: str, *lines: str) -> Path:
-        """Have a file come into the folder."""
-        file = self.folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{line}\n" for line in lines))
-        return file
-
-    def rows(self, name: str) -> list[tuple[Any, ...]]:
-        """Return the rows of the table of a capture, in order."""
-        return sorted(self.lake.rows(f"SELECT * FROM lake.raw.{name}"), key=str)
-
-    def progress(self, name: str) -> Path:
-        """Return where the capture's stream keeps its progress."""
-        deployment = self.lake.server.deployment
-        everything = deployment.control.snapshot.resources.values()
-        (id,) = (each.id for each in everything if each.name == name and each.type == "stream_capture")
-        return deployment.places.checkpoints(id) / "0"
-
-
 @pytest.mark.spark
 class TestOnSpark:
-    @pytest.fixture(scope="class")
-    @staticmethod
-    def drop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drop]:
-        folder = tmp_path_factory.mktemp("drop")
-        with by_hand(tmp_path_factory.mktemp("captures") / "data", ("raw",)) as lake:
-            lake.owner.call("POST", "/connections", {"name": "drop", "folder": str(folder)})
-            yield Drop(lake, folder)
-
     def test_takes_each_file_once_whatever_was_lost_after_its_commit(self, drop: Drop) -> None:
         definition = capture("late", columns="n BIGINT", null_value="NA")
         drop.put("late/1.csv", "n,day", "1,2013-01-01", "NA,2013-01-02")
@@ -82,6 +46,7 @@ class TestOnSpark:
         drop.put("late/2.csv", "n,day", "3,2013-01-03")
         drop.lake.run(definition)
         last = max((drop.progress("late") / "commits").glob("[0-9]*"))
+        (last.parent / f".{last.name}.crc").unlink()
         last.unlink()  # as if the worker and Spark had died between the table's commit and the stream's
 
         drop.lake.run(definition)
@@ -106,7 +71,7 @@ class TestOnSpark:
         drop.put("fits/2.csv", "n", "2")
         drop.put("fits/3.csv", "n", "three")
 
-        with pytest.raises(LoadError, match=r"does not fit lake\.raw\.fits, and nothing of its batch(?s:.)*3\.csv"):
+        with pytest.raises(LoadError, match=r"`3\.csv` does not fit lake\.raw\.fits, and nothing of its batch"):
             drop.lake.run(capture("fits"))
         assert drop.rows("fits") == [(1,)]
         drop.put("fits/3.csv", "n", "3")

@@ -57,6 +57,8 @@ class Capture:
         self._folder = folder
         self._progress = execution.checkpoints / str(execution.cleaned)
         self._rows = 0
+        self._columns: StructType | None = None
+        """What the files that have come are read with, once that is settled."""
 
     def begin(self) -> None:
         """Go on where an earlier run was; after a clean and restart, with an empty table."""
@@ -75,9 +77,11 @@ class Capture:
         if not came:
             return
         try:
-            self._take(self._schema(came))
+            columns = self._schema(came)
+            if columns:
+                self._take(columns)
         except PySparkException as error:
-            raise self._told(error) from error
+            raise self._told(error, came) from error
 
     def _schema(self, came: Sequence[Path]) -> StructType:
         """Return the columns to read with, in the files' order where that counts; the table has them all afterwards."""
@@ -86,7 +90,8 @@ class Capture:
         new = [field for field in found if field.name.lower() not in known]
         self._add(new, found)
         columns = {**known, **{field.name.lower(): field for field in new}}
-        return StructType([columns[field.name.lower()] for field in found])
+        self._columns = StructType([columns[field.name.lower()] for field in found])
+        return self._columns
 
     def _found(self, came: Sequence[Path]) -> StructType:
         definition = self._definition
@@ -165,14 +170,26 @@ class Capture:
             self._execution.metric(f"rows.{self._definition.into}", float(self._rows))
             self._execution.say(f"{rows:,} rows into {self._definition.into}")
 
-    def _told(self, error: PySparkException) -> Exception:
+    def _told(self, error: PySparkException, came: Sequence[Path]) -> Exception:
         words = str(error).split("JVM stacktrace")[0]
         if _REFUSED in words or not any(sign in words for sign in _UNREADABLE):
             return error
+        # Spark's words do not lead out of the gateway with the path in them.
+        unfit = next((f"`{each.name}`" for each in came[:_MOST_TOLD] if not self._fits(each)), "a file")
         return LoadError(
-            f"a file does not fit {self._definition.into}, and nothing of its batch was taken in. Mend it under the same "
-            f"name, an empty one will do, and run again; a clean and restart begins without it. {words}"
+            f"{unfit} does not fit {self._definition.into}, and nothing of its batch was taken in. Mend it under the same "
+            "name - an empty one will do - and run again, or take it away and begin anew with a clean and restart"
         )
+
+    def _fits(self, file: Path) -> bool:
+        reader = self._execution.spark.read.format(self._definition.format).options(**self._options())
+        if self._columns:
+            reader = reader.schema(self._columns)
+        try:
+            reader.load(str(file)).write.format("noop").mode("overwrite").save()
+        except PySparkException:
+            return False
+        return True
 
 
 def unread(folder: Path, progress: Path) -> list[Path]:

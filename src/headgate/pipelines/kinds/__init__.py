@@ -15,6 +15,7 @@ from headgate.pipelines.kinds import (
     saved_query,
     source,
     stream_capture,
+    table_service,
     visualization,
 )
 from headgate.pipelines.touching import Touches
@@ -30,6 +31,7 @@ KINDS: Mapping[str, Kind[Any]] = {
         visualization.KIND,
         saved_query.KIND,
         stream_capture.KIND,
+        table_service.KIND,
     )
 }
 """Every kind that can be defined, by its name."""
@@ -42,7 +44,8 @@ Definition = Annotated[
     | destination.DestinationDefinition
     | visualization.VisualizationDefinition
     | saved_query.SavedQueryDefinition
-    | stream_capture.StreamCaptureDefinition,
+    | stream_capture.StreamCaptureDefinition
+    | table_service.TableServiceDefinition,
     Field(discriminator="kind"),
 ]
 """A definition of any kind."""

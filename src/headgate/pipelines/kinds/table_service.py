@@ -1,0 +1,100 @@
+"""A table service: the files of one table looked after by Iceberg's own procedures. Its rows stay as they are."""
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from headgate.control.resources import KIND as ATTRIBUTE
+from headgate.pipelines.definition import PipelineDefinition, TableName
+from headgate.pipelines.execution import Execution
+from headgate.pipelines.kind import Kind
+from headgate.pipelines.touching import Touches
+
+_COLUMN = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^`]+$")]
+_DAY = 24 * 3600.0
+
+
+class TableServiceDefinition(PipelineDefinition):
+    """Looks after the files of the table that it is saved under: the one that `table` names."""
+
+    kind: Literal["table_service"]
+    table: TableName
+    service: Literal["compaction", "clustering", "cleaning"] = Field(
+        description="make few files of many; lay rows that are alike together; forget what only the past needs"
+    )
+    files: int = Field(default=5, ge=2, le=10_000, description="compaction: so many small files are made one at least")
+    by: tuple[_COLUMN, ...] = Field(default=(), description="clustering: the columns that rows are laid together by")
+    z_order: bool = Field(
+        default=False, description="clustering: by all of the columns alike, and not one after another"
+    )
+    keep_days: float = Field(
+        default=5.0, ge=0, le=36_500, description="cleaning: how long each state can be gone back to"
+    )
+    keep_last: int = Field(default=1, ge=1, le=100_000, description="cleaning: so many states stay, whatever their age")
+
+    @model_validator(mode="after")
+    def _of_its_service(self) -> Self:
+        if (self.service == "clustering") is not bool(self.by):
+            raise ValueError("`clustering` needs columns to lay rows together `by`, and nothing else has them")
+        if self.z_order and len(self.by) < 2:  # noqa: PLR2004 (one column has one order)
+            raise ValueError("a `z_order` is one of several columns")
+        return self
+
+
+def _touches(definition: TableServiceDefinition) -> Touches:
+    return Touches(attributes={ATTRIBUTE: (definition.service,)})
+
+
+def _run(definition: TableServiceDefinition, execution: Execution) -> None:
+    if execution.committed(definition.table):
+        execution.say("an earlier attempt has done it")
+        return
+    statement = _STATEMENTS[definition.service](definition)
+    (row,) = execution.spark.sql(statement).collect()
+    done = {name: value for name, value in row.asDict().items() if isinstance(value, int)}
+    for name, value in done.items():
+        execution.metric(name, float(value))
+    said = ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in done.items())
+    execution.say(f"{definition.service} of {definition.table}: {said}")
+
+
+def _compaction(definition: TableServiceDefinition) -> str:
+    return _rewrite(definition, f"options => map('min-input-files', '{definition.files}')")
+
+
+def _clustering(definition: TableServiceDefinition) -> str:
+    columns = [f"`{each}`" for each in definition.by]
+    order = f"zorder({', '.join(columns)})" if definition.z_order else ", ".join(columns)
+    sorting = f"strategy => 'sort', sort_order => {_text(order)}"
+    return _rewrite(definition, f"{sorting}, options => map('rewrite-all', 'true')")
+
+
+def _cleaning(definition: TableServiceDefinition) -> str:
+    oldest = datetime.fromtimestamp(time.time() - definition.keep_days * _DAY, UTC)
+    kept = f"older_than => TIMESTAMP '{oldest:%Y-%m-%d %H:%M:%S}Z', retain_last => {definition.keep_last}"
+    return f"CALL lake.system.expire_snapshots(table => {_table(definition)}, {kept})"
+
+
+def _rewrite(definition: TableServiceDefinition, how: str) -> str:
+    return f"CALL lake.system.rewrite_data_files(table => {_table(definition)}, {how})"
+
+
+def _table(definition: TableServiceDefinition) -> str:
+    return _text(".".join(f"`{part}`" for part in definition.table.split(".")))
+
+
+def _text(written: str) -> str:
+    escaped = written.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+_STATEMENTS: Mapping[str, Callable[[TableServiceDefinition], str]] = {
+    "compaction": _compaction,
+    "clustering": _clustering,
+    "cleaning": _cleaning,
+}
+
+KIND = Kind("table_service", TableServiceDefinition, _touches, _run)
