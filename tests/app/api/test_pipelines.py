@@ -124,3 +124,32 @@ class TestStates:
         assert moved.status_code == 200, moved.text
         found = place.call("owner", "GET", "/resources/nightly").json()["relations"]["cluster"]
         assert [each["name"] for each in found] == ["small"]
+
+
+class TestClusters:
+    """What runs execute on is one that operators have described."""
+
+    def test_of_the_operators_are_named_where_the_access_model_knows_none(self, acme: Place) -> None:
+        definition = {**source(stream("a")), "cluster": "embedded"}
+
+        assert acme.call("owner", "PUT", "/pipelines/load", definition).status_code == 200
+        unknown = acme.call("owner", "PUT", "/pipelines/load", {**definition, "cluster": "nosuch"})
+
+        assert (unknown.status_code, unknown.json()["detail"]) == (
+            422,
+            "there is no cluster `nosuch` here; there are `embedded`",
+        )
+
+    def test_that_are_resources_stand_for_one_of_them(self, make: Make) -> None:
+        place = make("onehouse")
+        assert place.call(
+            "owner", "POST", "/resources", {"type": "project", "parent": "organization", "name": "one"}
+        ).is_success
+
+        def made(name: str, stands_for: str) -> int:
+            body = {"name": name, "parent": "one", "attributes": {"configured": [stands_for]}}
+            return int(place.call("owner", "POST", "/clusters", body).status_code)
+
+        assert (made("big", "embedded"), made("small", "nosuch")) == (201, 422)
+        changed = place.call("owner", "PATCH", "/resources/big", {"attributes": {"configured": ["nosuch"]}})
+        assert changed.status_code == 422
