@@ -1,11 +1,13 @@
 """The commands for who is here and what is where, against a server."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from headgate.cli import app
+from headgate.cli.api import ApiError
 from tests.app.world import World, world_in
 
 Run = Callable[..., str]
@@ -76,3 +78,37 @@ def test_the_tree_its_roles_and_settings(run: Run) -> None:
 def test_a_project(run: Run) -> None:
     run("project", "create", "one", model="onehouse")
     assert "one" in run("project", "list", model="onehouse")
+
+
+def test_connections_are_made_shown_and_given_new_secrets(run: Run, tmp_path: Path) -> None:
+    password, headers = tmp_path / "password", tmp_path / "headers"
+    password.write_text("open sesame\n")
+    headers.write_text("Authorization: Bearer x:y\n\nX-Team: ours\n")
+    shop = ("--postgresql", "[::1]:5433/shop", "--user", "headgate", "--password-file", str(password))
+
+    run("connection", "create", "drop", str(tmp_path))
+    run("connection", "create", "shop", *shop)
+    run("connection", "create", "api", "--http", "https://api.example.org/v1", "--header-file", str(headers))
+
+    assert all(name in run("connection", "list") for name in ("drop", "shop", "api"))
+    shown = run("connection", "show", "shop")
+    assert all(word in shown for word in ("::1", "5433", "headgate"))
+    assert "sesame" not in shown
+    assert "has a new secret" in run("connection", "secret", "shop", "--password-file", str(password))
+    assert "has a new secret" in run("connection", "secret", "api", "--header-file", str(headers))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--postgresql", "db/shop"), "say with `--user`"),
+        (("--postgresql", "db", "--user", "u"), "write it as HOST:PORT/NAME"),
+        (("--postgresql", "db:x/shop", "--user", "u"), "write it as HOST:PORT/NAME"),
+        (("--http", "https://x", "--header-file", "no-such-file"), "cannot be read"),
+    ],
+)
+def test_a_connection_that_is_said_wrongly_is_not_made(words: tuple[str, ...], said: str) -> None:
+    done = CliRunner().invoke(app, ["connection", "create", "odd", *words])
+
+    assert isinstance(done.exception, ApiError)
+    assert said in str(done.exception)
