@@ -2,7 +2,7 @@
 
 BIN := .venv/bin
 
-.PHONY: help setup demo serve test soak check bench mutate lock
+.PHONY: help setup demo story serve test soak check bench mutate lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -12,6 +12,9 @@ setup: ## make .venv with the locked packages, and get Java, the Iceberg jar and
 
 demo: setup ## a guarded lakehouse with real data, people and refusals; HEADGATE_DEMO_ONCE=1 ends after the story
 	@$(BIN)/headgate demo
+
+story: setup ## an airline's pipelines under the rights of ten people: each run and each attempt, expected and as it came
+	@$(BIN)/python -m examples.airline
 
 serve: setup ## start Headgate on the data folder ./.headgate
 	@$(BIN)/headgate serve

