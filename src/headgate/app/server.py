@@ -60,6 +60,11 @@ class Server:
         """The port of Spark Connect for everybody; 0 before it is served."""
         return self._side.port
 
+    @property
+    def driver_pid(self) -> int | None:
+        """The process of the home organization's driver, while there is one."""
+        return self._side.driver_pid
+
     def health(self) -> Mapping[str, Any]:
         """Return whether Spark can be used now."""
         state = self._side.state if self.settings.spark else "off"

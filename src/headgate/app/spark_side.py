@@ -53,6 +53,11 @@ class SparkSide:
         """The same on loopback, without TLS."""
         return self._gateway.inner_port if self._gateway else 0
 
+    @property
+    def driver_pid(self) -> int | None:
+        """The process of the home organization's embedded driver, while there is one."""
+        return self._drivers.home.pid if self._drivers.home else None
+
     def served(self) -> Iterable[Organization]:
         """Return the organizations that are to have Spark here."""
         return self._drivers.served()

@@ -32,6 +32,7 @@ def worker_of(
     connect: Connect,
     ready: Callable[[], bool],
     lacking: Callable[[Organization, str], str] = lambda *_: "",
+    timing: WorkerSettings | None = None,
 ) -> Worker:
     """Return a worker of the organizations that are served, which is not started.
 
@@ -44,7 +45,7 @@ def worker_of(
         deployment.organizations.refresh,
         served,
         OnSpark(connect, deployment.places_of),
-        WorkerSettings(slots=settings.worker_slots),
+        timing or WorkerSettings(slots=settings.worker_slots),
         settings.clusters.at_once,
         ready,
         lacking,
@@ -55,14 +56,14 @@ def worker_of(
 class WorkerApart:
     """A process that serves nothing and carries out runs; several may share a store, a data folder and a gateway."""
 
-    def __init__(self, settings: Settings, say: Say) -> None:
-        """Open the store. Raises `SettingsError` or `StoreError`."""
+    def __init__(self, settings: Settings, say: Say, timing: WorkerSettings | None = None) -> None:
+        """Open the store. Without its own `timing` it has the usual one. Raises `SettingsError` or `StoreError`."""
         self._gateway = _checked(settings)
         self._say = say
         self._deployment = open_deployment(settings)
         organizations, home = self._deployment.organizations, self._deployment.home
         drivers = Drivers(organizations, home, settings.spark_organizations, settings.clusters)
-        self.worker = worker_of(self._deployment, drivers.served, self._connect, self._answers)
+        self.worker = worker_of(self._deployment, drivers.served, self._connect, self._answers, timing=timing)
         self._stop = threading.Event()
 
     def stop(self) -> None:

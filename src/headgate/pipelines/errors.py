@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 REFUSED: Final = "42501"
-"""The SQLSTATE of a refusal, by whoever refuses."""
+"""The SQLSTATE of a refusal, by whoever refuses; also of some that are no decision on this run."""
 
 _AWAY = frozenset({"UNAVAILABLE", "UNAUTHENTICATED"})
 """gRPC's codes for nobody who answers, and for a server that does not know the run any more, or not yet."""
 _UNDECIDED: Final = "access cannot be decided right now"
-"""What the guard says where nobody decides: a refusal that is none of this run's."""
+"""What the guard says where nobody decides."""
+_LET_GO: Final = ("session that this was started in has ended", "token or login that this was started with has ended")
+"""What the gateway says where it has lost a session, or has taken over a run's end."""
 _SIGNS: Final = tuple(
     map(
         re.compile,
@@ -22,6 +24,7 @@ _SIGNS: Final = tuple(
             # Its client has tried again and again.
             r"\[RETRIES_EXCEEDED\]",
             _UNDECIDED,
+            *_LET_GO,
         ),
     )
 )
@@ -40,10 +43,10 @@ def failure(error: BaseException) -> Failure:
     """Return what an error means. PySpark's are known by what they say of themselves, so that it is not loaded here."""
     words = own_words(error)
     sqlstate, code = _said(error, "getSqlState"), _said(error, "getGrpcStatusCode")
-    if sqlstate == REFUSED and _UNDECIDED not in words:
-        return Failure(words, refused=True)
     away = getattr(code, "name", "") in _AWAY or isinstance(error, ConnectionError)
-    return Failure(words, away=away or any(each.search(words) for each in _SIGNS))
+    if away or any(each.search(words) for each in _SIGNS):
+        return Failure(words, away=True)
+    return Failure(words, refused=sqlstate == REFUSED)
 
 
 def own_words(error: BaseException) -> str:

@@ -124,8 +124,7 @@ class Worker:
             self._schedulers[organization.id] = Scheduler(organization.control, organization.store)
         self._schedulers[organization.id].tick()
         self._take_over(organization)
-        if self._ready():
-            self._begin(organization)
+        self._begin(organization)
 
     def _take_over(self, organization: Organization) -> None:
         control = organization.control
@@ -141,7 +140,7 @@ class Worker:
             return
         store = organization.store
         due = store.runs(RunWanted(states=(QUEUED,), due_before=organization.control.now), _LOOKED)
-        if not due:
+        if not due or not self._ready():
             return
         running = Counter(row.cluster for row in store.runs(RunWanted(states=(RUNNING,)), _LOOKED))
         for row in due:
@@ -169,6 +168,8 @@ class Worker:
 
 
 _SOON: Final = 0.05
+_TOLD_EVERY: Final = 1.0
+"""Seconds between two writings of figures that have changed."""
 
 
 class _UnderWay:
@@ -191,6 +192,8 @@ class _UnderWay:
         self._lineage = lineage
         self._good_until = attempt.began + settings.lease
         self._renew_at = attempt.began + settings.renewed
+        self._tell_at = attempt.began
+        self._told = attempt.journal.figures
         threading.Thread(target=self._carry_out, name=attempt.row.run, daemon=True).start()
 
     def look_after(self) -> None:
@@ -203,7 +206,7 @@ class _UnderWay:
             attempt.stop(Stop.TIMEOUT)
         if attempt.row.run not in attempt.organization.control.snapshot.runs:
             attempt.stop(Stop.CANCELLED)
-        if now >= self._renew_at:
+        if now >= self._renew_at or (now >= self._tell_at and attempt.journal.figures != self._told):
             self._renew(now)
         if now > self._good_until:
             attempt.stop(Stop.LOST)
@@ -220,6 +223,7 @@ class _UnderWay:
             return
         if kept:
             self._good_until, self._renew_at = now + self._settings.lease, now + self._settings.renewed
+            self._tell_at = now + _TOLD_EVERY
         else:
             self.attempt.stop(Stop.LOST)
 
@@ -227,7 +231,8 @@ class _UnderWay:
         """Put off the end of the lease; return whether the attempt still is the one under way. Raises `StoreError`."""
         row, organization = self.attempt.row, self.attempt.organization
         lease = organization.control.now + self._settings.lease
-        return organization.store.renew(row.run, row.worker, row.attempt, lease, self.attempt.journal.figures)
+        self._told = self.attempt.journal.figures
+        return organization.store.renew(row.run, row.worker, row.attempt, lease, self._told)
 
     def _carry_out(self) -> None:
         found: Failure | None = None

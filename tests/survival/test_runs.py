@@ -1,0 +1,116 @@
+"""Workers, the driver and the server are killed at random moments: runs end as they should, and tables are as they would be."""
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from headgate.app.deployment import open_deployment
+from headgate.control.queue import ENDED, SUCCEEDED
+from headgate.spark.client import connect
+from headgate.spark.toolchain import Toolchain
+from tests.survival.replicas import WITHIN
+from tests.survival.workshop import Workshop, settings_of
+
+KILLS = ("worker", "driver", "worker", "server", "worker")
+SOAK_KILLS = 50
+BASE = 1_000
+LONG = 240.0
+"""Seconds for what is under way to come to its end after a kill; generous, because machines are shared."""
+
+PIPELINES: dict[str, dict[str, Any]] = {
+    "total": {"into": "lake.raw.total", "sql": "SELECT sum(n) AS n FROM lake.raw.base"},
+    "each": {"into": "lake.raw.each", "sql": "SELECT count(*) AS n FROM lake.raw.base", "mode": "append"},
+    "keyed": {
+        "into": "lake.raw.keyed",
+        "sql": "SELECT n, n * 2 AS m FROM lake.raw.base",
+        "mode": "merge",
+        "keys": ["n"],
+    },
+}
+
+
+class Owner:
+    """The owner of a workshop, at whatever address its server has now."""
+
+    def __init__(self, workshop: Workshop, token: str) -> None:
+        self.workshop = workshop
+        self.token = token
+        self._http = httpx.Client(trust_env=False, timeout=WITHIN, headers={"authorization": f"Bearer {token}"})
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Return the answer to a call."""
+        answer = self._http.request(method, f"{self.workshop.url}/api/v1{path}", json=body)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def sql(self, statement: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement."""
+        spark = connect(self.workshop.settings.gateway_port, self.token)
+        try:
+            return [tuple(row) for row in spark.sql(statement).collect()]
+        finally:
+            spark.stop()
+
+
+@pytest.fixture
+def owner(toolchain: Toolchain, tmp_path: Path, postgres_url: str, free_port: int) -> Iterator[Owner]:
+    assert toolchain.guard_jar.exists()
+    settings = settings_of(tmp_path, postgres_url, free_port)
+    open_deployment(settings).close()
+    workshop = Workshop(settings)
+    workshop.start()
+    try:
+        found = Owner(workshop, settings.owner_token.read_text(encoding="utf-8").strip())
+        found.call("POST", "/databases", {"name": "raw"})
+        found.sql(f"CREATE TABLE lake.raw.base AS SELECT id AS n FROM range({BASE})")
+        for name, more in PIPELINES.items():
+            definition = {"kind": "query", "name": name, "inputs": ["lake.raw.base"], **more}
+            found.call("PUT", f"/pipelines/{name}", definition)
+        yield found
+    finally:
+        workshop.end()
+
+
+def survived(owner: Owner, kills: list[str], seed: int) -> None:
+    """Kill while runs are under way, and hold what became of them to what would have."""
+    chance, queued = random.Random(seed), list[str]()  # noqa: S311 (a test's)
+    for what in kills:
+        queued += [owner.call("POST", f"/pipelines/{name}/runs")["run"] for name in PIPELINES]
+        time.sleep(chance.uniform(0.0, 4.0))
+        owner.workshop.kill(what)
+    _wait(owner, queued)
+
+    ended = [owner.call("GET", f"/runs/{run}") for run in queued]
+    assert {each["state"] for each in ended} == {SUCCEEDED}, [each for each in ended if each["state"] != SUCCEEDED]
+    assert owner.sql("SELECT n FROM lake.raw.total") == [(BASE * (BASE - 1) // 2,)]
+    assert owner.sql("SELECT n FROM lake.raw.each") == [(BASE,)] * len(kills)
+    assert owner.sql("SELECT count(*), sum(n), sum(m) FROM lake.raw.keyed") == [
+        (BASE, BASE * (BASE - 1) // 2, BASE * (BASE - 1))
+    ]
+
+
+def _wait(owner: Owner, runs: list[str]) -> None:
+    deadline = time.monotonic() + LONG
+    while runs:
+        assert time.monotonic() < deadline, [owner.call("GET", f"/runs/{run}") for run in runs]
+        time.sleep(0.5)
+        runs = [run for run in runs if owner.call("GET", f"/runs/{run}")["state"] not in ENDED]
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_kills_at_random_moments_leave_every_run_and_every_table_as_they_would_be(owner: Owner) -> None:
+    survived(owner, list(KILLS), seed=3)
+
+
+@pytest.mark.spark
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_many_kills_do_no_more_harm(owner: Owner) -> None:
+    chance = random.Random(17)  # noqa: S311 (a test's)
+    survived(owner, [chance.choice(KILLS) for _ in range(SOAK_KILLS)], seed=5)
