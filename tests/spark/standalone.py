@@ -34,6 +34,9 @@ class Standalone:
         )
         self._properties.chmod(0o600)
         self._port = _free_port()
+        self.events = folder / "events"
+        """Where drivers write what they do, with the properties of each job."""
+        self.events.mkdir()
         self._processes: list[subprocess.Popen[bytes]] = []
         self.master: subprocess.Popen[bytes]
         self.worker: subprocess.Popen[bytes]
@@ -41,7 +44,14 @@ class Standalone:
     @property
     def cluster(self) -> Cluster:
         """The cluster as an operator describes it."""
-        conf = {"spark.executor.memory": "512m", "spark.executor.cores": "1", "spark.cores.max": "1"}
+        conf = {
+            "spark.executor.memory": "512m",
+            "spark.executor.cores": "1",
+            "spark.cores.max": "1",
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": self.events.as_uri(),
+        }
         return Cluster("big", self.url, secret_file=self._secret, memory="512m", conf=conf)
 
     @property

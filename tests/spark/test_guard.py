@@ -1,11 +1,13 @@
 """The guard inside a real driver: what it asks, what it refuses, and that a refusal leaves nothing behind."""
 
+import asyncio
 from contextlib import suppress
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as sf
 
+from headgate.spark.canary import require_closed
 from tests.spark.guard_world import ADMIN, REFUSED, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -29,6 +31,9 @@ class TestWhoAsks:
     def test_unsigned_session_is_refused_everything(self, lake: World) -> None:
         assert "no principal" in refusal(lake, None, "SELECT 1")
         assert lake.decisions.asked == []
+
+    def test_a_call_without_the_token_of_the_driver_is_not_answered(self, lake: World) -> None:
+        asyncio.run(require_closed(lake.driver.address))
 
     def test_principal_signed_by_another_key_is_refused(self, lake: World) -> None:
         spark = lake.session(None)
