@@ -195,6 +195,11 @@ class CancelRun:
         return _over(view, self.row, CANCELLED, self.why)
 
 
+def queued_again(view: View, row: RunRow, why: str) -> Plan:
+    """Return what ends the attempt of a run and queues the run again."""
+    return _again(view, row, CANCELLED, why, None)
+
+
 def _only_deployment(view: View) -> None:
     if view.caller is not None:
         raise InvalidError("runs are begun and ended by the deployment")

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from headgate.control.changing import MOVED_BY
 from headgate.control.command import InvalidError, Plan, View
+from headgate.control.queue import QUEUED, RUNNING, RunRow
 from headgate.control.resources import STATE
-from headgate.facts.changes import AttributesSet, Edge, RelationsSet
-from headgate.facts.ids import ResourceId
+from headgate.control.runs import QueueRun, queued_again
+from headgate.facts.changes import Attributes, AttributesSet, Edge, RelationsSet
+from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.snapshot import Resource
 
 STATES: Mapping[str, str] = {
     "activate": "active",
@@ -18,13 +21,27 @@ STATES: Mapping[str, str] = {
 }
 """The state after each of these actions."""
 
+CLEANED = "cleaned"
+"""The attribute that counts how often a pipeline began anew."""
+_CLEANING = "clean_and_restart"
+_STOPPING = ("pause", _CLEANING)
+_BEGINNING = ("resume", _CLEANING)
+_LASTING = "stream_capture"
+"""The type whose run goes on until it is stopped: there is one under way whenever it is active."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeState:
-    """The resource is activated, deactivated, paused, resumed, or cleaned and restarted."""
+    """The resource is activated, deactivated, paused, resumed, or cleaned and restarted.
+
+    `rows` are its runs that have not ended: those under way are stopped by a pause and a restart, and wait in the queue.
+    Where there is none of a stream capture that is to go on, `run` is queued.
+    """
 
     resource: ResourceId
     verb: str
+    rows: tuple[RunRow, ...] = ()
+    run: RunId | None = None
     name: str = "resource.change_state"
 
     def plan(self, view: View) -> Plan:
@@ -33,7 +50,32 @@ class ChangeState:
         if self.verb not in STATES:
             raise InvalidError(f"there is no `{self.verb}`; there are {', '.join(STATES)}")
         view.require_action(f"{found.type}.{self.verb}", found.id)
-        return Plan((AttributesSet(found.id, {**found.attributes, STATE: (STATES[self.verb],)}),))
+        change = AttributesSet(found.id, self._attributes(found))
+        plans = [Plan((change,)), *self._stopped(view), *self._begun(view.after(change), found)]
+        return Plan(
+            tuple(change for each in plans for change in each.changes),
+            tuple(document for each in plans for document in each.documents),
+            runs=tuple(put for each in plans for put in each.runs),
+        )
+
+    def _attributes(self, found: Resource) -> Attributes:
+        states = {**found.attributes, STATE: (STATES[self.verb],)}
+        return {**states, CLEANED: (str(cleaned(found) + 1),)} if self.verb == _CLEANING else states
+
+    def _stopped(self, view: View) -> list[Plan]:
+        under_way = [each for each in self.rows if each.state == RUNNING and self.verb in _STOPPING]
+        return [queued_again(view, each, f"stopped by `{self.verb}`") for each in under_way]
+
+    def _begun(self, view: View, found: Resource) -> list[Plan]:
+        goes_on = found.type == _LASTING and self.verb in _BEGINNING
+        if not goes_on or self.run is None or any(each.state in (QUEUED, RUNNING) for each in self.rows):
+            return []
+        return [QueueRun(self.run, found.id).plan(view)]
+
+
+def cleaned(found: Resource) -> int:
+    """Return how often a pipeline was cleaned and restarted."""
+    return int(next(iter(found.attributes.get(CLEANED, ())), "0"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from headgate.control.command import MissingError
 from headgate.control.organization import Organization
+from headgate.control.states import cleaned
 from headgate.pipelines.attempt import Attempt
 from headgate.pipelines.commits import committed
 from headgate.pipelines.definition import parts
 from headgate.pipelines.execution import Execution, Range
 from headgate.pipelines.kinds import kind_of
 from headgate.pipelines.place import Place, PlaceError
-from headgate.pipelines.places import Places
+from headgate.pipelines.places import Places, connection
 from headgate.pipelines.shown import keeper
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places) -> Execu
     row, control, store = attempt.row, attempt.organization.control, attempt.organization.store
 
     def place(name: str) -> Place:
-        edges = control.snapshot.resources[row.pipeline].edges("connections")
-        found = next((edge.target for edge in edges if edge.name == name), None)
+        found = connection(control.snapshot, row.pipeline, name)
         if found is None:
             raise PlaceError(f"`{attempt.definition.name}` declares no connection `{name}`")
         return places.place(found)
@@ -88,6 +88,7 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places) -> Execu
         staging=places.staging(row.run) / str(row.attempt),
         checkpoints=places.checkpoints(row.pipeline),
         wait=attempt.wait,
+        cleaned=cleaned(control.snapshot.resources[row.pipeline]),
         keep=keeper(control, store, row.run, row.pipeline),
         range=Range(row.since, row.until) if (row.since, row.until) != (None, None) else None,
     )

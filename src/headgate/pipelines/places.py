@@ -9,12 +9,16 @@ from headgate.control.connections import CONNECTION, SECRET, Entrance, NoEntranc
 from headgate.control.control import Control
 from headgate.control.ports import Store
 from headgate.control.vault import Vault, VaultError
+from headgate.decision.declared import edges
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId, RunId
-from headgate.facts.snapshot import Run
+from headgate.facts.snapshot import Run, Snapshot
 from headgate.pipelines.place import DatabasePlace, FolderPlace, HttpPlace, Place, PlaceError, database_of, entrance
+
+CONNECTIONS = "connections"
+"""The relation by which a pipeline declares its connections."""
 
 
 class Places:
@@ -127,9 +131,18 @@ class Places:
         """Return the connections that the caller's run declares and its run-as may use now."""
         resources, run = self._control.snapshot.resources, self._run(caller)
         pipeline = resources.get(run.pipeline) if run else None
-        edges = pipeline.edges("connections") if pipeline else ()
-        there = [edge for edge in edges if edge.target in resources]
+        declared = edges(self._control.snapshot, pipeline, CONNECTIONS) if pipeline else ()
+        there = [edge for edge in declared if edge.target in resources]
         return [edge for edge in there if self._control.ask(Question(caller, "connection.use", edge.target)).allowed]
+
+
+def connection(facts: Snapshot, pipeline: ResourceId, name: str) -> ResourceId | None:
+    """Return the connection that a pipeline declares by a name: its own, or that of its source of that name."""
+    found = facts.resources[pipeline]
+    sources = (facts.resources.get(each.target) for each in found.edges("source") if each.name == name)
+    through = (edge for each in sources if each for edge in each.edges(CONNECTIONS))
+    own = (edge for edge in found.edges(CONNECTIONS) if edge.name == name)
+    return next((edge.target for edge in (*own, *through)), None)
 
 
 def _holds_links(place: Path) -> bool:

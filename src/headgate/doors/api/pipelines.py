@@ -11,6 +11,8 @@ from headgate.control.call import version
 from headgate.control.command import InvalidError, MissingError
 from headgate.control.ids import new_id
 from headgate.control.pipelines import DeletePipeline, SavePipeline
+from headgate.control.ports import RunConflictError
+from headgate.control.queue import QUEUED, RUNNING, RunWanted
 from headgate.control.resources import STATE
 from headgate.control.states import STATES, ChangeState, MoveToCluster
 from headgate.control.streams import AddStream, SwitchStream
@@ -28,7 +30,7 @@ from headgate.doors.api.writing import DONE, Write, Writes
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Secret, Services, Uses
 from headgate.facts.caller import Caller
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import NO_NAMES, Resource
 from headgate.pipelines.definition import parts
 from headgate.pipelines.kinds import Definition, defined, touches
@@ -37,6 +39,8 @@ from headgate.pipelines.loading.streams import Stream, outputs
 from headgate.pipelines.touching import relations, written
 
 router = APIRouter(tags=["pipelines"])
+
+_TRIES = 5
 
 PIPELINES = (
     "source",
@@ -170,8 +174,14 @@ def disable_stream(pipeline: Called, stream: Called, services: Uses, moment: Pre
 
 def _changing(verb: str) -> Callable[..., Any]:
     def change_state(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
-        id = resource(services, caller, pipeline)
-        return write.send(ChangeState(id, verb), of=id, id=id)
+        id, run = resource(services, caller, pipeline), RunId(new_id("run"))
+        for _ in range(_TRIES):
+            rows = tuple(services.store.runs(RunWanted(id, states=(QUEUED, RUNNING))))
+            try:
+                return write.send(ChangeState(id, verb, rows, run), of=id, id=id)
+            except RunConflictError:  # one of them has just begun or ended
+                continue
+        raise ProblemError(409, "changed", f"the runs of `{pipeline}` do not stand still; try again")
 
     return change_state
 
