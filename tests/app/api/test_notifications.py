@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from headgate.control.principals import RemovePrincipal
 from headgate.control.queue import RunPut, RunRow
 from headgate.control.settings import ChangeSetting
 from headgate.facts.ids import ResourceId, RunId
 from tests.app.api.conftest import Make
+from tests.app.api.test_runs import saved
 from tests.app.world import Place
 from tests.fakes.runs import begin, end
 
@@ -101,3 +103,28 @@ def test_what_a_model_says_of_notifications_holds(make: Make) -> None:
     found = acme.call("ann", "GET", "/notifications").json()["items"][0]["id"]
     assert acme.call("ann", "POST", f"/notifications/{found}/dismiss").status_code == 200
     assert told(acme, "ann") == []
+
+
+def test_a_refused_run_is_told_to_who_may_see_the_pipeline(make: Make) -> None:
+    acme = make()
+    pipeline = saved(acme)
+    refused = RunRow(RunId(f"run-of-{pipeline}"), pipeline, "refused", "schedule", None, 1.0, 1.0)
+    acme.opened.store.put_run(RunPut(refused, None))
+
+    assert (told(acme, "vic"), told(acme, "eve")) == ([("run", "delays", "refused")], [])
+
+
+def test_a_pipeline_that_waits_for_somebody_to_save_it_is_told(make: Make) -> None:
+    acme = make()
+    pipeline = saved(acme)
+    acme.add("boss", "owner")
+    assert told(acme, "vic") == []
+
+    acme.control.execute(RemovePrincipal(acme.control.snapshot.run_as[pipeline]), None)
+
+    assert told(acme, "vic") == told(acme, "boss") == [("pipeline", "delays", "waiting")]
+    assert told(acme, "eve") == []
+    tables = {"inputs": ["lake.ran.a"], "into": "lake.ran.b"}
+    definition = {"kind": "query", "name": "delays", "sql": "SELECT 1", **tables}
+    assert acme.call("boss", "PUT", "/pipelines/delays", definition).status_code == 200
+    assert told(acme, "vic") == []

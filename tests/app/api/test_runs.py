@@ -112,7 +112,10 @@ class TestSeeing:
         assert listed(place, "vic", since=2.0) == ["r5", "r4"]
         assert listed(place, "vic", pipeline="delays", state="failed", since=1.0) == ["r4", "r3", "r2"]
 
-    @pytest.mark.parametrize("query", [{"cursor": "x"}, {"cursor": "e30="}, {"state": "odd"}, {"since": "x"}])
+    @pytest.mark.parametrize(
+        "query",
+        [{"cursor": "x"}, {"cursor": "e30="}, {"cursor": "WzEsICJcdTAwMDAiXQ=="}, {"state": "odd"}, {"since": "x"}],
+    )
     def test_what_cannot_be_asked_is_said_so(self, acme: Place, query: dict[str, str]) -> None:
         assert acme.call("vic", "GET", "/runs", **query).status_code == 422
 

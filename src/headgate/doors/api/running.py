@@ -34,7 +34,7 @@ _NEXT = 0.001
 
 _FITTING = "with a `step`, `since` and `until` are both whole numbers, both dates or both times"
 
-Value = Annotated[int | Text, Field(description="a value of the cursor")]
+Value = Annotated[int | Annotated[Text, Field(max_length=200)], Field(description="a value of the cursor")]
 
 
 class Backfill(Strict):

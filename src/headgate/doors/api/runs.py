@@ -238,6 +238,8 @@ def read_cursor(cursor: str) -> tuple[float, RunId]:
     """Return when the last run before was queued, and which it was. Raises `ProblemError`."""
     try:
         queued, run = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        if not str(run).isprintable():
+            raise ValueError(run)
         return float(queued), RunId(str(run))
     except (ValueError, TypeError):
         raise ProblemError(422, "invalid", "this is no cursor of this list; begin again without one") from None
