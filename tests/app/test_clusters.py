@@ -25,7 +25,7 @@ from tests.app.serving import until
 from tests.fakes.runs import begin, end
 from tests.spark.standalone import Standalone, standalone
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 REFUSED = "42501"
 LONG = "SELECT sum(a.n + b.id) FROM lake.raw.t a CROSS JOIN range(100000000000) b"

@@ -28,8 +28,8 @@ from headgate.spark.toolchain import Toolchain
 from tests.spark.guard_world import settings
 
 async def main():
-    java, iceberg, guard, folder = map(Path, sys.argv[1:])
-    driver = Driver(settings(Toolchain(java, 17, iceberg, guard), folder, "http://127.0.0.1:9/"))
+    java, iceberg, postgresql, guard, folder = map(Path, sys.argv[1:])
+    driver = Driver(settings(Toolchain(java, 17, iceberg, postgresql, guard), folder, "http://127.0.0.1:9/"))
     starting = asyncio.create_task(driver.start())
     while driver.pid is None:
         await asyncio.sleep(0.05)
@@ -110,7 +110,8 @@ class TestDriver:
         asyncio.run(live())
 
     def test_jvm_ends_with_a_killed_parent(self, toolchain: Toolchain, tmp_path: Path) -> None:
-        files = (toolchain.java, toolchain.iceberg_jar, toolchain.guard_jar, tmp_path)
+        jars = (toolchain.iceberg_jar, toolchain.postgresql_jar, toolchain.guard_jar)
+        files = (toolchain.java, *jars, tmp_path)
         root = Path(__file__).parents[2]
         with subprocess.Popen(
             [sys.executable, "-c", PARENT, *map(str, files)], stdout=subprocess.PIPE, text=True, cwd=root
