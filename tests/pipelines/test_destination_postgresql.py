@@ -11,6 +11,7 @@ from psycopg.sql import SQL
 from headgate.facts.ids import RunId
 from headgate.pipelines.place import DatabasePlace
 from headgate.pipelines.writing.postgresql import Load, LoadError, write_rows
+from tests.pipelines.by_hand import ByHand
 
 Row = tuple[int | None, str | None]
 
@@ -174,3 +175,18 @@ class TestARunThatEnds:
 
 def _fails() -> None:
     raise RuntimeError("Spark was away")
+
+
+@pytest.mark.spark
+def test_spark_brings_a_table_into_the_database_and_brings_it_up_to_date(lake: ByHand, target: Target) -> None:
+    at = urlsplit(target.url)
+    behind = {"host": at.hostname, "port": at.port, "database": at.path[1:], "user": at.username, "password": "none"}
+    lake.owner.call("POST", "/connections", {"name": "shop_database", "postgresql": behind})
+    goal = {"connection": "shop_database", "database": {"table": "public.Output", "mode": "upsert", "keys": ["k"]}}
+    definition = {"kind": "destination", "name": "to_shop", "input": "lake.raw.to_shop", **goal}
+    for rows in ("(1, 'a'), (2, 'b')", "(2, 'c')"):
+        lake.spark.sql(f"CREATE OR REPLACE TABLE lake.raw.to_shop AS SELECT * FROM VALUES {rows} AS t (k, v)")
+        lake.run(definition)
+
+    assert target.rows() == [(1, "a"), (2, "c")]
+    assert target.tables() == {"Output"}
