@@ -49,7 +49,7 @@ def worker_of(
         settings.clusters.at_once,
         ready,
         lacking,
-        Lineage(sending.tell) if sending else Lineage(),
+        Lineage(sending.tell, sending.close) if sending else Lineage(),
     )
 
 

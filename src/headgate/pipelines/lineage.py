@@ -51,8 +51,10 @@ Tell = Callable[[Organization, RunRow, Trace], None]
 class Lineage:
     """Keeps the lineage of runs. Nothing of it raises, nor waits for anything but the store."""
 
-    def __init__(self, tell: Tell = lambda *_: None) -> None:
+    def __init__(self, tell: Tell = lambda *_: None, close: Callable[[], None] = lambda: None) -> None:
+        """`close` lets go of what is told: by then what it was told may be on its way still."""
         self._tell = tell
+        self.close = close
 
     def started(self, organization: Organization, run: RunId) -> None:
         """Say that a run's first attempt begins."""

@@ -98,6 +98,7 @@ class Worker:
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join()
+        self._lineage.close()
 
     def _rounds(self) -> None:
         while not self._ending.is_set():

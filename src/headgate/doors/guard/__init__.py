@@ -35,6 +35,24 @@ class Connect(BaseModel):
     connection: str
 
 
+class Source(BaseModel):
+    """A column of a table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: Names
+    column: Annotated[str, Field(max_length=1000)]
+
+
+class Written(BaseModel):
+    """Of which columns of other tables those are made that a statement writes into one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: Names
+    columns: Annotated[dict[str, Annotated[tuple[Source, ...], Field(max_length=20)]], Field(max_length=500)]
+
+
 def guard_router(sparks: Sparks) -> APIRouter:
     """Return the routes that the guard asks, of whichever organization's Spark."""
     router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), Touched()
@@ -48,6 +66,8 @@ def guard_router(sparks: Sparks) -> APIRouter:
             # Written before the answer: what reads it once the statement has run must find it.
             await run_in_threadpool(touched.note, spoken.spark.organization, spoken.caller.run, _named(asked))
         answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
+        # Of these callers the guard says which columns they make of which.
+        answer |= {"traced": spoken.caller.run is not None}
         return answer if refusal is None else {**answer, "message": refusal}
 
     @router.post("/connect")
@@ -62,6 +82,15 @@ def guard_router(sparks: Sparks) -> APIRouter:
         except NoEntranceError as error:
             return {"allowed": False, "message": f"{spoken.spark.judge.name(spoken.caller)}: {error}"}
         return {"allowed": True, "url": found.url, "properties": dict(found.properties)}
+
+    @router.post("/columns")
+    async def columns(request: Request) -> dict[str, Any]:
+        spoken, said = await _question(request, sparks, Written)
+        if spoken.caller.run is not None:
+            came = {name: [(".".join(each.table), each.column) for each in of] for name, of in said.columns.items()}
+            store, run = spoken.spark.organization.store, spoken.caller.run
+            await run_in_threadpool(touched.note_columns, store, run, ".".join(said.table), came)
+        return {}
 
     return router
 
