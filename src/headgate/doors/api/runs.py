@@ -35,6 +35,8 @@ _LOGS = "see_logs"
 _AT_A_TIME = 200
 _TRIES = 5
 
+_NO_CURSOR = ProblemError(422, "invalid", "this is no cursor of this list; begin again without one")
+
 State = Literal["queued", "running", "succeeded", "failed", "cancelled", "refused"]
 
 
@@ -238,8 +240,9 @@ def read_cursor(cursor: str) -> tuple[float, RunId]:
     """Return when the last run before was queued, and which it was. Raises `ProblemError`."""
     try:
         queued, run = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        if not str(run).isprintable():
-            raise ValueError(run)
-        return float(queued), RunId(str(run))
+        last = float(queued), RunId(str(run))
     except (ValueError, TypeError):
-        raise ProblemError(422, "invalid", "this is no cursor of this list; begin again without one") from None
+        raise _NO_CURSOR from None
+    if not last[1].isprintable():  # nothing is stored under such an id
+        raise _NO_CURSOR
+    return last
