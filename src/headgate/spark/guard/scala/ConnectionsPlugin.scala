@@ -2,28 +2,50 @@ package io.headgate.guard
 
 import java.util.{Map => JavaMap}
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
 
 /** Lets executors in processes of their own ask the driver how a database is entered. */
 final class ConnectionsPlugin extends SparkPlugin {
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
     override def receive(message: AnyRef): AnyRef = message match {
-      case reference: String => ConnectionProvider.known(reference)
+      case reference: String => ConnectionsPlugin.told(ConnectionProvider.known(reference))
       case _ => Refuse.because("that is no reference")
     }
   }
 
   override def executorPlugin(): ExecutorPlugin = new ExecutorPlugin {
-    override def init(context: PluginContext, configuration: JavaMap[String, String]): Unit = ConnectionsPlugin.context = Some(context)
+    override def init(context: PluginContext, configuration: JavaMap[String, String]): Unit =
+      System.getProperties.put(ConnectionsPlugin.Way, context)
   }
 }
 
+/**
+ * An executor may load this class more than once, for each session's own jars; so the way to the driver lies where all
+ * find it, and what comes by it is made of Java's own classes.
+ */
 object ConnectionsPlugin {
-  @volatile private var context: Option[PluginContext] = None
+  private val Way = "headgate.way-to-the-driver"
+  private val Connection = "connection"
+  private val Url = "url"
+  private val Prefix = "property."
 
-  private[guard] def ask(reference: String): Access =
-    context.getOrElse(Refuse.because("this executor has no way to its driver")).ask(reference) match {
-      case access: Access => access
+  private[guard] def ask(reference: String): Access = System.getProperties.get(Way) match {
+    case way: PluginContext => way.ask(reference) match {
+      case told: JavaMap[_, _] => heard(told.asScala.map { case (key, value) => key.toString -> value.toString }.toMap)
       case _ => Refuse.because("the driver does not say how the database is entered")
     }
+    case _ => Refuse.because("this executor has no way to its driver")
+  }
+
+  private def told(access: Access): AnyRef = {
+    val parts = access.properties.map { case (key, value) => s"$Prefix$key" -> value }
+    new java.util.HashMap[String, String]((parts ++ Map(Connection -> access.connection, Url -> access.url)).asJava)
+  }
+
+  private def heard(told: Map[String, String]): Access = {
+    val properties = told.collect { case (key, value) if key.startsWith(Prefix) => key.stripPrefix(Prefix) -> value }
+    Access(told(Connection), told(Url), properties)
+  }
 }
