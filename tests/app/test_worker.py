@@ -1,0 +1,61 @@
+"""`headgate worker`: a process that carries out runs beside a server, where it can."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headgate.app.settings import Settings, SettingsError
+from headgate.app.worker import WorkerApart
+from tests.app.world import settings_in
+
+
+def apart(settings: Settings) -> WorkerApart:
+    return WorkerApart(settings, print)
+
+
+class TestAWorkerApart:
+    def test_is_of_no_use_on_a_store_in_the_data_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(SettingsError, match="the server carries out runs itself"):
+            apart(settings_in(tmp_path))
+
+        assert not (tmp_path / "data").exists()
+
+    def test_sends_no_secret_in_the_clear(self, tmp_path: Path) -> None:
+        settings = replace(
+            settings_in(tmp_path), store_url="postgresql://x/y", gateway="http://spark.example.com:15002"
+        )
+
+        with pytest.raises(SettingsError, match="use https"):
+            apart(settings)
+
+    def test_waits_for_a_gateway_that_does_not_answer(self, tmp_path: Path, postgres_url: str, free_port: int) -> None:
+        gateway = f"http://localhost:{free_port}"
+        worker = apart(replace(settings_in(tmp_path), store_url=postgres_url, gateway=gateway))
+
+        assert not worker.worker._ready()
+
+        worker.stop()
+        worker.run()
+
+    @pytest.mark.timeout(180)
+    def test_says_what_it_is_and_ends_in_order(self, tmp_path: Path, postgres_url: str) -> None:
+        environ = {
+            **os.environ,
+            "HEADGATE_STORE": postgres_url,
+            "HEADGATE_DATA": str(tmp_path),
+            "HEADGATE_WORKER_SLOTS": "3",
+        }
+        command = [sys.executable, "-c", "from headgate.cli import main; main()", "worker"]
+        with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            rest, _ = process.communicate(timeout=60)
+
+        assert "carries out 3 runs at once, on Spark at http://localhost:15002" in line
+        assert (rest, process.returncode) == ("ended\n", 0)
