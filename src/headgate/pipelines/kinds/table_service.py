@@ -1,4 +1,4 @@
-"""A table service: the files of one table looked after by Iceberg's own procedures. Its rows stay as they are."""
+"""A table service: the files of one table looked after by Iceberg's own procedures, or told of in another catalog."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -8,12 +8,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from headgate.control.resources import KIND as ATTRIBUTE
-from headgate.pipelines.definition import PipelineDefinition, TableName
+from headgate.pipelines.definition import Name, PipelineDefinition, TableName
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind
+from headgate.pipelines.metasync import register
+from headgate.pipelines.place import http_of
 from headgate.pipelines.touching import Touches
 
 _COLUMN = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^`]+$")]
+OtherName = Annotated[str, StringConstraints(pattern=r"^[^./`*\s]+\.[^./`*\s]+$")]
 _DAY = 24 * 3600.0
 
 
@@ -22,8 +25,9 @@ class TableServiceDefinition(PipelineDefinition):
 
     kind: Literal["table_service"]
     table: TableName
-    service: Literal["compaction", "clustering", "cleaning"] = Field(
-        description="make few files of many; lay rows that are alike together; forget what only the past needs"
+    service: Literal["compaction", "clustering", "cleaning", "metasync"] = Field(
+        description="make few files of many; lay rows that are alike together; forget what only the past needs; "
+        "or tell another Iceberg catalog of the table as it is"
     )
     files: int = Field(default=5, ge=2, le=10_000, description="compaction: so many small files are made one at least")
     by: tuple[_COLUMN, ...] = Field(default=(), description="clustering: the columns that rows are laid together by")
@@ -35,20 +39,32 @@ class TableServiceDefinition(PipelineDefinition):
     )
     keep_last: int = Field(default=1, ge=1, le=100_000, description="cleaning: so many states stay, whatever their age")
 
+    connection: Name | None = Field(default=None, description="metasync: to the other catalog, an Iceberg REST API")
+    catalog: Name | None = Field(default=None, description="metasync: what the other catalog is called here, if it is")
+    into: OtherName | None = Field(default=None, description="metasync: the database and the table there")
+
     @model_validator(mode="after")
     def _of_its_service(self) -> Self:
         if (self.service == "clustering") is not bool(self.by):
             raise ValueError("`clustering` needs columns to lay rows together `by`, and nothing else has them")
         if self.z_order and len(self.by) < 2:  # noqa: PLR2004 (one column has one order)
             raise ValueError("a `z_order` is one of several columns")
+        if (self.service == "metasync") is not all((self.connection, self.into)):
+            raise ValueError("`metasync` needs a `connection` and a name to go `into`, and nothing else has them")
         return self
 
 
 def _touches(definition: TableServiceDefinition) -> Touches:
-    return Touches(attributes={ATTRIBUTE: (definition.service,)})
+    named = {"connections": definition.connection, "catalog": definition.catalog}
+    others = {relation: (name,) for relation, name in named.items() if name is not None}
+    inputs = (definition.table,) if definition.service == "metasync" else ()
+    return Touches(inputs, others=others, attributes={ATTRIBUTE: (definition.service,)})
 
 
 def _run(definition: TableServiceDefinition, execution: Execution) -> None:
+    if definition.connection is not None and definition.into is not None:
+        _metasync(definition, definition.connection, definition.into, execution)
+        return
     if execution.committed(definition.table):
         execution.say("an earlier attempt has done it")
         return
@@ -59,6 +75,14 @@ def _run(definition: TableServiceDefinition, execution: Execution) -> None:
         execution.metric(name, float(value))
     said = ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in done.items())
     execution.say(f"{definition.service} of {definition.table}: {said}")
+
+
+def _metasync(definition: TableServiceDefinition, connection: str, into: str, execution: Execution) -> None:
+    place = http_of(execution.place(connection), connection)
+    log = execution.spark.table(f"{definition.table}.metadata_log_entries").orderBy("timestamp", ascending=False)
+    (newest,) = log.select("file").limit(1).collect()
+    register(place, into, newest.file)
+    execution.say(f"`{into}` behind `{connection}` is {definition.table} as it is now")
 
 
 def _compaction(definition: TableServiceDefinition) -> str:
