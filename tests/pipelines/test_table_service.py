@@ -42,7 +42,7 @@ class TestOnSpark:
 
     def run(self, drop: Drop, definition: dict[str, Any]) -> dict[str, float]:
         """Save a service under its table, carry out one run of it, and return what that counted."""
-        drop.lake.owner.call("PUT", f"/pipelines/{definition['name']}?project={definition['table']}", definition)
+        drop.lake.owner.call("PUT", f"/pipelines/{definition['name']}", definition, project=definition["table"])
         found = defined(definition)
         with drop.lake.execution(definition["name"]) as (execution, told):
             assert KIND.run is not None
