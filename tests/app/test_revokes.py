@@ -58,6 +58,16 @@ class Scene:
         self.deployment.entrance.logins.register(name, principal=principal)
         return principal
 
+    def pipeline(self, files: Path) -> ResourceId:
+        """Return a pipeline that the owner has saved."""
+        world = self.world
+        world.call("owner", "POST", "/connections", {"name": "files", "folder": str(files)})
+        stream = {"name": "a", "file": "a.csv", "into": "lake.raw.a"}
+        pipeline = {"kind": "source", "name": "load", "connection": "files", "streams": [stream]}
+        answer = world.call("owner", "PUT", "/pipelines/load", pipeline)
+        assert answer.status_code == 200, answer.text
+        return ResourceId(answer.json()["id"])
+
     def refused(self) -> str:
         """Return why it may not go on, or nothing."""
         assert self.running is not None
@@ -129,13 +139,8 @@ def test_the_end_of_a_login_ends_it_even_if_nothing_was_asked(scene: Scene) -> N
 
 
 def test_a_run_that_is_cancelled_ends(scene: Scene, tmp_path: Path) -> None:
-    world, home = scene.world, scene.deployment.home
-    world.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
-    stream = {"name": "a", "file": "a.csv", "into": "lake.raw.a"}
-    pipeline = {"kind": "source", "name": "load", "connection": "files", "streams": [stream]}
-    assert world.call("owner", "PUT", "/pipelines/load", pipeline).status_code == 200
-    resource = next(id for id, run_as in home.control.snapshot.run_as.items() if run_as)
-    scene.begin(begin(home.control, home.store, RunId("r-1"), resource))
+    home = scene.deployment.home
+    scene.begin(begin(home.control, home.store, RunId("r-1"), scene.pipeline(tmp_path)))
 
     end(home.control, home.store, RunId("r-1"), "cancelled")
 
@@ -177,6 +182,24 @@ class TestDrivers:
 
         assert known is not None
         assert (known.driver, known.why_not) == (None, NO_SPARK)
+
+    def test_a_run_comes_to_that_of_the_cluster_on_which_it_began(self, scene: Scene, tmp_path: Path) -> None:
+        home, pipeline = scene.deployment.home, scene.pipeline(tmp_path)
+        here, there = (
+            scene.knowing.known(Credential(begin(home.control, home.store, RunId(f"r-{name}"), pipeline, name)))
+            for name in ("embedded", "big")
+        )
+
+        assert here is not None
+        assert there is not None
+        assert (here.spark, here.why_not) == (scene.world.sparks.of(home), "")
+        assert there.spark is scene.world.sparks.of(home, "big")
+        assert "no cluster `big`" in there.why_not
+
+    def test_are_for_the_organizations_that_are_named(self, scene: Scene, acme: Place) -> None:
+        scene.world.organization("other", "nekt")
+
+        assert {each.id for each in scene.drivers.served()} == {scene.deployment.home.id, acme.opened.id}
 
     def test_a_handle_of_one_means_nothing_to_another(self, scene: Scene, acme: Place) -> None:
         sparks = scene.world.sparks
