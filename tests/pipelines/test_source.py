@@ -120,9 +120,13 @@ class TestFiles:
             ),
             "torn.json": ('{"id": 1}\n{"id": ', "json_lines", two, "torn.json: a row that does not fit the columns"),
             "torn.parquet": ("PAR1 and no more", "parquet", two, "`torn.parquet` cannot be read"),
+            "damaged.parquet": (None, "parquet", "", "a file cannot be read to its end; it is damaged, or was moved"),
             "nothing.json": ("", "json_lines", "", "say them in `columns`"),
             "lines.json": ('{"id": 1}\n{"id": 2}', "json", two, "its format is `json_lines`"),
         }
+        pq.write_table(pa.table({"id": list(range(1000))}), lake.folder / "damaged.parquet")
+        whole = (lake.folder / "damaged.parquet").read_bytes()
+        (lake.folder / "damaged.parquet").write_bytes(whole[:4] + bytes(400) + whole[404:])
         streams = []
         for file, (content, kind, columns, _) in torn.items():
             if content is not None:
@@ -333,7 +337,7 @@ class TestAnAttempt:
         lake.write("twice.csv", "id", "1")
         both = source(stream("once", mode="incremental", cursor="id"), stream("twice", mode="incremental", cursor="id"))
         lake.lake.save(both)
-        definition, run = defined(both), RunId(new_id("run"))
+        definition, run = SourceDefinition.model_validate(both), RunId(new_id("run"))
         with lake.lake.execution("load", run=run, again=True) as (execution, _):
             load(definition.streams[0], "files", execution)
         lake.write("once.csv", "id", "1", "2")

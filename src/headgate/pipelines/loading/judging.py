@@ -20,6 +20,7 @@ _LONGEST = 100_000
 _SHOWN = 200
 """Characters of it that a log shows."""
 _RAISED = "USER_RAISED_EXCEPTION"
+_UNREADABLE = "FAILED_READ_FILE"
 
 
 def data_of(frame: DataFrame) -> StructType:
@@ -65,12 +66,16 @@ def quarantined(rows: DataFrame, run: str) -> DataFrame:
     return bad_rows.dropDuplicates(["row"])
 
 
-def said_by(error: PySparkException) -> LoadError | None:
-    """Return what `good_or_raised` had Spark fail with, or None if it failed with something else."""
+def said_by(error: PySparkException, stream: str) -> LoadError | None:
+    """Return what Spark failed with in words for people: a bad row, or a file that it could not read; else None."""
     words = own_words(error)
-    if _RAISED not in words:
-        return None
-    return LoadError(words.partition(_RAISED)[2].lstrip("] ").partition(" SQLSTATE")[0])
+    if _RAISED in words:
+        return LoadError(words.partition(_RAISED)[2].lstrip("] ").partition(" SQLSTATE")[0])
+    if _UNREADABLE in words:
+        return LoadError(
+            f"stream `{stream}`: a file cannot be read to its end; it is damaged, or was moved or replaced meanwhile: {words}"
+        )
+    return None
 
 
 def _judged(frame: DataFrame, table: StructType, keys: Sequence[str], cursor: str | None) -> DataFrame:

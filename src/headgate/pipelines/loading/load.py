@@ -35,7 +35,7 @@ def load(stream: StreamBase, connection: str, execution: Execution) -> None:
     except LoadError as error:
         raise LoadError(f"stream `{stream.name}`: {error}") from error
     except PySparkException as error:
-        raise said_by(error) or error from None
+        raise said_by(error, stream.name) or error from None
 
 
 @dataclass(frozen=True, slots=True)
