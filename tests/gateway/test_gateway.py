@@ -17,7 +17,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, RunId, TokenId
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.bindings import HANDLE_KEY, PRINCIPAL_KEY
-from headgate.spark.gateway.identity import user_id
+from headgate.spark.gateway.identity import SessionKey, user_id
 from headgate.spark.gateway.rpcs import SERVICE
 from headgate.spark.signature import sign_session
 
@@ -144,6 +144,12 @@ class TestIdentity:
         ]
 
         assert len({user_id(caller) for caller in callers}) == len(callers)
+
+    def test_cores_are_shared_among_principals_and_their_runs(self) -> None:
+        ann = [Caller(PrincipalId("ann"), TokenId("one")), Caller(PrincipalId("ann"), TokenId("two"))]
+        runs = [Caller(PrincipalId("ann"), run=RunId("r")), Caller(PrincipalId("ann"), run=RunId("s"))]
+
+        assert [{SessionKey(user_id(each), "").pool for each in of} for of in (ann, runs)] == [{"ann"}, {"ann:runs"}]
 
 
 class TestSessions:
