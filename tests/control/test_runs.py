@@ -9,7 +9,7 @@ from headgate.control.command import Command, InvalidError, MissingError, Refuse
 from headgate.control.pipelines import DeletePipeline
 from headgate.control.ports import RunConflictError
 from headgate.control.queue import RunRow, RunWanted
-from headgate.control.runs import SECRET, CancelRun, EndRun, QueueRun, StartRun, TakeOverRun, WaitingError
+from headgate.control.runs import SECRET, CancelRun, EndRun, EndStray, QueueRun, StartRun, TakeOverRun, WaitingError
 from headgate.control.several import Several
 from headgate.control.states import ChangeState
 from headgate.facts.caller import Caller
@@ -237,7 +237,19 @@ class TestTakingOver:
             queue.control.execute(TakeOverRun(lost), None)
 
 
-@pytest.mark.parametrize("command", [start, lambda row: EndRun(row, "failed"), TakeOverRun])
+def test_an_identity_that_no_run_of_the_queue_has_can_be_ended() -> None:
+    queue = Queue((RunStarted(RUN, DELAYS, ADMIN),))
+
+    queue.control.execute(EndStray(RUN), None)
+
+    assert RUN not in queue.control.snapshot.runs
+
+
+@pytest.mark.parametrize(
+    "command",
+    [start, lambda row: EndRun(row, "failed"), TakeOverRun, lambda row: EndStray(row.run)],
+    ids=["start", "end", "take over", "end a stray"],
+)
 def test_nobody_but_the_deployment_begins_or_ends_a_run(command: Callable[[RunRow], Command]) -> None:
     queue = Queue()
     row = queue.queued()

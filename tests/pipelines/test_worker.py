@@ -15,7 +15,8 @@ from headgate.control.queue import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, 
 from headgate.control.resources import STATE
 from headgate.control.runs import CancelRun, StartRun
 from headgate.facts.caller import Caller
-from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked
+from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked, RunStarted
+from headgate.facts.ids import RunId
 from headgate.pipelines.attempt import FAILURES, INTERRUPTIONS, MOST_INTERRUPTIONS, Attempt
 from headgate.pipelines.worker import SETTLING, Worker, WorkerSettings
 from tests.fakes.world import ADMIN, DELAYS, FLIGHTS, LOAD, ROOT
@@ -375,3 +376,13 @@ def test_runs_of_many_pipelines_go_on_beside_one_that_waits(clock: Clock) -> Non
         ended(organization, "l", SUCCEEDED)
 
     assert len(runs(organization, SUCCEEDED)) == 1
+
+
+def test_what_a_headgate_without_a_queue_left_under_way_does_not_keep_its_pipeline_from_running(clock: Clock) -> None:
+    organization = opened(clock)
+    change(organization, RunStarted(RunId("left"), DELAYS, ADMIN))
+    queued(organization, "r")
+    with working(organization, Work()):
+        ended(organization, "r", SUCCEEDED)
+
+    assert not organization.control.snapshot.runs

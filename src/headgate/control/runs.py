@@ -178,6 +178,19 @@ class TakeOverRun:
 
 
 @dataclass(frozen=True, slots=True)
+class EndStray:
+    """An identity ends that no run of the queue has: a Headgate from before there was one left it."""
+
+    run: RunId
+    name: str = "run.end_stray"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment, which has looked for the run."""
+        _only_deployment(view)
+        return Plan(_identity_ended(view.facts, self.run, LOST))
+
+
+@dataclass(frozen=True, slots=True)
 class CancelRun:
     """The run is over before its time, and its identity with it: what it does next is refused."""
 

@@ -14,7 +14,7 @@ from headgate.control.ids import new_id
 from headgate.control.organization import Organization
 from headgate.control.ports import RunConflictError, StoreError
 from headgate.control.queue import QUEUED, RUNNING, RunWanted
-from headgate.control.runs import EndRun, TakeOverRun
+from headgate.control.runs import EndRun, EndStray, TakeOverRun
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.attempt import Attempt, Outcome, Stop, outcome
 from headgate.pipelines.claiming import Claims
@@ -122,6 +122,7 @@ class Worker:
 
     def _serve(self, organization: Organization) -> None:
         if organization.id not in self._schedulers:
+            _end_strays(organization)
             self._schedulers[organization.id] = Scheduler(organization.control, organization.store)
         self._schedulers[organization.id].tick()
         self._take_over(organization)
@@ -166,6 +167,13 @@ class Worker:
         except Exception:
             # A worker that ended here would leave every other run waiting.
             log.exception("the worker goes on after an error of its own")
+
+
+def _end_strays(organization: Organization) -> None:
+    """End what a Headgate from before there was a queue has left: or the pipeline would count as running for ever."""
+    for run in tuple(organization.control.snapshot.runs):
+        if organization.store.run(run) is None:
+            organization.control.execute(EndStray(run), None)
 
 
 _SOON: Final = 0.05
