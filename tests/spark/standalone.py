@@ -80,7 +80,9 @@ class Standalone:
 
     def executors(self) -> list[int]:
         """Return the processes of the executors."""
-        listed = subprocess.run([PS, "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            [PS, "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        ).stdout
         rows = (line.split(None, 2) for line in listed.splitlines())
         return [
             int(row[0]) for row in rows if int(row[1]) == self.worker.pid and "CoarseGrainedExecutorBackend" in row[2]
