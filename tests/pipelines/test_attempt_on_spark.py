@@ -1,0 +1,133 @@
+"""What an attempt is given, and what is left of it, with a session that only counts."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate.control.organization import Organization
+from headgate.control.runs import StartRun
+from headgate.control.vault import Vault
+from headgate.pipelines import attempt_on_spark
+from headgate.pipelines.attempt import Attempt, Stop
+from headgate.pipelines.attempt_on_spark import OnSpark
+from headgate.pipelines.definition import PipelineDefinition
+from headgate.pipelines.execution import Execution, Range
+from headgate.pipelines.kind import Kind
+from headgate.pipelines.kinds import defined as read
+from headgate.pipelines.place import PlaceError
+from headgate.pipelines.places import Places
+from headgate.pipelines.touching import Touches
+from tests.fakes.world import DELAYS
+from tests.pipelines.working import Clock, defined, opened, queued, row
+
+NOW = 1_800_000_000.0
+
+
+class FakeSession:
+    """Counts what is asked of it."""
+
+    def __init__(self) -> None:
+        self.client = self
+        self.interrupted = threading.Event()
+        self.stopped = 0
+        self.attempt: Any = None
+
+    def registerProgressHandler(self, handler: object) -> None:  # noqa: N802 (PySpark's name)
+        """Tell it nothing."""
+
+    def set_retry_policies(self, policies: object) -> None:
+        """Be asked once."""
+
+    def interruptAll(self) -> None:  # noqa: N802
+        self.interrupted.set()
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+@pytest.fixture
+def session() -> FakeSession:
+    return FakeSession()
+
+
+@pytest.fixture
+def carry_out(
+    session: FakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Callable[[Execution], None]], Attempt]:
+    """Carry out one attempt whose kind does this."""
+
+    def carried(work: Callable[[Execution], None], *, stopped: bool = False) -> Attempt:
+        def run(_: PipelineDefinition, execution: Execution) -> None:
+            work(execution)
+
+        kind = Kind("query", PipelineDefinition, lambda _: Touches(), run)
+        monkeypatch.setattr(attempt_on_spark, "kind_of", lambda _: kind)
+        session.attempt = attempt = begun()
+        if stopped:
+            attempt.stop(Stop.ENDING)
+        OnSpark(connected, places)(attempt)
+        return attempt
+
+    def connected(token: str) -> Any:
+        assert token == "a token"  # noqa: S105 (of nothing)
+        return session
+
+    def places(organization: Organization) -> Places:
+        return Places(organization.control, organization.store, tmp_path, Vault(tmp_path / "key"))
+
+    return carried
+
+
+def begun() -> Attempt:
+    """Begin an attempt of a backfill."""
+    organization = opened(Clock(NOW))
+    queued(organization, "r", trigger="backfill", since="1", until="2")
+    organization.control.execute(StartRun(row(organization, "r"), "w", NOW + 20, "secret"), None)
+    return Attempt(organization, row(organization, "r"), read(defined(DELAYS).body), "a token")
+
+
+class TestAnAttempt:
+    def test_has_a_folder_of_its_own_and_one_that_stays(
+        self, carry_out: Any, session: FakeSession, tmp_path: Path
+    ) -> None:
+        seen = list[Execution]()
+
+        def work(execution: Execution) -> None:
+            assert execution.staging.is_dir()
+            (execution.staging / "half.json").write_text("{")
+            (execution.checkpoints / "1").write_text("here")
+            seen.append(execution)
+
+        carry_out(work)
+
+        (execution,) = seen
+        assert execution.range == Range("1", "2")
+        assert not (tmp_path / "scratch" / "runs" / "r").exists()
+        assert (execution.checkpoints / "1").read_text() == "here"
+        assert session.stopped == 1
+
+    def test_lets_go_of_its_session_however_it_ends(self, carry_out: Any, session: FakeSession) -> None:
+        def work(execution: Execution) -> None:
+            execution.place("elsewhere")
+
+        with pytest.raises(PlaceError, match="declares no connection `elsewhere`"):
+            carry_out(work)
+
+        assert session.stopped == 1
+
+    def test_that_was_told_to_end_does_not_begin(self, carry_out: Any, session: FakeSession) -> None:
+        with pytest.raises(InterruptedError):
+            carry_out(lambda _: pytest.fail("it began"), stopped=True)
+
+        assert session.stopped == 1
+
+    def test_is_interrupted_on_spark_when_it_is_told_to_end(self, carry_out: Any, session: FakeSession) -> None:
+        def work(execution: Execution) -> None:
+            session.attempt.stop(Stop.TIMEOUT)
+            assert execution.wait(10)
+            assert session.interrupted.wait(10)
+
+        carry_out(work).ended()
