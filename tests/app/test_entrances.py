@@ -28,8 +28,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def started(world: World, connection: str, run: RunId) -> Caller:
-    definition = {"kind": "source", "name": connection, "connection": connection}
-    answer = world.call("owner", "PUT", f"/pipelines/load-{connection}", {**definition, "name": f"load-{connection}"})
+    name, streams = f"load-{connection}", [{"name": "orders", "table": "public.orders", "into": "lake.raw.orders"}]
+    definition = {"kind": "source", "name": name, "connection": connection, "streams": streams}
+    answer = world.call("owner", "PUT", f"/pipelines/{name}", definition)
     pipeline = ResourceId(answer.raise_for_status().json()["id"])
     begin(world.deployment.control, world.deployment.store, run, pipeline)
     return Caller(world.caller("owner").principal, run=run)
