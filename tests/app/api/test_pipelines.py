@@ -98,6 +98,22 @@ class TestStreams:
         assert shown(acme)["definition"]["streams"][0]["enabled"]
         assert shown(acme, "owner")["run_as"] == "ed"
 
+    def test_are_switched_with_the_table_of_their_bad_rows(self, acme: Place) -> None:
+        apart = stream("b", bad_rows="quarantine")
+        assert acme.call("owner", "POST", "/pipelines/load/streams", apart).status_code == 201
+        assert edges(acme) == {"a": True, "b": True, "b_quarantine": True}
+
+        assert acme.call("owner", "POST", "/pipelines/load/streams/b/disable").status_code == 200
+        assert edges(acme) == {"a": True, "b": False, "b_quarantine": False}
+
+    def test_have_each_table_once(self, acme: Place) -> None:
+        for into in ("lake.raw.a", "lake.raw.x"):
+            other = stream("b", into=into, bad_rows="quarantine")
+            expected = 409 if into == "lake.raw.a" else 201
+            assert acme.call("owner", "POST", "/pipelines/load/streams", other).status_code == expected
+        taken = stream("c", into="lake.raw.x_quarantine")
+        assert acme.call("owner", "POST", "/pipelines/load/streams", taken).status_code == 409
+
     def test_that_are_not_there_are_missing(self, acme: Place) -> None:
         assert acme.call("ed", "POST", "/pipelines/load/streams/nosuch/enable").status_code == 404
         assert acme.call("ed", "POST", "/pipelines/lake/streams/a/enable").status_code == 422
