@@ -10,7 +10,6 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
@@ -19,15 +18,14 @@ from bench.http_engines.facts import imports
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
 from headgate.app.fronted import fronted
+from headgate.app.scenarios import NoSpark
 from headgate.app.settings import Settings
 from headgate.control.ids import new_id
 from headgate.control.principals import CreateServicePrincipal
 from headgate.control.tokens import IssueToken, written
 from headgate.doors.http.connection import connections
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.pipelines.runner import Runner
 from headgate.spark.sparks import Sparks
-from headgate.spark.statements import Reading, StatementError, Wanted
 
 
 def main(folder: str, store: str, sizes: str) -> None:
@@ -39,7 +37,7 @@ def main(folder: str, store: str, sizes: str) -> None:
         for each in imports(generate(Sizes(**json.loads(sizes))), deployment.control.snapshot):
             deployment.control.execute(each, None)
         tokens = {"owner": settings.owner_token.read_text().strip(), "enforcement": _enforcement_point(deployment)}
-        server = Announcing(config(deployment, Sparks(deployment.may_read)), tokens)
+        server = Announcing(config(deployment, Sparks(deployment.places_of)), tokens)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
             runner.run(_serve(server))
     finally:
@@ -78,8 +76,7 @@ async def _serve(server: uvicorn.Server) -> None:
 
 def config(deployment: Deployment, sparks: Sparks) -> uvicorn.Config:
     """Return how the doors are served, as `headgate serve` does it, on a free port and without a Spark of its own."""
-    runner = Runner(deployment.home, deployment.identity, deployment.places, _no_spark)
-    app = http_application(deployment, sparks, runner, _NoSpark(), dict)
+    app = http_application(deployment, sparks, NoSpark(), NoSpark(), dict)
     front = fronted(app, deployment, sparks.caller)
     return uvicorn.Config(
         front.app,
@@ -90,18 +87,6 @@ def config(deployment: Deployment, sparks: Sparks) -> uvicorn.Config:
         server_header=False,
         http=connections(deployment.settings.limits, front.express),
     )
-
-
-class _NoSpark:
-    def begin(self, token: str, wanted: Wanted) -> Reading:  # noqa: ARG002
-        return _no_spark(token)
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-def _no_spark(_: str) -> Any:
-    raise StatementError("there is no Spark here", None, None)
 
 
 if __name__ == "__main__":
