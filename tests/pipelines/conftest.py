@@ -1,17 +1,24 @@
-"""One deployment with Spark for the tests that each have a table of their own in it."""
+"""One deployment with Spark for every test of this folder that carries out runs; each uses tables of its own."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.pipelines.by_hand import by_hand
+from headgate.spark.toolchain import Toolchain
+from tests.pipelines.by_hand import ByHand, by_hand
 from tests.pipelines.dropping import Drop
 
 
 @pytest.fixture(scope="session")
-def drop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drop]:
+def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:  # noqa: ARG001 (whoever has none skips)
+    """Return the deployment, with the databases `lake.raw` and `lake.trusted`."""
+    with by_hand(tmp_path_factory.mktemp("pipelines") / "data") as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def drop(lake: ByHand, tmp_path_factory: pytest.TempPathFactory) -> Drop:
     """Return the deployment with a connection `drop` to a folder."""
     folder = tmp_path_factory.mktemp("drop")
-    with by_hand(tmp_path_factory.mktemp("dropped") / "data", ("raw",)) as lake:
-        lake.owner.call("POST", "/connections", {"name": "drop", "folder": str(folder)})
-        yield Drop(lake, folder)
+    lake.owner.call("POST", "/connections", {"name": "drop", "folder": str(folder)})
+    return Drop(lake, folder)
