@@ -33,6 +33,9 @@ class DecisionService:
         self.rule: Callable[[str, Need], bool] = everything_to_the_admin
         self.asked: list[Need] = []
         self.operations: list[str | None] = []
+        self.traced: set[str] = set()
+        """Of whom lineage is kept, and in `columns` what was said of what they wrote."""
+        self.columns: list[Any] = []
         self.entrances: dict[str, tuple[str, Mapping[str, str]]] = {}
         """By connection: the URL of its database, and the properties to enter it with."""
         self.entered: list[str] = []
@@ -76,7 +79,7 @@ class DecisionService:
         at, signature = int(request.headers["X-Headgate-Time"]), request.headers["X-Headgate-Signature"]
         signed = verify(self.key(), "POST", request.path, at, handle, body, signature=signature, now=at)
         question = json.loads(body)
-        said = self._entrance(handle, question) if "connection" in question else self._decision(handle, question)
+        said = self._said(handle, question)
         said = said if signed else {"allowed": False, "message": "this is not signed"}
         answer = json.dumps(said).encode()
         request.send_response(500 if self.is_down else 200)
@@ -84,12 +87,21 @@ class DecisionService:
         request.end_headers()
         request.wfile.write(answer)
 
+    def _said(self, handle: str, question: Any) -> dict[str, Any]:
+        if "connection" in question:
+            return self._entrance(handle, question)
+        if "columns" in question:
+            self.columns.append(question)
+            return {}
+        return self._decision(handle, question)
+
     def _decision(self, handle: str, question: Any) -> dict[str, Any]:
         needs = question["needs"]
         self.asked += needs
         self.operations.append(question["operation"])
         allowed = all(self.rule(handle, need) for need in needs)
-        return {"allowed": allowed, "revision": 1, "principal": handle, "message": f"{handle} may not do that"}
+        said = {"allowed": allowed, "revision": 1, "principal": handle, "message": f"{handle} may not do that"}
+        return {**said, "traced": handle in self.traced}
 
     def _entrance(self, handle: str, question: Any) -> dict[str, Any]:
         connection = question["connection"]

@@ -19,15 +19,32 @@ object Decisions {
   private val json = new ObjectMapper()
   private lazy val service = new URI(System.getProperty("headgate.decision.url"))
   private lazy val entrance = service.resolve("connect")
+  private lazy val lineage = service.resolve("columns")
   private lazy val client =
     HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Within).build()
 
   /**
    * Returns if all needs are allowed to the handle's principal now; throws `AccessDenied` otherwise. They are kept
-   * for as long as the operation runs, if it has a name.
+   * for as long as the operation runs, if it has a name. Tells whether lineage is kept of what this principal does.
    */
-  def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Unit =
-    answer(handle, needs, statement, operation)
+  def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Boolean =
+    answer(handle, needs, statement, operation).path("traced").booleanValue
+
+  /** Says of what the columns are made that a statement writes. */
+  def tell(handle: String, written: Columns.Written): Unit = {
+    val said = json.createObjectNode()
+    val table = said.putArray("table")
+    written.table.foreach(table.add(_))
+    val columns = said.putObject("columns")
+    written.columns.foreach { case (name, sources) =>
+      val list = columns.putArray(name)
+      sources.foreach { case (table, column) =>
+        val of = list.addObject().put("column", column).putArray("table")
+        table.foreach(of.add(_))
+      }
+    }
+    ask(handle, lineage, json.writeValueAsBytes(said))
+  }
 
   /** What people call the handle's principal; throws `AccessDenied` if it is nobody's now. */
   def principal(handle: String): String =

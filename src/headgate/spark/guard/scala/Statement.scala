@@ -2,6 +2,8 @@ package io.headgate.guard
 
 import java.lang.ref.WeakReference
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 
@@ -24,6 +26,9 @@ object Statement {
 
   /** What the last statement that was decided on this thread may do, while it runs. */
   private val running = new ThreadLocal[Allowed]
+
+  /** Whose statements on this thread lineage hears of. */
+  private val traced = new ThreadLocal[String]
 
   /** A statement begins. Throws `AccessDenied` unless the session's principal is signed by this driver's key. */
   def begin(session: SparkSession): Unit = {
@@ -91,7 +96,15 @@ object Statement {
   }
 
   private def ask(session: SparkSession, asker: String, needs: Set[Need], description: String): Unit =
-    if (needs.nonEmpty) Decisions.require(asker, needs.toSeq, description, Operation.current(session))
+    if (needs.nonEmpty && Decisions.require(asker, needs.toSeq, description, Operation.current(session))) traced.set(asker)
+
+  /** Says what a statement writes of what, where somebody hears of that. No statement fails because it cannot be said. */
+  def tell(session: SparkSession, written: => Option[Columns.Written]): Unit = {
+    val asker = handle(session)
+    if (traced.get == asker)
+      try written.filter(_.columns.nonEmpty).foreach(Decisions.tell(asker, _))
+      catch { case NonFatal(_) => }
+  }
 
   /** The handle of the session's principal; throws `AccessDenied` where it has none that this driver's key has signed. */
   def handle(session: SparkSession): String =
