@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
@@ -23,6 +24,7 @@ from headgate.spark.gateway.bindings import PRINCIPAL_KEY
 from headgate.spark.toolchain import Toolchain, default_cache
 from tests.app.serving import until
 from tests.fakes.runs import begin, end
+from tests.postgres import USER, PostgresServer
 from tests.spark.standalone import Standalone, standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -115,6 +117,29 @@ def test_its_guard_is_there_too(session: SparkSession) -> None:
     assert session.table("lake.raw.t").count() == 10
     assert refusal(session.table("lake.secret.s").collect)[0] == REFUSED
     assert refusal(session.table("lake.raw.linked").collect)[0] == REFUSED
+
+
+def test_executors_enter_a_database_as_their_driver_tells_them(scene: Scene, postgres: PostgresServer) -> None:
+    name, home, run = postgres.create(), scene.server.deployment.home, RunId("r-orders")
+    with psycopg.connect(postgres.url(name), autocommit=True) as connection:
+        connection.execute("CREATE TABLE orders AS SELECT i AS id FROM generate_series(1, 100) i")
+    place = {"host": "127.0.0.1", "port": postgres.port, "database": name, "user": USER}
+    scene.owner.call("POST", "/connections", {"name": "shop", "postgresql": place})
+    streams = [{"name": "orders", "table": "public.orders", "into": "lake.raw.orders"}]
+    source = {"kind": "source", "name": "orders", "connection": "shop", "cluster": "big", "streams": streams}
+    pipeline = ResourceId(scene.owner.call("PUT", "/pipelines/orders", source)["id"])
+    spark = connect(scene.server.gateway_port, begin(home.control, home.store, run, pipeline, "big"))
+    try:
+        shop = {"connection": "shop", "dbtable": "orders"}
+        parts = {"partitioncolumn": "id", "lowerbound": "1", "upperbound": "100", "numpartitions": "2"}
+        assert spark.read.format("jdbc").options(**shop, **parts).load().where("id > 50").count() == 50
+        spark.range(5).write.format("jdbc").options(connection="shop", dbtable="made").mode("append").save()
+        with psycopg.connect(postgres.url(name)) as connection:
+            assert connection.execute("SELECT count(*) FROM made").fetchone() == (5,)
+    finally:
+        spark.stop()
+        end(home.control, home.store, run)
+        postgres.drop(name)
 
 
 def test_a_file_outside_its_table_is_not_read_by_executors(scene: Scene, session: SparkSession, tmp_path: Path) -> None:
