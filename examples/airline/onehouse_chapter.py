@@ -71,10 +71,10 @@ def _capture(story: Story, people: tuple[Person, ...], outside: Outside) -> None
     deliver_late(outside.files / "flights.csv", outside.late, 1, _PART)
     story.step("--", "a second file arrives, and its flights with it", lambda: _until_there(omar, 2 * _PART))
     story.step("dan", "pauses late_flights", lambda: _did(dan, "/pipelines/late_flights/pause"), REFUSED)
-    story.step("sara", "pauses late_flights, and its run ends", lambda: _paused(sara), "cancelled")
+    story.step("sara", "pauses late_flights, and its run waits", lambda: _paused(sara), "queued: pause")
     deliver_late(outside.files / "flights.csv", outside.late, 2, _PART)
     story.step("sara", "resumes it: what came meanwhile is taken in, once", lambda: _resumed(sara, omar, 3 * _PART))
-    story.step("sara", "pauses it again", lambda: _paused(sara), "cancelled")
+    story.step("sara", "pauses it again", lambda: _paused(sara), "queued: pause")
 
 
 def _tend(story: Story, people: tuple[Person, ...]) -> None:
@@ -162,7 +162,7 @@ def _last_run(person: Person) -> str:
 def _paused(sara: Person) -> Outcome:
     run = _last_run(sara)
     _did(sara, "/pipelines/late_flights/pause")
-    return sara.until_ended(run)
+    return ended(sara.until(run, lambda shown: shown["state"] != "running"))
 
 
 def _resumed(sara: Person, omar: Person, count: int) -> Outcome:

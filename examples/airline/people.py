@@ -22,10 +22,14 @@ _WAITING = ("queued", "running")
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a token of one organization. `definitions` is the folder of the pipelines that they save."""
+    """Somebody with a token of one organization, which has no name where it is the deployment's first.
+
+    `definitions` is the folder of the pipelines that they save.
+    """
 
     name: str
     token: str
+    organization: str
     url: str
     spark_port: int
     definitions: Path
@@ -72,14 +76,20 @@ class Person:
         shown: Mapping[str, Any] = self.awaited(lambda: self.call("GET", f"/runs/{run}"), reached)
         return shown
 
+    def idle(self, pipeline: str) -> None:
+        """Wait until no run of a pipeline is under way. Raises `TimeoutError`."""
+        self.awaited(lambda: self._runs(pipeline), lambda runs: all(each["state"] not in _WAITING for each in runs))
+
     def first_run(self, pipeline: str, trigger: str) -> Mapping[str, Any]:
         """Return the first run of a pipeline that began in this way, once there is one. Raises `TimeoutError`."""
 
         def found() -> list[Mapping[str, Any]]:
-            runs = self.call("GET", "/runs", pipeline=pipeline)["items"]
-            return [each for each in runs if each["trigger"] == trigger]
+            return [each for each in self._runs(pipeline) if each["trigger"] == trigger]
 
         return self.awaited(found, bool)[-1]
+
+    def _runs(self, pipeline: str) -> list[Mapping[str, Any]]:
+        return list(self.call("GET", "/runs", pipeline=pipeline)["items"])
 
     def awaited(self, look: Callable[[], Any], reached: Callable[[Any], Any]) -> Any:
         """Return what is seen once it is as wanted. Raises `TimeoutError`."""

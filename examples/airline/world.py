@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from examples.airline.outside import Outside
@@ -11,6 +11,7 @@ from examples.airline.telling import Story
 from headgate.app.server import Server
 from headgate.control.founding import Founding, found
 from headgate.control.ids import new_id
+from headgate.control.organization import Organization
 from headgate.control.tokens import IssueToken, written
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 
@@ -28,24 +29,28 @@ class World:
     def owner(self, name: str, model: str) -> Person:
         """Return the owner of the deployment's first organization."""
         token = self.server.settings.owner_token.read_text(encoding="utf-8").strip()
-        return self._person(name, token, "", model)
+        return Person(name, token, "", self.server.url, self.server.gateway_port, HERE / model)
 
     def founded(self, organization: str, model: str, owner: str) -> Person:
         """Begin another organization under a model, as the deployment's own doing, and return who owns it."""
-        id, token, secret = PrincipalId(new_id("p")), TokenId(new_id("t")), secrets.token_urlsafe(32)
+        id = PrincipalId(new_id("p"))
         founding = Founding(ResourceId(new_id("o")), organization, id, owner, model)
         made = found(self.server.deployment.organizations, founding)
-        made.control.execute(IssueToken(token, secret, id), None)
-        return self._person(owner, written(token, secret), f"/o/{organization}", model)
+        address = f"{self.server.url}/o/{organization}"
+        return Person(owner, _token(made, id), organization, address, self.server.gateway_port, HERE / model)
 
-    def joined(self, owner: Person, name: str, role: str = "member") -> Person:
-        """Return a new user of the owner's organization."""
-        owner.call("POST", "/users", {"name": name, "role": role})
-        issued = owner.call("POST", "/tokens", {"principal": name, "label": "story", "days": 1})
-        return Person(name, issued["token"], owner.url, owner.spark_port, owner.definitions)
+    def joined(self, owner: Person, name: str) -> Person:
+        """Return a new user of the owner's organization. Their token is the deployment's doing: not every model has one who may."""
+        id = PrincipalId(owner.call("POST", "/users", {"name": name, "role": "member"})["id"])
+        deployment = self.server.deployment
+        organization = deployment.organizations.find(owner.organization) if owner.organization else deployment.home
+        return replace(owner, name=name, token=_token(organization, id))
 
-    def _person(self, name: str, token: str, address: str, model: str) -> Person:
-        return Person(name, token, f"{self.server.url}{address}", self.server.gateway_port, HERE / model)
+
+def _token(organization: Organization, principal: PrincipalId) -> str:
+    token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
+    organization.control.execute(IssueToken(token, secret, principal), None)
+    return written(token, secret)
 
 
 Chapter = Callable[[World], None]

@@ -15,7 +15,7 @@ from headgate.spark.gateway.rules import Reader
 # Nested messages are written as dicts here, which the stubs do not know.
 base: Any = protos.base
 SESSION = "00000000-0000-0000-0000-000000000001"
-READER = Reader(Caller(PrincipalId("ann"), TokenId("t1")), lambda _caller, _path: False)
+READER = Reader(Caller(PrincipalId("ann"), TokenId("t1")), lambda _caller, _action, _path: False)
 
 
 def execute(**root: Any) -> None:

@@ -5,7 +5,7 @@ from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata, new_table_metadata
 from pyiceberg.table.refs import SnapshotRefType
-from pyiceberg.table.snapshots import Operation, Snapshot, Summary
+from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.table.update import (
     AddSchemaUpdate,
@@ -25,16 +25,10 @@ FIELD = NestedField(1, "a", LongType(), required=False)
 
 
 def added(id: int, parent: int | None, operation: Operation) -> AddSnapshotUpdate:
-    return AddSnapshotUpdate(
-        snapshot=Snapshot(
-            snapshot_id=id,
-            parent_snapshot_id=parent,
-            sequence_number=id,
-            timestamp_ms=1_900_000_000_000 + id,
-            manifest_list=f"/t/{id}.avro",
-            summary=Summary(operation),
-        )
-    )
+    said = {"snapshot-id": id, "parent-snapshot-id": parent, "sequence-number": id, "manifest-list": f"/t/{id}.avro"}
+    summary = {"operation": operation.value}
+    made = Snapshot.model_validate({**said, "timestamp-ms": 1_900_000_000_000 + id, "summary": summary})
+    return AddSnapshotUpdate(snapshot=made)
 
 
 def moved(id: int, ref: str = "main", type: SnapshotRefType = SnapshotRefType.BRANCH) -> SetSnapshotRefUpdate:
