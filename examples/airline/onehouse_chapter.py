@@ -10,6 +10,7 @@ from examples.airline.world import World
 
 ORGANIZATION: Final = "skies"
 _PROJECT, _TABLE, _PART = "late", "lake.late.flights", 500
+_SERVICE: Final = f"{_TABLE}.compact_flights"
 _COUNT: Final = f"SELECT count(*) FROM {_TABLE}"
 
 
@@ -25,7 +26,7 @@ def tell(world: World) -> None:
     try:
         _make(story, omar, world.outside)
         _capture(story, (omar, sara, dan, nina), world.outside)
-        _tend(story, (omar, sara, tess, dan))
+        _tend(story, (omar, tess, dan))
         _ask(story, (omar, dan, nina))
         _restart(story, (omar, sara), world.outside)
     finally:
@@ -78,7 +79,7 @@ def _capture(story: Story, people: tuple[Person, ...], outside: Outside) -> None
 
 
 def _tend(story: Story, people: tuple[Person, ...]) -> None:
-    omar, sara, tess, dan = people
+    omar, tess, dan = people
     story.step(
         "omar",
         "has the table's services run on small",
@@ -94,14 +95,13 @@ def _tend(story: Story, people: tuple[Person, ...]) -> None:
         story.step("omar", "gives", lambda p=privilege: omar.give("tess", p, _TABLE))
     before = _files(omar)
     story.step("tess", "saves compact_flights", lambda: tess.save("compact_flights", place=_TABLE))
-    story.step("tess", "runs compact_flights", lambda: tess.run("compact_flights"), "succeeded")
+    story.step("tess", "runs compact_flights", lambda: tess.run(_SERVICE), "succeeded")
     story.step("--", "fewer files hold the same flights", lambda: _fewer(omar, before))
     story.step("tess", "reads the table that she tends: ALTER is not SELECT", lambda: str(tess.value(_COUNT)), REFUSED)
-    story.step("sara", "runs compact_flights: INSERT is not ALTER", lambda: sara.run("compact_flights"), REFUSED)
     story.step(
         "dan",
-        "looks at how compact_flights went",
-        lambda: str(dan.call("GET", "/runs", pipeline="compact_flights")),
+        "looks at how compact_flights went: he may not describe the table",
+        lambda: str(dan.call("GET", "/runs", pipeline=_SERVICE)),
         REFUSED,
     )
 
@@ -140,8 +140,8 @@ def _counted(person: Person, count: int) -> Callable[[], Outcome]:
 
 
 def _until_there(person: Person, count: int) -> Outcome:
-    found = person.awaited(lambda: person.value(_COUNT), lambda value: value >= count)
-    return Outcome("done" if found == count else "wrong", f"{found:,} flights")
+    found = person.awaited(lambda: person.value(_COUNT), lambda value: value == count)
+    return Outcome("done", f"{found:,} flights")
 
 
 def _flows(sara: Person, omar: Person, count: int) -> Outcome:

@@ -317,6 +317,17 @@ class TestRights:
 
         assert FLIGHTS in row(organization, "r").why or "flights" in row(organization, "r").why
 
+    def test_that_go_while_it_runs_end_it_with_the_reason(self, clock: Clock) -> None:
+        organization = opened(clock)
+        queued(organization, "r")
+        with working(organization, Work({"r": [lasting]})) as one:
+            ended(organization, "r", RUNNING)
+            change(organization, RoleRevoked(ADMIN, "admin", ROOT))
+            ended(organization, "r", REFUSED)
+            until(lambda: one.under_way == 0)
+
+        assert "its run-as principal may not do" in row(organization, "r").why
+
     def test_of_nobody_let_a_run_wait_until_somebody_has_them(self, clock: Clock) -> None:
         organization = opened(clock)
         change(organization, PrincipalRemoved(ADMIN))

@@ -139,7 +139,8 @@ class Gate:
         text = self._wording.refusal(answers.facts, question.action, names, explained)
         return Verdict(
             allowed=False,
-            discoverable=explained.discoverable,
+            # The run of a table service knows its table, of which it may ask nothing but that it be served.
+            discoverable=explained.discoverable or resource is not None,
             revision=answers.facts.revision,
             message=self._asking(text, question.action, names),
             resource=resource,

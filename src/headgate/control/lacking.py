@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from headgate.control.command import View
 from headgate.control.wording import called, reason
+from headgate.decision.answers import Answers
 from headgate.decision.declared import DECLARED, edges
 from headgate.decision.records import Missing, Question
 from headgate.facts.caller import Caller
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.facts.snapshot import Resource
 
 NEEDED: Mapping[tuple[str, str], str] = {
@@ -18,6 +19,19 @@ NEEDED: Mapping[tuple[str, str], str] = {
     ("connections", "connection"): "connection.use",
 }
 """The least that a run does with what is declared, by relation and type. What else it does is decided when it does it."""
+
+
+def refusal(view: View, pipeline: Resource, run_as: PrincipalId) -> str | None:
+    """Return why no run of the pipeline may go on, or begin, with the rights of this principal; None where one may."""
+    lost = next(lacking(view, pipeline, Caller(run_as)), None)
+    return None if lost is None else f"its run-as principal may not do {lost}"
+
+
+def refused(answers: Answers, run: RunId, now: float) -> str | None:
+    """Return why a run that is under way may not go on; None where it may, or is not under way."""
+    found = answers.facts.runs.get(run)
+    pipeline = answers.facts.resources.get(found.pipeline) if found else None
+    return refusal(View(answers, None, now), pipeline, found.run_as) if found and pipeline else None
 
 
 def lacking(view: View, pipeline: Resource, caller: Caller) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headgate.control.command import InvalidError, MissingError, Plan, View
-from headgate.control.lacking import lacking
+from headgate.control.lacking import refusal
 from headgate.control.ports import DocumentPut
 from headgate.control.queue import CANCELLED, ENDED, FAILED, QUEUED, REFUSED, RUNNING, TRIGGERS, RunPut, RunRow
 from headgate.control.resources import STATE
@@ -104,9 +104,9 @@ class StartRun:
             return _over(view, self.row, CANCELLED, "the pipeline is gone")
         self._may_begin(view, found)
         run_as = view.facts.run_as[found.id]
-        lost = next(lacking(view, found, Caller(run_as)), None)
-        if lost is not None:
-            return _over(view, self.row, REFUSED, f"its run-as principal may not do {lost}")
+        why = refusal(view, found, run_as)
+        if why is not None:
+            return _over(view, self.row, REFUSED, why)
         row = replace(
             self.row,
             state=RUNNING,

@@ -28,6 +28,7 @@ class Stop(Enum):
     LOST = "its lease was lost"
     TIMEOUT = "it took too long"
     ENDING = "the worker was told to end"
+    REFUSED = "its run-as principal lost a right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Attempt:
         self.journal = Journal(organization.store, row.run, row.figures, lambda: organization.control.now)
         self.began = time.monotonic()
         self.stopped_at: float | None = None
+        self.refusal = ""
+        """Which right was lost, where that is why it was told to end."""
         self._stopped: Stop | None = None
         self._ended = threading.Event()
         self._stopping = threading.Event()
@@ -75,6 +78,11 @@ class Attempt:
             self.stopped_at = time.monotonic()
         self._stopping.set()
         threading.Thread(target=self._interrupt_on, name=f"stop {self.row.run}", daemon=True).start()
+
+    def refuse(self, why: str) -> None:
+        """Tell it to end because of a right that was lost."""
+        self.refusal = self.refusal or why
+        self.stop(Stop.REFUSED)
 
     def interrupted_by(self, interrupt: Callable[[], None]) -> None:
         """Have this called while it is to end and has not: what is begun afterwards is to end too."""
@@ -114,6 +122,8 @@ def outcome(attempt: Attempt, failure: Failure | None, now: float) -> Outcome:
     if attempt.stopped is Stop.ENDING:
         # Also where it has returned: what it was doing may have been given up. What was done is not done again.
         return Outcome(QUEUED, Stop.ENDING.value, now)
+    if attempt.stopped is Stop.REFUSED:
+        return Outcome(REFUSED, attempt.refusal)
     if failure is None:
         return Outcome(SUCCEEDED)
     if attempt.stopped is Stop.TIMEOUT:

@@ -11,6 +11,7 @@ from typing import Final
 
 from headgate.control.command import CommandError
 from headgate.control.ids import new_id
+from headgate.control.lacking import refused
 from headgate.control.organization import Organization
 from headgate.control.ports import RunConflictError, StoreError
 from headgate.control.queue import QUEUED, RUNNING, RunWanted
@@ -203,6 +204,8 @@ class _UnderWay:
         self._renew_at = attempt.began + settings.renewed
         self._tell_at = attempt.began
         self._told = attempt.journal.figures
+        self._judged = (-1, 0.0)
+        """The revision at which its rights were last looked at, and when."""
         threading.Thread(target=self._carry_out, name=attempt.row.run, daemon=True).start()
 
     def look_after(self) -> None:
@@ -215,6 +218,7 @@ class _UnderWay:
             attempt.stop(Stop.TIMEOUT)
         if attempt.row.run not in attempt.organization.control.snapshot.runs:
             attempt.stop(Stop.CANCELLED)
+        self._judge(now)
         if now >= self._renew_at or (now >= self._tell_at and attempt.journal.figures != self._told):
             self._renew(now)
         if now > self._good_until:
@@ -224,6 +228,16 @@ class _UnderWay:
         if attempt.stopped_at is not None and now - attempt.stopped_at > self._settings.grace:
             # Whatever it still does ends with its identity.
             self._end(Failure("it did not end when it was told to"))
+
+    def _judge(self, now: float) -> None:
+        """End it if a right is lost that it began with: not all of them are asked about again by what it does."""
+        control, (revision, at) = self.attempt.organization.control, self._judged
+        if control.snapshot.revision == revision and now < at + self._settings.renewed:
+            return
+        self._judged = (control.snapshot.revision, now)
+        why = refused(control.answers, self.attempt.row.run, control.now)
+        if why is not None:
+            self.attempt.refuse(why)
 
     def _renew(self, now: float) -> None:
         try:
