@@ -35,6 +35,11 @@ class Claims:
         self._tried = dict[RunId, float]()
         """Until when runs that could not begin are left alone."""
 
+    @property
+    def left_alone(self) -> int:
+        """How many runs were tried lately and could not begin: they are due all the same, and stand before others."""
+        return len(self._tried)
+
     def begin(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:
         """Return the attempt that begins, or None. `running` counts what is under way on each cluster.
 

@@ -142,7 +142,8 @@ class Worker:
         if free <= 0:
             return
         store = organization.store
-        due = store.runs(RunWanted(states=(QUEUED,), due_before=organization.control.now), _LOOKED)
+        wanted = RunWanted(states=(QUEUED,), due_before=organization.control.now)
+        due = store.runs(wanted, _LOOKED + self._claims.left_alone)
         if not due or not self._ready():
             return
         running = Counter(row.cluster for row in store.runs(RunWanted(states=(RUNNING,)), _LOOKED))
