@@ -20,7 +20,9 @@ pytest_plugins = ["tests.postgres"]
 SPARK_TIMEOUT = 300
 _COST = ("spark", "soak")
 _AT_DOORS = ("app", "bench", "cli", "doors", "model", "repo", "scenarios", "store", "survival")
-"""The folders whose tests take as long as all others, those on Spark included."""
+"""The folders whose tests without Spark are in one half."""
+_ON_SPARK_AT_DOORS = ("pipelines", "survival")
+"""Those whose tests on Spark are in that half too, so that both take alike."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -95,7 +97,8 @@ def _toolchain() -> Toolchain | str:
 
 def _half(item: pytest.Item) -> str:
     folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
-    return "doors" if folder in _AT_DOORS and item.get_closest_marker("spark") is None else "rest"
+    folders = _AT_DOORS if item.get_closest_marker("spark") is None else _ON_SPARK_AT_DOORS
+    return "doors" if folder in folders else "rest"
 
 
 def _cost(item: pytest.Item) -> int:
