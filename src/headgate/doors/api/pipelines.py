@@ -186,6 +186,9 @@ def _changing(verb: str) -> Callable[..., Any]:
     return change_state
 
 
+_ALSO = {"clean_and_restart": ("{type}.resume",)}
+"""What a change of state needs besides the action of its name: what begins a run that is not there."""
+
 for _verb in STATES:
     router.add_api_route(
         f"/pipelines/{{pipeline}}/{_verb.replace('_', '-')}",
@@ -194,7 +197,7 @@ for _verb in STATES:
         name=_verb,
         summary=_verb.replace("_", " ").capitalize(),
         **DONE,
-        **needs(f"{{type}}.{_verb}"),
+        **needs(f"{{type}}.{_verb}", *_ALSO.get(_verb, ())),
     )
 
 
