@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from httpx import HTTPStatusError
 from pydantic import ValidationError
 from pyspark.errors import PySparkException
 
@@ -72,24 +73,24 @@ class TestOnSpark:
             lake.run(query("parts", "SELECT k FROM lake.raw.t", "lake.raw.t"), part=Range("a", "b"))
 
     def test_that_reads_less_than_it_declares_fails(self, lake: ByHand) -> None:
-        lake.save(
-            query("less", "SELECT k FROM lake.raw.t JOIN lake.raw.other USING (k)", "lake.raw.t", "lake.raw.other")
-        )
-        definition = query("less", "SELECT k FROM lake.raw.t", "lake.raw.t", "lake.raw.other")
+        inputs = ("lake.raw.t", "lake.raw.other")
+        both = query("less", "SELECT k FROM lake.raw.t JOIN lake.raw.other USING (k)", *inputs)
 
         with pytest.raises(InputsError, match=r"does not read `lake\.raw\.other`"):
-            lake.run(definition)
+            lake.run(query("less", "SELECT k FROM lake.raw.t", *inputs), saved=both)
 
     def test_that_reads_more_is_refused(self, lake: ByHand) -> None:
+        one = query("more", "SELECT k FROM lake.raw.t", "lake.raw.t")
+
         with pytest.raises(PySparkException) as raised:
-            lake.run(query("more", "SELECT k FROM lake.raw.t JOIN lake.raw.other USING (k)", "lake.raw.t"))
+            lake.run(query("more", "SELECT k FROM lake.raw.t JOIN lake.raw.other USING (k)", "lake.raw.t"), saved=one)
 
         assert raised.value.getSqlState() == "42501"
 
     def test_through_a_view_reads_the_view_and_what_is_below(self, lake: ByHand) -> None:
         lake.run(query("viewed", "SELECT k FROM lake.raw.v", "lake.raw.v", "lake.raw.t"))
 
-        with pytest.raises(PySparkException) as raised:
-            lake.run(query("viewed", "SELECT k FROM lake.raw.v", "lake.raw.v"))
+        with pytest.raises(HTTPStatusError) as refused:
+            lake.save(query("viewed", "SELECT k FROM lake.raw.v", "lake.raw.v"))
 
-        assert raised.value.getSqlState() == "42501"
+        assert "lake.raw.t" in refused.value.response.json()["detail"]

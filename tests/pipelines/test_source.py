@@ -284,22 +284,22 @@ class TestColumns:
         assert lake.rows("widening") == [(2**40, 1e300)]
 
     def test_that_become_another_fit_as_far_as_nothing_is_lost(self, lake: Loaded) -> None:
-        other = stream("other", file="other.parquet", format="parquet")
-        pq.write_table(pa.table({"n": pa.array([1], pa.int32()), "t": ["a"]}), lake.folder / "other.parquet")
+        other = stream("another", file="another.parquet", format="parquet")
+        pq.write_table(pa.table({"n": pa.array([1], pa.int32()), "t": ["a"]}), lake.folder / "another.parquet")
         lake.load(other)
-        pq.write_table(pa.table({"n": [2.0], "t": [7]}), lake.folder / "other.parquet")
+        pq.write_table(pa.table({"n": [2.0], "t": [7]}), lake.folder / "another.parquet")
         lake.load(other)
-        assert lake.rows("other") == [(2, "7")]
+        assert lake.rows("another") == [(2, "7")]
 
         streams = []
         for at, lost in enumerate(([2.5], ["x"], [{"x": 1}])):
-            pq.write_table(pa.table({"n": lost, "t": [7]}), lake.folder / f"other{at}.parquet")
-            streams.append(other | {"name": f"other{at}", "file": f"other{at}.parquet"})
+            pq.write_table(pa.table({"n": lost, "t": [7]}), lake.folder / f"another{at}.parquet")
+            streams.append(other | {"name": f"another{at}", "file": f"another{at}.parquet"})
         for one, expected in zip(
-            streams, ("other0.parquet: `n` is no INT", "other1.parquet: `n` is no INT", NESTED), strict=True
+            streams, ("another0.parquet: `n` is no INT", "another1.parquet: `n` is no INT", NESTED), strict=True
         ):
             assert expected in lake.refused(one)[0]
-        assert lake.rows("other") == [(2, "7")]
+        assert lake.rows("another") == [(2, "7")]
 
 
 class TestBadRows:
@@ -334,8 +334,10 @@ class TestBadRows:
 class TestAnAttempt:
     def test_does_not_write_what_an_earlier_one_has(self, lake: Loaded) -> None:
         lake.write("once.csv", "id", "1")
-        lake.write("twice.csv", "id", "1")
-        both = source(stream("once", mode="incremental", cursor="id"), stream("twice", mode="incremental", cursor="id"))
+        lake.write("second.csv", "id", "1")
+        both = source(
+            stream("once", mode="incremental", cursor="id"), stream("second", mode="incremental", cursor="id")
+        )
         lake.lake.save(both)
         definition, run = SourceDefinition.model_validate(both), RunId(new_id("run"))
         with lake.lake.execution("load", run=run, again=True) as (execution, _):
@@ -345,7 +347,7 @@ class TestAnAttempt:
         told = lake.load(*both["streams"], run=run)
 
         assert "stream `once`: an earlier attempt has written lake.raw.once" in told.lines
-        assert lake.rows("once") == lake.rows("twice") == [("1",)]
+        assert lake.rows("once") == lake.rows("second") == [("1",)]
 
 
 class TestAnApi:
