@@ -21,8 +21,8 @@ SPARK_TIMEOUT = 300
 _COST = ("spark", "soak")
 _AT_DOORS = ("app", "bench", "cli", "doors", "model", "repo", "scenarios", "store", "survival")
 """The folders whose tests without Spark are in one half."""
-_ON_SPARK_AT_DOORS = ("pipelines", "survival")
-"""Those whose tests on Spark are in that half too, so that both take alike."""
+_ON_SPARK_AT_DOORS = frozenset(("pipelines", "survival", "test_story.py"))
+"""The folders and files whose tests on Spark are in that half too, so that both take alike."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -96,9 +96,10 @@ def _toolchain() -> Toolchain | str:
 
 
 def _half(item: pytest.Item) -> str:
-    folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
-    folders = _AT_DOORS if item.get_closest_marker("spark") is None else _ON_SPARK_AT_DOORS
-    return "doors" if folder in folders else "rest"
+    parts = item.path.relative_to(item.config.rootpath / "tests").parts
+    if item.get_closest_marker("spark") is None:
+        return "doors" if parts[0] in _AT_DOORS else "rest"
+    return "rest" if _ON_SPARK_AT_DOORS.isdisjoint(parts) else "doors"
 
 
 def _cost(item: pytest.Item) -> int:

@@ -20,6 +20,7 @@ from headgate.cli.demo.data import unpack
 PAGE: Final = 5000
 WEATHER_KEY: Final = "a key that only the connection knows"
 _AN_HOUR: Final = 60.0
+_WORDS: Final = ("origin", "time_hour")
 _FILES: Final = ("airlines", "airports", "flights", "planes")
 
 
@@ -117,6 +118,13 @@ def _weather(file: Path) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _said(name: str, value: str) -> str | float | None:
+    """Return a value of the weather's file as JSON has it."""
+    if value == "NA":
+        return None
+    return value if name in _WORDS else float(value)
 
 
 @contextmanager

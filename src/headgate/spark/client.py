@@ -31,6 +31,14 @@ class _Session(SparkSession):
     def __del__(self) -> None:
         """Leave the client alone."""
 
+    def stop(self) -> None:
+        """End it, also where the gateway has ended it before."""
+        try:
+            super().stop()
+        except DeprecationWarning:
+            # So the client's own logger says that it could not be released, where warnings are errors.
+            self.client.close()
+
 
 def connect(port: int, token: str) -> SparkSession:
     """Open a new session through the gateway on this machine. Whoever opens it stops it."""
