@@ -86,9 +86,7 @@ def _late(row: dict[str, str]) -> dict[str, Any]:
 def _weather(file: Path) -> Iterator[str]:
     """Serve the weather in pages, `?page=0` and so on, to who has the key; the page after the last one is empty."""
     with file.open(newline="", encoding="utf-8") as opened:
-        rows = [
-            {name: None if value == "NA" else value for name, value in row.items()} for row in csv.DictReader(opened)
-        ]
+        rows = [{name: _said(name, value) for name, value in row.items()} for row in csv.DictReader(opened)]
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
