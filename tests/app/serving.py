@@ -17,7 +17,7 @@ import httpx
 T = TypeVar("T")
 HEADGATE = Path(sys.executable).parent / "headgate"
 PS = shutil.which("ps") or "ps"
-WITHIN = 150.0
+WITHIN = 300.0
 """Seconds; generous, because machines are shared."""
 
 

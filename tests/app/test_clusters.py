@@ -156,6 +156,7 @@ def test_a_file_outside_its_table_is_not_read_by_executors(scene: Scene, session
     assert "outside the table's location" in words
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(sys.platform != "linux", reason="processes show their environment in /proc on Linux alone")
 def test_nothing_secret_of_the_driver_is_with_an_executor(scene: Scene, session: SparkSession) -> None:
     assert session.table("lake.raw.t").count() == 10
@@ -174,6 +175,7 @@ def test_nothing_secret_of_the_driver_is_with_an_executor(scene: Scene, session:
     assert not any(secret in seen for secret in (driver.token.encode(), driver.key.hex().encode()))
 
 
+@pytest.mark.soak
 def test_work_there_is_cut_with_the_right(scene: Scene, session: SparkSession) -> None:
     home, failed = scene.server.deployment.home, list[str]()
     begun = threading.Event()
@@ -193,6 +195,7 @@ def test_work_there_is_cut_with_the_right(scene: Scene, session: SparkSession) -
     assert "the run has ended" in failed[0]
 
 
+@pytest.mark.soak
 def test_an_executor_that_dies_is_replaced(scene: Scene, session: SparkSession) -> None:
     assert session.table("lake.raw.t").count() == 10
     for executor in scene.cluster.executors():
@@ -201,6 +204,7 @@ def test_an_executor_that_dies_is_replaced(scene: Scene, session: SparkSession) 
     assert session.table("lake.raw.t").count() == 10
 
 
+@pytest.mark.soak
 def test_without_its_master_a_run_waits_and_says_so(scene: Scene) -> None:
     scene.cluster.master.kill()
     scene.cluster.worker.kill()
