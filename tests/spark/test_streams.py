@@ -54,7 +54,7 @@ class TestReads:
     def test_files_without_a_schema_and_of_other_kinds_are_no_source(self, lake: World) -> None:
         spark = lake.session(ADMIN)
 
-        refused(lambda: spark.readStream.schema("x string").format("text").load("/etc").isStreaming)
+        refused(lambda: spark.readStream.schema("x string").format("orc").load("/etc").isStreaming)
         refused(lambda: spark.readStream.format("csv").load("/etc").isStreaming)
         refused(lambda: spark.readStream.schema("x string").option("cleanSource", "delete").csv("/etc").isStreaming)
         refused(lambda: spark.readStream.format("rate").option("path", "/etc").load().isStreaming)
