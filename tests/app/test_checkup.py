@@ -52,7 +52,12 @@ class TestACheckup:
     def test_finds_nothing_wrong_with_a_new_deployment(self, settings: Settings) -> None:
         found = seen(settings)
 
-        assert {each.state for name in found if name not in ("Iceberg jar", "PostgreSQL jar", "guard") for each in found[name]} == {"ok"}
+        assert {
+            each.state
+            for name in found
+            if name not in ("Iceberg jar", "PostgreSQL jar", "guard")
+            for each in found[name]
+        } == {"ok"}
         assert {
             "settings",
             "data folder",
