@@ -1,15 +1,14 @@
 """The command line: which parts are measured, how much of each, and what is printed."""
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
 from bench.guard_stack.effort import QUICK, Effort
+from bench.guard_stack.options import chosen
 from bench.guard_stack.report import Outcome, summary, table
 from bench.guard_stack.served import Served, served
 from bench.guard_stack.share import share
@@ -30,31 +29,14 @@ PARTS = (SHARE, *ON_SERVER)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit status."""
-    chosen = _chosen(arguments)
-    sizes = QUICK if chosen.quick else Effort()
-    given = {each.name: getattr(chosen, each.name) for each in fields(Effort)}
-    effort = Effort(**{name: getattr(sizes, name) if value is None else value for name, value in given.items()})
+    only, effort = chosen("bench/guard", __doc__, PARTS, Effort(), QUICK, arguments)
     try:
-        aims = [aim for part in _measured(chosen.only.split(","), effort) for aim in part]
+        aims = [aim for part in _measured(only, effort) for aim in part]
     except WrongAnswerError as error:
         print(f"guard: wrong answer: {error}", file=sys.stderr)
         return 1
     print(summary(aims))
     return 0
-
-
-def _chosen(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench/guard", description=__doc__)
-    parser.add_argument(
-        "--only", default=",".join(PARTS), help=f"parts with commas between; default: {','.join(PARTS)}"
-    )
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work?")
-    for each in fields(Effort):
-        parser.add_argument(f"--{each.name}", type=type(each.default), help=f"default: {each.default:,}")
-    chosen = parser.parse_args(arguments)
-    if unknown := [name for name in chosen.only.split(",") if name not in PARTS]:
-        parser.error(f"no part `{unknown[0]}`; there are {', '.join(PARTS)}")
-    return chosen
 
 
 def _measured(only: Sequence[str], effort: Effort) -> Iterator[Sequence[Aim]]:

@@ -1,12 +1,11 @@
 """The command line: which parts are measured, how much of each, and what is printed."""
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 
+from bench.guard_stack.options import chosen
 from bench.guard_stack.report import summary, table
 from bench.guard_stack.served import served
 from bench.guard_stack.timing import WrongAnswerError
@@ -20,29 +19,13 @@ from headgate.spark.toolchain import prepare
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit status."""
-    chosen = _chosen(arguments)
-    sizes = QUICK if chosen.quick else Effort()
-    given = {each.name: getattr(chosen, each.name) for each in fields(Effort)}
-    effort = Effort(**{name: getattr(sizes, name) if value is None else value for name, value in given.items()})
+    only, effort = chosen("bench/pipelines", __doc__, tuple(PARTS), Effort(), QUICK, arguments)
     try:
-        print(summary(_measured(chosen.only.split(","), effort)))
+        print(summary(_measured(only, effort)))
     except WrongAnswerError as error:
         print(f"pipelines: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def _chosen(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench/pipelines", description=__doc__)
-    every = ",".join(PARTS)
-    parser.add_argument("--only", default=every, help=f"parts with commas between; default: {every}")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work?")
-    for each in fields(Effort):
-        parser.add_argument(f"--{each.name}", type=type(each.default), help=f"default: {each.default:,}")
-    chosen = parser.parse_args(arguments)
-    if unknown := [name for name in chosen.only.split(",") if name not in PARTS]:
-        parser.error(f"no part `{unknown[0]}`; there are {every}")
-    return chosen
 
 
 def _measured(only: Sequence[str], effort: Effort) -> list[Aim]:
