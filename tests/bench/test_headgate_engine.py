@@ -1,5 +1,6 @@
 """Headgate is measured on the organization that the others are measured on."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,8 @@ CHECKS = 10
 
 
 class TestHeadgate:
-    @settings(max_examples=10, deadline=None)
+    @pytest.mark.timeout(300)
+    @settings(max_examples=5, deadline=None)
     @given(
         st.builds(
             Sizes,

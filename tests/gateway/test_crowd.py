@@ -1,5 +1,6 @@
 """The crowd notices what it is there to notice."""
 
+import time
 from typing import Any
 
 from many.crowd import Crowd, Seen
@@ -26,6 +27,7 @@ class Session:
 
 
 def own(_spark: object, owner: Owner, _other: str) -> object:
+    time.sleep(0.001)  # lets the others work, as a real step does
     return f"rows: {owner.mark}, {owner.row_mark}"
 
 
@@ -38,6 +40,7 @@ def of_another(_spark: object, owner: Owner, other: str) -> object:
 
 
 def broken(_spark: object, _owner: Owner, _other: str) -> object:
+    time.sleep(0.001)
     raise ValueError("it is broken")
 
 
@@ -71,7 +74,7 @@ def test_who_works_again_after_the_driver_was_away_is_counted() -> None:
     crowd = Crowd(connect, ["p0", "p1"], 4, 1, (own, broken))
     crowd.disturbed.set()
 
-    seen = crowd.work(0.5, crowd.back.set)
+    seen = crowd.work(3, crowd.back.set)
 
     assert seen.errors
     assert len(seen.recovered) == 4

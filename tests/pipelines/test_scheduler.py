@@ -193,6 +193,16 @@ class TestAScheduleAfterAnotherPipeline:
 
         assert [each for each in runs(organization) if each.pipeline == DELAYS] == []
 
+    def test_that_comes_round_to_itself_begins_nothing(self, clock: Clock) -> None:
+        organization, scheduler = scheduled(clock, after="load")
+        organization.store.put_document(defined(LOAD, schedule={"after": "delays"}))
+        change(organization, RelationsSet(LOAD, organization.control.snapshot.resources[LOAD].relations))
+        _run(organization, "one", "succeeded")
+
+        scheduler.tick()
+
+        assert [each for each in runs(organization) if each.pipeline == DELAYS] == []
+
 
 def _run(organization: object, name: str, state: str) -> None:
     control = organization.control  # pyright: ignore[reportAttributeAccessIssue]

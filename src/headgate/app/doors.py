@@ -10,7 +10,7 @@ from fastapi.routing import iter_route_contexts
 from headgate.app.deployment import Deployment
 from headgate.app.lakes import Lakes, identifier, warehouse_of
 from headgate.doors import identity, problems
-from headgate.doors.api import api_router, openapi
+from headgate.doors.api import api_routes, openapi
 from headgate.doors.authzen.at_once import AtOnce
 from headgate.doors.authzen.openapi import document
 from headgate.doors.authzen.serving import AuthZen
@@ -57,7 +57,7 @@ def http_application(
     app.add_middleware(BrokenGlass, glass=glass)
     app.add_middleware(Fresh, freshness=freshness)
     app.add_middleware(Tenants)
-    app.include_router(api_router())
+    app.router.routes.extend(api_routes())
     openapi.document(app)
     identity.install(app, deployment.entrance)
     app.include_router(guard_router(sparks))
@@ -67,6 +67,6 @@ def http_application(
         iceberg_router(identifier(deployment.identity, organizations, deployment.home, sparks, lakes)),
         prefix="/iceberg",
     )
-    # The framework would do this at the first request, which is then a second late, and in whichever thread that is.
+    # The framework would do this at the first request, which is then late, and in whichever thread that is.
     deque(iter_route_contexts(app.routes), maxlen=0)
     return app

@@ -27,6 +27,7 @@ from headgate.facts.changes import (
 )
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource, Snapshot
+from headgate.pipelines.circles import goes_round
 from headgate.pipelines.definition import Schedule
 from headgate.pipelines.kinds import KINDS
 from headgate.pipelines.schedule import last_until, next_after
@@ -150,8 +151,25 @@ class Scheduler:
             self._queue(id, "after", self._control.now, run)
 
     def _after(self, ended: Resource) -> list[ResourceId]:
+        facts = self._control.snapshot
         named = [id for id, planned in self._planned.items() if planned.schedule.after == ended.name]
-        return [id for id in named if _beside(self._control.snapshot, id, ended.id) and self._hears(id, ended.id)]
+        found = [id for id in named if beside(facts, id, ended.id) and self._hears(id, ended.id)]
+        return [id for id in found if not self._comes_after_itself(id)]
+
+    def _comes_after_itself(self, id: ResourceId) -> bool:
+        """Say whether it does, which its saving refuses only where whoever saved it may see the others."""
+        found = goes_round(id, self._before)
+        if found:
+            log.warning("`%s` comes after itself, by way of others, and its schedule does not begin it", id)
+        return found
+
+    def _before(self, id: ResourceId) -> list[ResourceId]:
+        """Return the pipelines whose runs begin those of this one, of those that have a schedule themselves."""
+        planned, facts = self._planned.get(id), self._control.snapshot
+        if planned is None or planned.schedule.after is None:
+            return []
+        there = [facts.resources[each] for each in self._planned if each in facts.resources]
+        return [each.id for each in there if each.name == planned.schedule.after and beside(facts, id, each.id)]
 
     def _hears(self, id: ResourceId, ended: ResourceId) -> bool:
         """Say whether the runs of a pipeline may know of another one: else they would tell when that runs."""
@@ -180,10 +198,13 @@ def run_of(pipeline: ResourceId, trigger: str, what: str) -> RunId:
     return RunId("run_" + hashlib.sha256(f"{pipeline} {trigger} {what}".encode()).hexdigest()[:32])
 
 
-def _beside(facts: Snapshot, one: ResourceId, other: ResourceId) -> bool:
-    return _project(facts, one) == _project(facts, other)
+def beside(facts: Snapshot, one: ResourceId, other: ResourceId) -> bool:
+    """Say whether two pipelines lie in one project: by a name, a schedule means one beside its own."""
+    return project_of(facts, one) == project_of(facts, other)
 
 
-def _project(facts: Snapshot, id: ResourceId) -> ResourceId | None:
-    above = facts.ancestors(id) if id in facts.resources else ()
+def project_of(facts: Snapshot, id: ResourceId) -> ResourceId | None:
+    """Return the project that something is, or lies in."""
+    found = facts.resources.get(id)
+    above = (found, *facts.ancestors(id)) if found is not None else ()
     return next((each.id for each in above if each.type == "project"), None)

@@ -71,6 +71,18 @@ class TestDefinitions:
         assert shown(acme)["definition"]["streams"][0]["name"] == "a"
 
 
+    def test_that_come_after_themselves_are_refused(self, acme: Place) -> None:
+        more = {**source(stream("b")), "name": "more"}
+        assert acme.call("owner", "PUT", "/pipelines/more", {**more, "schedule": {"after": "load"}}).status_code == 200
+
+        circle = acme.call("owner", "PUT", "/pipelines/load", {**source(stream("a")), "schedule": {"after": "more"}})
+        itself = acme.call("owner", "PUT", "/pipelines/more", {**more, "schedule": {"after": "more"}})
+
+        assert [each.status_code for each in (circle, itself)] == [422, 422]
+        assert "`load` would come after itself" in circle.json()["detail"]
+        assert shown(acme, "owner")["definition"]["schedule"] is None
+
+
 class TestStreams:
     def test_are_added_by_who_may_edit_and_use_the_connection(self, acme: Place) -> None:
         assert acme.call("vic", "POST", "/pipelines/load/streams", stream("b")).status_code == 403

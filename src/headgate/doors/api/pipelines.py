@@ -18,6 +18,7 @@ from headgate.control.states import STATES, ChangeState, MoveToCluster
 from headgate.control.streams import AddStream, SwitchStream
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict
+from headgate.doors.api.following import require_no_circle
 from headgate.doors.api.names import project, resource, seen
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.placing import require_cluster
@@ -121,6 +122,8 @@ def save_pipeline(
     )
 
     def fits() -> None:
+        after = definition.schedule.after if definition.schedule else None
+        require_no_circle(services, caller, definition.name, place, after)
         require_cluster(services, definition.cluster, edges)
         require_inputs(services, token, definition)
 
