@@ -7,6 +7,10 @@ from pathlib import Path
 
 from headgate.app.background import running
 from headgate.app.settings import Settings
+from headgate.doors.api import api_routes
+
+api_routes()
+"""Put together before replicas are forked from here, so that none of them has to."""
 
 
 def settings_of(folder: Path, store_url: str | None) -> Settings:
