@@ -35,7 +35,7 @@ def one(request: pytest.FixtureRequest, world: World) -> Scene:
     return scene(world.organization(f"sweep-{model.name}", model.name), model)
 
 
-@pytest.fixture(params=[13, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
+@pytest.fixture(params=[29, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
 def share(request: pytest.FixtureRequest) -> int:
     """Which part of the pairs of a principal and a request is tried: one in so many."""
     return request.param

@@ -25,12 +25,15 @@ _UNREADABLE = "FAILED_READ_FILE"
 
 def data_of(frame: DataFrame) -> StructType:
     """Return the columns of rows that were read, without what reading them added."""
-    return StructType([field for field in frame.schema.fields if field.name not in (RAW, FILE)])
+    return StructType([field for field in frame.schema.fields if field.name != RAW])
 
 
-def judged(parts: Iterable[DataFrame], table: StructType, keys: Sequence[str], cursor: str | None) -> DataFrame:
+def judged(
+    parts: Iterable[DataFrame], table: StructType, keys: Sequence[str], cursor: str | None, *, of_files: bool
+) -> DataFrame:
     """Return the rows of all parts with the columns of the table, and beside them whether, and why, one is bad."""
-    return reduce(lambda some, more: some.unionByName(more), (_judged(each, table, keys, cursor) for each in parts))
+    every = (_judged(each, table, keys, cursor, of_files=of_files) for each in parts)
+    return reduce(lambda some, more: some.unionByName(more), every)
 
 
 def is_bad() -> Column:
@@ -78,7 +81,9 @@ def said_by(error: PySparkException, stream: str) -> LoadError | None:
     return None
 
 
-def _judged(frame: DataFrame, table: StructType, keys: Sequence[str], cursor: str | None) -> DataFrame:
+def _judged(
+    frame: DataFrame, table: StructType, keys: Sequence[str], cursor: str | None, *, of_files: bool
+) -> DataFrame:
     data = data_of(frame)
     names = frame.columns
     found = [
@@ -89,7 +94,8 @@ def _judged(frame: DataFrame, table: StructType, keys: Sequence[str], cursor: st
     ]
     as_text = spark.to_json(spark.struct(*(quoted(each.name) for each in data.fields)))
     text = spark.coalesce(spark.col(RAW), as_text) if RAW in names else as_text
-    file = (spark.col(FILE),) if FILE in names else ()
+    # Only where a row can be bad: even if nothing asks for it in the end, Spark gathers it for every row.
+    file = (FILE,) if of_files and found else ()
     why = spark.concat_ws(": ", *file, reasons(found))
     return frame.select(*fitted(data, table), bad(found).alias(_BAD), why.alias(_WHY), text.alias(_TEXT))
 

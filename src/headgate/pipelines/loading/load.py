@@ -57,7 +57,8 @@ class _Load:
         if exists:
             self._alter(before, after)
         counted = stream.cursor if stream.mode != "full" else None
-        rows = judged(parts, after, stream.key, counted).where(self._meant(after, so_far))
+        of_files = isinstance(stream, FileStream)
+        rows = judged(parts, after, stream.key, counted, of_files=of_files).where(self._meant(after, so_far))
         self._write(self._sorted_out(rows), after, exists=exists)
         self._tell()
 

@@ -14,11 +14,10 @@ from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.loading.evolving import named
 from headgate.pipelines.loading.streams import FileStream, TableStream
 
-FILE = "headgate_file"
-"""The column that has the name of the file that a row is from."""
+FILE = functions.col("_metadata.file_name")
+"""The name of the file that a row is from. Rows that are asked for it bear all that is known of their file, at a cost."""
 RAW = "headgate_raw"
 """The column that has the text of a row that could not be read; nothing in all others."""
-_NAME = functions.col("_metadata.file_name")
 _FETCHED = 10_000
 """Rows that a database hands over at a time."""
 
@@ -28,8 +27,7 @@ def read_files(spark: SparkSession, stream: FileStream, folder: Path) -> Iterato
     paths = _paths(stream, folder)
     known = declared(spark, stream.columns)
     read = {"csv": _csv, "json": _json, "json_lines": _json, "parquet": _parquet}[stream.format]
-    for frame in read(spark, stream, paths, known):
-        yield frame.select("*", _NAME.alias(FILE))
+    yield from read(spark, stream, paths, known)
 
 
 def read_lines(spark: SparkSession, columns: str, folder: Path) -> Iterator[DataFrame]:
@@ -94,7 +92,7 @@ def _refuse_lines(spark: SparkSession, paths: Sequence[str]) -> None:
     """Raise `LoadError` for a file of several documents: Spark would read the first and say nothing of the others."""
     begins = functions.left("value", functions.lit(1))
     counted = functions.count_if(begins == "{").alias("objects"), functions.count_if(begins == "[").alias("lists")
-    found = spark.read.text(list(paths)).groupBy(_NAME.alias("name")).agg(*counted)
+    found = spark.read.text(list(paths)).groupBy(FILE.alias("name")).agg(*counted)
     wrong = found.where("objects > 1 AND lists = 0").limit(1).collect()
     if wrong:
         raise LoadError(f"`{wrong[0]['name']}` has a document in each line; its format is `json_lines`")
