@@ -19,14 +19,7 @@ def holds(output: str) -> None:
     assert "given by ada" in output
 
 
-def test_the_demo_holds_what_it_expects_and_can_be_run_again(tmp_path: Path) -> None:
-    once = [str(HEADGATE), "demo", "--once", "--data", str(tmp_path / "d"), "--api-port", "0", "--spark-port", "0"]
-
-    ended = subprocess.run(once, capture_output=True, text=True, timeout=400, check=False)
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    holds(ended.stdout)
-
+def test_the_demo_holds_what_it_expects_and_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
     with serving(tmp_path / "d", "demo") as demo:
         demo.until_printed("paste into Python")
         holds(demo.output)
@@ -34,3 +27,14 @@ def test_the_demo_holds_what_it_expects_and_can_be_run_again(tmp_path: Path) -> 
 
         assert demo.end() == INTERRUPTED
         until(lambda: not is_alive(jvm), demo.failure("the JVM outlived the demo"))
+
+
+@pytest.mark.soak
+def test_the_demo_can_be_run_again(tmp_path: Path) -> None:
+    once = [str(HEADGATE), "demo", "--once", "--data", str(tmp_path / "d"), "--api-port", "0", "--spark-port", "0"]
+
+    for _ in range(2):
+        ended = subprocess.run(once, capture_output=True, text=True, timeout=400, check=False)
+
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        holds(ended.stdout)

@@ -11,9 +11,17 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_everything_in_the_story_is_as_expected() -> None:
+@pytest.mark.parametrize(
+    "part", [("--only", "nekt"), pytest.param((), marks=pytest.mark.soak)], ids=["one chapter", "all"]
+)
+def test_everything_in_the_story_is_as_expected(part: tuple[str, ...]) -> None:
     told = subprocess.run(
-        [sys.executable, "-m", "examples.airline"], cwd=_ROOT, capture_output=True, text=True, timeout=850, check=False
+        [sys.executable, "-m", "examples.airline", *part],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        timeout=850,
+        check=False,
     )
 
     *_, last = told.stdout.strip().splitlines()

@@ -81,7 +81,7 @@ def _line(case: Case) -> str:
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 def test_what_is_opened_is_needed_and_what_is_needed_is_missed(stack: Stack, opening: Opening) -> None:
-    Fuzz(stack, opening).require(compose(SEED, 36))
+    Fuzz(stack, opening).require(compose(SEED, 20))
 
 
 @pytest.mark.spark

@@ -17,7 +17,7 @@ _SEED = 20261121
 def test_sixteen_sessions_of_eight_people_see_nothing_of_each_other(spark_behind_gateway: Guarded) -> None:
     crowd = Crowd(spark_behind_gateway.connect, PEOPLE[:8], 16, _SEED)
 
-    seen = crowd.work(60)
+    seen = crowd.work(30)
 
     print(seen.report())  # noqa: T201
     assert not seen.leaks

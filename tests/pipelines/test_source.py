@@ -163,6 +163,7 @@ class TestIncremental:
 
         assert lake.rows("timed", "n") == [(1,), (2,), (4,)]
 
+    @pytest.mark.soak
     def test_does_not_lose_a_row_without_a_cursor_nor_guess_which_is_meant_without_a_key(self, lake: Loaded) -> None:
         lake.write("lost.csv", "id,word", "1,one", ",none")
         lost = {"file": "lost.csv", "columns": "id INT, word STRING"}
@@ -273,6 +274,7 @@ class TestColumns:
         ]
         assert sum("ADD COLUMN" in line for line in told.lines) == 3
 
+    @pytest.mark.soak
     def test_that_become_wider_are_widened(self, lake: Loaded) -> None:
         widening = stream("widening", file="widening.parquet", format="parquet")
         narrow = {"i": pa.array([1], pa.int32()), "f": pa.array([0.5], pa.float32())}
@@ -320,6 +322,7 @@ class TestBadRows:
         assert lake.rows("apart_quarantine", "count(DISTINCT run), count(at)") == [(2, 3)]
         assert told.metrics == {"rows.lake.raw.apart_quarantine": 2, "rows.lake.raw.apart": 2}
 
+    @pytest.mark.soak
     def test_of_a_later_load_do_not_come_again(self, lake: Loaded) -> None:
         growing = stream("bad", mode="incremental", cursor="id", bad_rows="quarantine", columns="id INT, n INT")
         lake.write("bad.csv", "id,n", "1,10", "2,x", ",7")

@@ -61,6 +61,7 @@ def wait_until_gone(pid: int, seconds: float = 20) -> bool:
 class TestDriver:
     """Start, death and stop, of a driver without a lake."""
 
+    @pytest.mark.soak  # a served one is killed in `tests/app/test_serving.py`
     def test_serves_comes_back_and_stops(self, toolchain: Toolchain, tmp_path: Path) -> None:
         said: list[str] = []
 

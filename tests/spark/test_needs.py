@@ -14,8 +14,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from headgate.spark.toolchain import Toolchain
-from tests.spark.guard_world import ADMIN, REFUSED, DecisionService, Need, World, everything_to_the_admin, world
+from tests.spark.guard_world import ADMIN, REFUSED, DecisionService, Need, World, everything_to_the_admin
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -96,19 +95,19 @@ class Asker:
 
 
 @pytest.fixture(scope="module")
-def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, SparkSession]]:
-    with world(toolchain, tmp_path_factory.mktemp("needs")) as made:
-        spark = made.session(ADMIN)
-        # the folder that the lake of a test lies in keeps no views; this one lives as long as the session
-        spark.conf.set("spark.sql.catalog.lake.catalog-impl", "org.apache.iceberg.inmemory.InMemoryCatalog")
-        for statement in SETUP:
-            spark.sql(statement).collect()
-        yield made, spark
+def prepared(running: World) -> tuple[World, SparkSession]:
+    running.decisions.rule = everything_to_the_admin
+    spark = running.session(ADMIN)
+    # the folder that the lake of a test lies in keeps no views; this one lives as long as the session
+    spark.conf.set("spark.sql.catalog.lake.catalog-impl", "org.apache.iceberg.inmemory.InMemoryCatalog")
+    for statement in SETUP:
+        spark.sql(statement).collect()
+    return running, spark
 
 
 @pytest.fixture
-def asker(running: tuple[World, SparkSession]) -> Iterator[Asker]:
-    made, spark = running
+def asker(prepared: tuple[World, SparkSession]) -> Iterator[Asker]:
+    made, spark = prepared
     made.decisions.asked.clear()
     yield Asker(spark, made.decisions)
     made.decisions.rule = everything_to_the_admin

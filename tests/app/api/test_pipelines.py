@@ -70,7 +70,6 @@ class TestDefinitions:
         assert answer.json()["dry_run"]
         assert shown(acme)["definition"]["streams"][0]["name"] == "a"
 
-
     def test_that_come_after_themselves_are_refused(self, acme: Place) -> None:
         more = {**source(stream("b")), "name": "more"}
         assert acme.call("owner", "PUT", "/pipelines/more", {**more, "schedule": {"after": "load"}}).status_code == 200
