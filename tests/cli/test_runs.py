@@ -44,7 +44,13 @@ def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.fixture(scope="module")
 def pipeline(world: World) -> ResourceId:
-    body: dict[str, Any] = {"kind": "query", "name": "delays", "inputs": ["lake.raw.a"], "sql": "SELECT 1"}
+    body: dict[str, Any] = {
+        "kind": "query",
+        "name": "delays",
+        "mode": "append",
+        "inputs": ["lake.raw.a"],
+        "sql": "SELECT 1",
+    }
     answer = world.call("owner", "PUT", "/pipelines/delays", {**body, "into": "lake.raw.b"})
     assert answer.status_code == 200, answer.text
     return ResourceId(answer.json()["id"])

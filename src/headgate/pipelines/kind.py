@@ -17,9 +17,11 @@ class Kind(Generic[D]):
 
     `touches` says what a definition declares, without looking anywhere. `run` carries out one attempt; None for a
     kind that has no runs. It commits to each table once, so that `Execution.committed` tells what is left to do.
+    `whole` says why no run can be about a part of the past, as those of a backfill are; None where one can.
     """
 
     name: str
     definition: type[D]
     touches: Callable[[D], Touches]
     run: Callable[[D, Execution], None] | None = None
+    whole: Callable[[D], str | None] = lambda definition: f"each run of `{definition.name}` is about all that is there"

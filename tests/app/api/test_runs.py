@@ -24,7 +24,10 @@ def saved(place: Place) -> ResourceId:
     made(place, "/resources", {"type": "table", "parent": "lake.ran", "name": "a"})
     tables = {"inputs": ["lake.ran.a"], "into": "lake.ran.b"}
     answer = place.call(
-        "owner", "PUT", "/pipelines/delays", {"kind": "query", "name": "delays", "sql": "SELECT 1", **tables}
+        "owner",
+        "PUT",
+        "/pipelines/delays",
+        {"kind": "query", "name": "delays", "mode": "append", "sql": "SELECT 1", **tables},
     )
     assert answer.status_code == 200, answer.text
     for name, role in (("ed", "editor"), ("vic", "viewer"), ("eve", "")):
@@ -280,6 +283,16 @@ class TestBackfill:
 
         assert answer.status_code == 422, answer.text
         assert answer.json()["detail"]
+
+    def test_of_what_has_no_parts_is_refused(self, home: World) -> None:
+        found = home.call("owner", "GET", "/pipelines/delays").json()["definition"]
+        full = {**found, "name": "totals", "mode": "full"}
+        assert home.call("owner", "PUT", "/pipelines/totals", full).status_code == 200
+
+        answer = home.call("owner", "POST", "/pipelines/totals/backfill", {"since": 1})
+
+        assert answer.status_code == 422
+        assert "only `append` and `merge` can be filled in by ranges" in answer.json()["detail"]
 
     def test_is_for_who_may_trigger(self, home: World) -> None:
         assert home.call("vic", "POST", "/pipelines/delays/backfill", {"since": 1}).status_code == 403

@@ -22,7 +22,8 @@ from headgate.doors.api.runs import shown
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Services, Uses
-from headgate.facts.ids import RunId
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.kinds import defined, kind_of
 
 router = APIRouter(tags=["pipelines"])
 
@@ -82,7 +83,12 @@ def backfill(pipeline: Called, body: Backfill, services: Uses, caller: By, write
         for number, (run, (since, until)) in enumerate(zip(runs, ranges, strict=True))
     )
     parts = [{"since": since, "until": until} for since, until in ranges]
-    answer = write.send(Several(commands, "run.backfill"), unless=lambda: _served(services), runs=runs, ranges=parts)
+
+    def fits() -> None:
+        _served(services)
+        _require_ranges(services, id)
+
+    answer = write.send(Several(commands, "run.backfill"), unless=fits, runs=runs, ranges=parts)
     services.runner.wake()
     return {**answer, "ranges": parts}
 
@@ -122,6 +128,15 @@ def _parts(since: Any, until: Any, step: Any) -> Iterator[tuple[Any, Any]]:
 
 def _text(value: object) -> str | None:
     return value.isoformat() if isinstance(value, date) else None if value is None else str(value)
+
+
+def _require_ranges(services: Services, pipeline: ResourceId) -> None:
+    """Raise `InvalidError` for a pipeline whose runs are never about a part of the past."""
+    document = services.store.document("pipeline", pipeline)
+    definition = defined(document) if document is not None else None
+    whole = kind_of(definition).whole(definition) if definition is not None else None
+    if whole is not None:
+        raise InvalidError(whole)
 
 
 def _served(services: Services) -> None:

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from headgate.pipelines.kind import Kind
-from headgate.pipelines.kinds.source import Streaming, run, touches
+from headgate.pipelines.kinds.source import Streaming, run, touches, whole
 
 
 class IntegrationDefinition(Streaming):
@@ -12,4 +12,4 @@ class IntegrationDefinition(Streaming):
     kind: Literal["integration"]
 
 
-KIND = Kind("integration", IntegrationDefinition, touches, run)
+KIND = Kind("integration", IntegrationDefinition, touches, run, whole)

@@ -34,14 +34,21 @@ def _touches(definition: QueryDefinition) -> Touches:
     return Touches(definition.inputs, (Output(definition.name, definition.into),))
 
 
+def _whole(definition: QueryDefinition) -> str | None:
+    if definition.mode != "full":
+        return None
+    return f"a part of {definition.into} cannot be its whole: only `append` and `merge` can be filled in by ranges"
+
+
 def _run(definition: QueryDefinition, execution: Execution) -> None:
     """Write what the SELECT gives. That it reads only declared inputs is the guard's to hold."""
     spark, into = execution.spark, definition.into
     if execution.committed(into):
         execution.say(f"an earlier attempt has written {into}")
         return
-    if execution.range and definition.mode == "full":
-        raise QueryError(f"a part of {into} cannot be its whole: only `append` and `merge` can be filled in by ranges")
+    whole = _whole(definition)
+    if execution.range and whole:
+        raise QueryError(whole)
     execution.say(f"{' and '.join(definition.inputs)} into {into}")
     _write(definition, execution)
     rows = spark.table(into).count()
@@ -64,4 +71,4 @@ def _write(definition: QueryDefinition, execution: Execution) -> None:
         merge(frame, into, definition.keys, exists=exists)
 
 
-KIND = Kind("query", QueryDefinition, _touches, _run)
+KIND = Kind("query", QueryDefinition, _touches, _run, _whole)

@@ -47,4 +47,10 @@ def run(definition: Streaming, execution: Execution) -> None:
             load(stream, definition.connection, execution)
 
 
-KIND = Kind("source", SourceDefinition, touches, run)
+def whole(definition: Streaming) -> str | None:
+    """Return why no run can load a part of the past; None where one can."""
+    without = next((each.name for each in definition.streams if each.enabled and each.cursor is None), None)
+    return f"the stream `{without}` has no `cursor`, by which a part of the past is known" if without else None
+
+
+KIND = Kind("source", SourceDefinition, touches, run, whole)

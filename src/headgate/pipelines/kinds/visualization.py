@@ -29,4 +29,4 @@ def _run(definition: VisualizationDefinition, execution: Execution) -> None:
     execution.say(f"{len(rows.rows):,} rows kept{', and there are more' if rows.cut else ''}")
 
 
-KIND = Kind("visualization", VisualizationDefinition, _touches, _run)
+KIND = Kind("visualization", VisualizationDefinition, _touches, _run, lambda _: None)
