@@ -24,6 +24,8 @@ CHECKS = [
     checks.content_type_conformance,
     checks.response_schema_conformance,
 ]
+WITHIN = 60.0
+"""Seconds for one answer; generous, because machines are shared."""
 NEEDS_SPARK = ("/api/v1/sql",)
 """What answers 503 without it, which is declared and no failure."""
 
@@ -87,7 +89,7 @@ def faults_of(operation: Any, token: str, examples: int) -> list[str]:
         )
         @given(case=operation.as_strategy())
         def check(case: Any) -> None:
-            response = case.call(headers=headers, session=session)
+            response = case.call(headers=headers, session=session, timeout=WITHIN)
             try:
                 case.validate_response(response, checks=CHECKS)
             except schemathesis.errors.SchemathesisError as error:
