@@ -12,6 +12,9 @@ DATABASE: Final = "moved"
 FILES: Final = "files"
 _UNDER_WAY = ("queued", "running")
 _POLL = 0.02
+"""Seconds until a run is asked for again, at first."""
+_RARER = 200
+"""Of the time that it has taken, so small a part: who asks in short turns takes the processors that the run needs."""
 
 
 class Runs:
@@ -29,9 +32,9 @@ class Runs:
 
     def run(self, pipeline: str) -> None:
         """Run it and wait. Raises `WrongAnswerError` unless it succeeds."""
-        run = self._send("POST", f"/pipelines/{pipeline}/runs")["run"]
+        run, began = self._send("POST", f"/pipelines/{pipeline}/runs")["run"], time.monotonic()
         while (shown := self._send("GET", f"/runs/{run}"))["state"] in _UNDER_WAY:
-            time.sleep(_POLL)
+            time.sleep(max(_POLL, (time.monotonic() - began) / _RARER))
         if shown["state"] != "succeeded":
             raise WrongAnswerError(f"the run of `{pipeline}` {shown['state']}: {shown}")
 
