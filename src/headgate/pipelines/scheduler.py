@@ -199,11 +199,11 @@ def run_of(pipeline: ResourceId, trigger: str, what: str) -> RunId:
 
 
 def beside(facts: Snapshot, one: ResourceId, other: ResourceId) -> bool:
-    """Say whether two pipelines lie in one project: by a name, a schedule means one beside its own."""
-    return project_of(facts, one) == project_of(facts, other)
+    """Say whether two resources lie in one project, or are it: by a name, a schedule means a pipeline beside its own."""
+    return _project(facts, one) == _project(facts, other)
 
 
-def project_of(facts: Snapshot, id: ResourceId) -> ResourceId | None:
+def _project(facts: Snapshot, id: ResourceId) -> ResourceId | None:
     """Return the project that something is, or lies in."""
     found = facts.resources.get(id)
     above = (found, *facts.ancestors(id)) if found is not None else ()

@@ -79,6 +79,6 @@ def api_routes() -> Sequence[BaseRoute]:
     router = APIRouter()
     for module in _MODULES:
         router.include_router(module.router, prefix="/api/v1")
-    # The framework would do this at the first request, which is then late, and in whichever thread that is.
+    # Whole before it is handed out: see the end of `http_application`, which does this for what else there is.
     deque(iter_route_contexts(router.routes), maxlen=0)
     return router.routes
