@@ -28,6 +28,36 @@ OPENED = [
     "sun.util.calendar",
 ]
 """The packages of java.base that Spark reaches into (its own `JavaModuleOptions`)."""
+_NOT_READ = ("java.rmi", "javax.management", "javax.naming", "javax.script", "com.sun", "sun")
+_READ = (
+    *("java", "scala", "io.headgate", "org.apache.spark", "org.apache.iceberg", "org.apache.hadoop"),
+    *("org.apache.parquet", "org.apache.avro", "org.apache.orc", "org.apache.arrow", "org.apache.datasketches"),
+    *("org.sparkproject", "org.json4s", "org.roaringbitmap", "org.postgresql", "com.univocity", "com.google.common"),
+)
+"""The packages whose objects Java's serialization reads back: tasks and their results; and those below them that it does not."""
+CLOSED = (
+    # Nothing is loaded by an XML document, a name service or a remote object that data names.
+    "-Djavax.xml.accessExternalDTD=",
+    "-Djavax.xml.accessExternalSchema=",
+    "-Djavax.xml.accessExternalStylesheet=",
+    "-Djdk.xml.entityExpansionLimit=1000",
+    "-Djdk.xml.totalEntitySizeLimit=1000000",
+    "-Djdk.xml.maxGeneralEntitySizeLimit=100000",
+    "-Dcom.sun.jndi.ldap.object.trustURLCodebase=false",
+    "-Dcom.sun.jndi.rmi.object.trustURLCodebase=false",
+    "-Djdk.jndi.object.factoriesFilter=!*",
+    "-Djdk.jndi.ldap.object.factoriesFilter=!*",
+    "-Djdk.jndi.rmi.object.factoriesFilter=!*",
+    "-Djava.rmi.server.useCodebaseOnly=true",
+    "-Dsun.rmi.registry.registryFilter=!*",
+    "-Dsun.rmi.transport.dgcFilter=!*",
+    # No other process of this user loads code into it.
+    "-XX:+DisableAttachMechanism",
+    # Bytes of a sketch say how long they are; the library checks that in assertions only.
+    "-ea:org.apache.datasketches...",
+    "-Djdk.serialFilter=" + ";".join((*(f"!{each}.**" for each in _NOT_READ), *(f"{each}.**" for each in _READ), "!*")),
+)
+"""What a driver's JVM does not do, whatever a statement makes Spark try."""
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 _OF_KUBERNETES = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """How Spark's client of Kubernetes finds its way and its account."""
@@ -77,6 +107,7 @@ def command(settings: DriverSettings) -> tuple[str, ...]:
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-Xshare:auto",
+        *CLOSED,
         f"-Djava.io.tmpdir={settings.scratch}",
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",

@@ -23,5 +23,7 @@ DATABASE_READ: Final = _listed("database-options")
 DATABASE_WRITE: Final = _listed("database-write-options")
 TABLE_WRITE: Final = _listed("write-options")
 TABLE_PROPERTIES: Final = _listed("table-properties")
+METADATA_KEYS: Final = _listed("metadata-keys")
+"""Keys of a column's metadata that Spark reads and a client may write."""
 RATE_READ: Final = frozenset({"numpartitions", "rampuptime", "rowspersecond"})
 """The source of a stream that reads nothing and counts."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from headgate.facts.caller import Caller
 from headgate.spark.gateway import config_keys, options
 from headgate.spark.gateway.errors import RefusedError
-from headgate.spark.gateway.schemas import check_schema
+from headgate.spark.gateway.schemas import check_metadata, check_schema
 from headgate.spark.gateway.stream_rules import check_stream_sink, check_stream_source
 from headgate.spark.gateway.values import check_name, check_options
 
@@ -54,6 +54,10 @@ def _schema(field: str) -> Rule:
         check_schema(getattr(message, field))
 
     return rule
+
+
+def _metadata(message: Any, _reader: Reader) -> None:
+    check_metadata(message.metadata)
 
 
 def _named_table(message: Any, _reader: Reader) -> None:
@@ -277,9 +281,11 @@ RULES: Final[Mapping[str, Rule]] = {
     "ConfigRequest.Set": _settable(_pair_keys),
     "ConfigRequest.Unset": _settable(_keys),
     "CreateTable": _create_table,
+    "DataType.StructField": _metadata,
     "DataType.Unparsed": _schema("data_type_string"),
     "DatabaseExists": _name("db_name"),
     "ExecutePlanRequest": _tags,
+    "Expression.Alias": _metadata,
     "Expression.Cast": _schema("type_str"),
     "GetDatabase": _name("db_name"),
     "GetTable": _name("table_name", "db_name"),

@@ -1,28 +1,62 @@
-"""Schemas in text: DDL passes, JSON passes if no user-defined type is in it (Spark loads their class by name)."""
+"""Types and metadata that a client sends: no class by name, and no SQL text that Spark would evaluate unseen."""
 
 import json
-from typing import Any
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.options import METADATA_KEYS
+
+_DEFAULTS: Final = frozenset({"CURRENT_DEFAULT", "EXISTS_DEFAULT"})
+"""The keys under which metadata holds the SQL text of a column's default."""
+_OF_USER_DEFINED: Final = frozenset({"class", "pyClass", "serializedClass"})
+_NOTE: Final = re.compile(r"[a-z][a-z0-9_-]*")
+_USER_DEFINED: Final = "user-defined types are not allowed: they load classes by name; use a built-in type"
+_NO_DEFAULT: Final = "a column of a schema cannot be given a default here; leave it out and use `coalesce` instead"
 
 
-class _UserDefinedTypeError(Exception):
-    """The JSON names a user-defined type."""
+class _Pairs(list[tuple[str, Any]]):
+    """The pairs of one object, also where a key repeats."""
 
 
 def check_schema(text: str) -> None:
-    """Raise `RefusedError` if the schema is JSON that is not plainly harmless."""
-    if not text.lstrip().startswith(("{", "[", '"')):
-        return
+    """Raise `RefusedError` if the schema is JSON with a user-defined type, a default or unknown metadata; DDL has none of them."""
+    if text.lstrip().startswith(("{", "[", '"')):
+        _check_json(text, _check_type_pairs)
+
+
+def check_metadata(text: str) -> None:
+    """Raise `RefusedError` unless the metadata of a column, as JSON, has only keys that a client may write."""
+    if text:
+        _check_keys(key for key, _ in _check_json(text, _check_pairs))
+
+
+def _check_json(text: str, check: Callable[[list[tuple[str, Any]]], _Pairs]) -> _Pairs:
+    """Return the pairs of the outermost object after a check of each object, so that a repeated key hides nothing."""
     try:
-        json.loads(text, object_pairs_hook=_check_pairs)
-    except _UserDefinedTypeError:
-        raise RefusedError("user-defined types are not allowed: they load classes by name") from None
+        found = json.loads(text, object_pairs_hook=check)
     except (ValueError, RecursionError):
-        raise RefusedError("the schema is neither DDL nor JSON") from None
+        raise RefusedError("the schema is neither DDL nor JSON; write it as `a INT, b STRING`") from None
+    return found if isinstance(found, _Pairs) else _Pairs()
 
 
-def _check_pairs(pairs: list[tuple[str, Any]]) -> None:
-    """Look at every pair, so that a repeated key hides nothing."""
-    if ("type", "udt") in pairs or any(key in ("class", "pyClass", "serializedClass") for key, _ in pairs):
-        raise _UserDefinedTypeError
+def _check_type_pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
+    if ("type", "udt") in pairs or any(key in _OF_USER_DEFINED for key, _ in pairs):
+        raise RefusedError(_USER_DEFINED)
+    for key, value in pairs:
+        if key == "metadata" and isinstance(value, _Pairs):
+            _check_keys(each for each, _ in value)
+    return _check_pairs(pairs)
+
+
+def _check_pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
+    if any(key in _DEFAULTS for key, _ in pairs):
+        raise RefusedError(_NO_DEFAULT)
+    return _Pairs(pairs)
+
+
+def _check_keys(keys: Iterable[str]) -> None:
+    for key in keys:
+        if key not in METADATA_KEYS and not _NOTE.fullmatch(key):
+            raise RefusedError(f"the metadata key `{key}` is not allowed; use lower-case letters, digits, `_` and `-`")

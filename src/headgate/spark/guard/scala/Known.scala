@@ -27,7 +27,9 @@ object Known {
   }
 
   private def requireExpression(node: Walk.Node): Unit = node match {
-    case expression: Expression if !Lists.expressions(expression.getClass.getName.stripSuffix("$")) => Refuse.node(expression)
+    case expression: Expression =>
+      if (!Lists.expressions(expression.getClass.getName.stripSuffix("$"))) Refuse.node(expression)
+      ExpressionParameters.check(expression)
     case _ =>
   }
 }

@@ -59,6 +59,7 @@ final class Limits(session: SparkSession) {
 
   private def fileRead(source: UnresolvedDataSource): Unit = {
     if (source.isStreaming) Streams.check(source) else listed("data source", Seq(source.format), Lists.fileFormats)
+    source.userSpecifiedSchema.foreach(DataTypes.checkWritten)
     listed("option", source.options.keySet, if (source.isStreaming) Streams.options(source) else Lists.fileOptions)
   }
 

@@ -14,6 +14,9 @@ object Lists {
   /** Configuration keys that SQL may set. */
   val settings: Set[String] = of("settings")
 
+  /** Keys of a column's metadata that Spark reads. */
+  val metadataKeys: Set[String] = of("metadata-keys")
+
   val readOptions: Set[String] = of("read-options")
 
   val writeOptions: Set[String] = of("write-options")

@@ -29,6 +29,7 @@ object Main {
         Runtime.getRuntime.halt(Failed)
     }
     haltAtEndOf(input)
+    ReviewedFunctions.install()
     SparkConnectServer.main(Array.empty)
   }
 

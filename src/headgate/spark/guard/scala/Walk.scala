@@ -52,7 +52,8 @@ object Walk {
   private def parts(node: Node): Iterator[AnyRef] = {
     val own = node.children.iterator ++ node.innerChildren.iterator
     (node match {
-      case _: LocalRelation => own
+      // Its rows are values; its columns have types and metadata that a client wrote.
+      case rows: LocalRelation => own ++ rows.output.iterator
       // The command has run, and was decided then: what it needed may be gone by its doing.
       case _: CommandResult => node.children.iterator
       case _ => own ++ node.productIterator

@@ -1,0 +1,153 @@
+"""What a class file says of constructors, of the names of parameters, and of what its code refers to."""
+
+import re
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
+_UTF8, _REFERENCES, _TWO_PLACES = 1, (7, 8, 16, 19, 20), (5, 6)
+_LDC, _LDC_WIDE, _GOTO, _RETURN = 0x12, 0x13, 0xA7, 0xB0
+_TYPE = re.compile(r"[BCDFIJSZV]|\[|T[^;]+;|L(?:[^;<]|<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)*;|[*+-]")
+_PRIMITIVES = {
+    "B": "byte",
+    "C": "char",
+    "D": "double",
+    "F": "float",
+    "I": "int",
+    "J": "long",
+    "S": "short",
+    "Z": "boolean",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method: its erased and its generic signature, and its code."""
+
+    name: str
+    descriptor: str
+    signature: str
+    code: bytes
+
+
+@dataclass(slots=True)
+class Bytecode:
+    """One class file."""
+
+    name: str
+    texts: Mapping[int, str]
+    pool: Mapping[int, int]
+    """Where an entry of the constant pool refers to a text."""
+    parents: tuple[str, ...] = ()
+    methods: Sequence[Method] = field(default_factory=list[Method])
+
+    def loads(self, method: str) -> Iterator[str]:
+        """Yield the texts and the names of classes that a method loads, in order; and a few that it does not."""
+        for code in (each.code for each in self.methods if each.name == method):
+            for at in range(len(code) - 2):
+                if code[at] in (_LDC, _LDC_WIDE):
+                    found = code[at + 1] if code[at] == _LDC else struct.unpack_from(">H", code, at + 1)[0]
+                    if found in self.pool:
+                        yield self.texts[self.pool[found]]
+
+    def refers_to(self, word: str) -> bool:
+        """Return whether a name or a text in it has the word."""
+        return any(word in text for text in self.texts.values())
+
+    def element_names(self) -> tuple[str, ...]:
+        """Return the names of the elements of a case class, in order."""
+        code = next((each.code for each in self.methods if each.name == "productElementName"), b"")
+        return tuple(self._returned(code))
+
+    def parameters(self) -> tuple[str, ...]:
+        """Return the types of the parameters of a case class, in order: those with which it is copied."""
+        made = [each for each in self.methods if each.name == "copy"] or [
+            each for each in self.methods if each.name == "<init>"
+        ]
+        return types(made[0].signature or made[0].descriptor) if made else ()
+
+    def _returned(self, code: bytes) -> Iterator[str]:
+        """Yield the texts that are loaded only to be returned."""
+        for at in range(len(code) - 3):
+            if code[at] == _LDC and code[at + 2] in (_GOTO, _RETURN) and code[at + 1] in self.pool:
+                yield self.texts[self.pool[code[at + 1]]]
+            elif code[at] == _LDC_WIDE and code[at + 3] in (_GOTO, _RETURN):
+                found = struct.unpack_from(">H", code, at + 1)[0]
+                if found in self.pool:
+                    yield self.texts[self.pool[found]]
+
+
+def types(signature: str) -> tuple[str, ...]:
+    """Return the types of the parameters of a method, as Scala writes them, without packages."""
+    inside = signature[signature.index("(") + 1 : signature.rindex(")")]
+    return tuple(_written(each.group()) for each in _TYPE.finditer(inside) if each.group() != "[")
+
+
+def read(jar: Path, prefix: str) -> dict[str, Bytecode]:
+    """Return the classes of a jar whose path begins so, by name."""
+    with zipfile.ZipFile(jar) as archive:
+        names = [name for name in archive.namelist() if name.startswith(prefix) and name.endswith(".class")]
+        return {found.name: found for found in (_parse(archive.read(name)) for name in names)}
+
+
+def _written(text: str) -> str:
+    if text in _PRIMITIVES:
+        return _PRIMITIVES[text]
+    if text in "*+-":
+        return "?"
+    if text[0] in "+-":
+        return _written(text[1:])
+    name, _, inside = text[1:-1].partition("<")
+    short = re.split(r"[/$]", name)[-1] if not name.endswith("Enumeration$Value") else "Enumeration$Value"
+    if not inside:
+        return short
+    return f"{short}<{','.join(_written(each.group()) for each in _TYPE.finditer(inside[:-1]))}>"
+
+
+def _parse(content: bytes) -> Bytecode:
+    texts, pool, at = _constants(content)
+    _, this, above, interfaces = struct.unpack_from(">4H", content, at)
+    parents = (above, *struct.unpack_from(f">{interfaces}H", content, at + 8))
+    this, *parents = (texts[pool[each]].replace("/", ".") for each in (this, *parents) if each)
+    found = Bytecode(this, texts, pool, tuple(parents))
+    at += 8 + 2 * interfaces
+    _, at = _members(content, at, texts)
+    found.methods, _ = _members(content, at, texts)
+    return found
+
+
+def _constants(content: bytes) -> tuple[dict[int, str], dict[int, int], int]:
+    count = struct.unpack_from(">H", content, 8)[0]
+    texts, pool, at, index = dict[int, str](), dict[int, int](), 10, 1
+    while index < count:
+        tag = content[at]
+        if tag == _UTF8:
+            length = struct.unpack_from(">H", content, at + 1)[0]
+            texts[index] = content[at + 3 : at + 3 + length].decode("utf-8", "replace")
+            at += 3 + length
+        else:
+            if tag in _REFERENCES:
+                pool[index] = struct.unpack_from(">H", content, at + 1)[0]
+            at += 1 + _SIZES[tag]
+        index += 2 if tag in _TWO_PLACES else 1
+    return texts, pool, at
+
+
+def _members(content: bytes, at: int, texts: Mapping[int, str]) -> tuple[list[Method], int]:
+    """Return the fields or the methods that begin at a place, and where they end."""
+    count, at, found = struct.unpack_from(">H", content, at)[0], at + 2, list[Method]()
+    for _ in range(count):
+        _, name, descriptor, attributes = struct.unpack_from(">4H", content, at)
+        at, said = at + 8, dict[str, bytes]()
+        for _ in range(attributes):
+            kind, length = struct.unpack_from(">HI", content, at)
+            said[texts[kind]] = content[at + 6 : at + 6 + length]
+            at += 6 + length
+        signature = texts[struct.unpack(">H", said["Signature"])[0]] if "Signature" in said else ""
+        code = said.get("Code", b"")
+        length = struct.unpack_from(">I", code, 4)[0] if code else 0
+        found.append(Method(texts[name], texts[descriptor], signature, code[8 : 8 + length]))
+    return found, at
