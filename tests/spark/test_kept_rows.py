@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
+from pyspark.sql.connect.plan import LogicalPlan
+from pyspark.sql.connect.proto import Join, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tests.spark.guard_world import ADMIN, REFUSED, World
@@ -27,6 +31,7 @@ def held(spark: SparkSession) -> Mapping[str, Callable[[], object]]:
     spark.sql(
         "CREATE TEMPORARY FUNCTION held_count() RETURNS BIGINT RETURN (SELECT count(*) FROM lake.raw.flights)"
     ).collect()
+    keep_in_variables(spark)
     return {
         "a frame": frame.collect,
         "the schema of a frame": lambda: spark.table("lake.raw.flights").schema,
@@ -35,7 +40,40 @@ def held(spark: SparkSession) -> Mapping[str, Callable[[], object]]:
         "a temporary view": spark.table("held_view").collect,
         "a cached table": spark.table("held_cache").collect,
         "a temporary function": spark.sql("SELECT held_count()").collect,
+        "a session variable": lambda: spark.sql("SELECT held_number").collect(),
+        "a variable of a variable": lambda: spark.sql("SELECT held_copy + 1").collect(),
+        "a variable of an executed statement": lambda: spark.sql("SELECT held_into").collect(),
+        "a variable in a statement": lambda: spark.sql("EXECUTE IMMEDIATE held_text").collect(),
+        "a variable in a name": lambda: spark.sql("SELECT IDENTIFIER(held_name)()").collect(),
+        "a variable in a schema": lambda: spark.sql("SELECT from_json('{}', session.held_schema)").collect(),
+        "a variable in a script": lambda: spark.sql(
+            "BEGIN DECLARE x INT; SET x = held_number; SELECT x; END"
+        ).collect(),
+        "a variable whose next value failed": lambda: spark.sql("SELECT held_failed").collect(),
     }
+
+
+def keep_in_variables(spark: SparkSession) -> None:
+    """Keep what a table says in variables of the session."""
+    count = "SELECT count(*) FROM lake.raw.flights"
+    for statement in (
+        "DECLARE held_number INT",
+        f"SET VAR held_number = ({count})",
+        "DECLARE held_copy = held_number",
+        "DECLARE held_into BIGINT",
+        f"EXECUTE IMMEDIATE '{count}' INTO held_into",
+        "DECLARE held_text = 'SELECT 1'",
+        "SET VAR held_text = (SELECT concat('SELECT ', count(*)) FROM lake.raw.flights)",
+        "DECLARE held_name STRING",
+        "SET VAR held_name = (SELECT 'pi' FROM lake.raw.flights)",
+        "DECLARE held_schema STRING",
+        "SET VAR held_schema = (SELECT 'a INT' FROM lake.raw.flights)",
+        "DECLARE held_failed INT",
+        f"SET VAR held_failed = ({count})",
+    ):
+        spark.sql(statement).collect()
+    with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
+        spark.sql("SET VAR held_failed = 1 / 0").collect()
 
 
 def checkpointed(frame: DataFrame) -> DataFrame:
@@ -73,6 +111,66 @@ def test_nothing_that_is_held_survives_a_revoke_or_the_loss_of_the_decision_serv
     assert refusals(uses) == set()
     lake.decisions.is_down = True
     assert refusals(uses) == set(uses)
+
+
+class Written(LogicalPlan):
+    """A relation as a client may write it, whatever the stock client would send."""
+
+    def __init__(self, relation: Relation) -> None:
+        super().__init__(None)
+        self._relation = relation
+
+    def plan(self, session: Any) -> Relation:
+        """Return it with the number that the client gave it."""
+        relation = Relation()
+        relation.CopyFrom(self._relation)
+        relation.common.plan_id = self._plan_id
+        return relation
+
+
+def beside(spark: SparkSession, query: str, command: str) -> DataFrame:
+    """Return a query joined with a command."""
+    relation = Relation()
+    relation.join.left.sql.query = query
+    relation.join.right.sql.query = command
+    relation.join.join_type = Join.JOIN_TYPE_CROSS
+    return ConnectFrame(Written(relation), spark)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("DESCRIBE QUERY SELECT 1 AS x", "EXPLAIN SELECT 1", "SHOW CATALOGS", "SHOW CURRENT NAMESPACE"),
+        *("SHOW TABLES IN lake.raw", "INSERT INTO lake.raw.flights VALUES ('BB', 2013)", "SET VAR x = 1"),
+    ],
+)
+def test_a_command_inside_a_query_is_refused(lake: World, command: str) -> None:
+    spark = lake.session(ADMIN)
+    files = lake.files()
+    frame = beside(spark, FLIGHTS, command)
+
+    for use in (
+        frame.collect,
+        lambda: checkpointed(frame),
+        lambda: frame.schema,
+        lambda: frame.createOrReplaceTempView("x"),
+    ):
+        with pytest.raises(PySparkException) as caught:
+            use()
+        assert caught.value.getSqlState() == REFUSED
+        assert "a command stands inside a query" in str(caught.value)
+    assert lake.files() == files
+
+
+def test_a_checkpoint_of_a_checkpoint_is_asked_for_again(lake: World) -> None:
+    spark = lake.session(ADMIN)
+    second = checkpointed(checkpointed(spark.sql(FLIGHTS)).select("carrier"))
+    of_nothing = checkpointed(checkpointed(spark.range(3)))
+    assert (second.count(), of_nothing.count()) == (1, 3)
+
+    lake.decisions.rule = lambda *_: False
+
+    assert refusals({"second": second.collect, "nothing": of_nothing.collect}) == {"second"}
 
 
 def test_current_user_is_who_asks(lake: World) -> None:

@@ -17,8 +17,9 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val described = Described.decided(session, plan)
-    Kept.made(plan, Statement.last(session))
+    Kept.made(plan, Statement.sinceBegin(session))
     Statement.begin(session)
+    NestedCommands.refuse(plan)
     if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {
       val walk = Walk.of(Identifiers.completed(plan), unless = PlanClasses.inner(_).filter(part => described.exists(_ eq part)))
       walk.all.foreach { node =>

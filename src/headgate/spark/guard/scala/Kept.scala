@@ -2,7 +2,8 @@ package io.headgate.guard
 
 import java.util.{Collections, WeakHashMap}
 
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, MapPartitions}
+import org.apache.spark.sql.catalyst.analysis.{ResolvedIdentifier, ResolvedInlineTable, ResolvedNamespace, ResolvedTempView}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.streaming.sources.{MemoryPlan, MemorySink}
@@ -25,10 +26,25 @@ object Kept {
   /** What a checkpoint took, if these rows are one. */
   def of(rows: LogicalRDD): Option[Set[Need]] = Option(known.get(rows.rdd))
 
-  /** Remembers rows that a thread has just made of what its last statement was allowed. */
-  def made(plan: LogicalPlan, last: Option[Set[Need]]): Unit = (plan, last) match {
-    case (rows: LogicalRDD, Some(needs)) => known.putIfAbsent(rows.rdd, needs)
+  /**
+   * Remembers rows that an operation has just made of what it was allowed. Refuses those of an operation that has read
+   * something and needed nothing: whatever it read must be asked for again.
+   */
+  def made(plan: LogicalPlan, by: Option[Statement.Accumulated]): Unit = (plan, by) match {
+    case (rows: LogicalRDD, Some(_)) if known.containsKey(rows.rdd) =>
+    case (_: LogicalRDD, Some(Statement.Accumulated(_, _, needs, true))) if needs.isEmpty => Refuse.because(Unknown)
+    case (rows: LogicalRDD, Some(accumulated)) => known.putIfAbsent(rows.rdd, accumulated.needs)
     case _ =>
+  }
+
+  /** Whether a node gives rows that something stands behind: not values of the statement's own. */
+  def isRead(node: Walk.Node): Boolean = node match {
+    case _: LocalRelation | _: OneRowRelation | _: Range | _: CTERelationRef | _: UnionLoopRef | _: EmptyRelation | _: Command | _: CommandResult => false
+    case _: ResolvedIdentifier | _: ResolvedNamespace | _: ResolvedTempView | _: ResolvedInlineTable => false
+    case rows: LogicalRDD => !of(rows).exists(_.isEmpty)
+    case MemoryPlan(sink, _) => !Option(known.get(sink)).exists(_.isEmpty)
+    case _: LeafNode => true
+    case _ => false
   }
 
   /** Remembers a function over the rows of a table that a procedure of Iceberg's left in a view of the session. */
@@ -41,5 +57,7 @@ object Kept {
   }
 
   private def found(rows: AnyRef): Seq[Need] =
-    Option(known.get(rows)).getOrElse(Refuse.because("it is not known where these rows or this function come from")).toSeq
+    Option(known.get(rows)).getOrElse(Refuse.because(Unknown)).toSeq
+
+  private val Unknown = "it is not known where these rows or this function come from; read the table again"
 }

@@ -3,6 +3,7 @@ package io.headgate.guard
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.expressions.VariableReference
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
 import org.apache.spark.sql.connector.catalog.StagedTable
@@ -25,6 +26,8 @@ final class Needs(session: SparkSession) {
 
   def of(node: Walk.Node): Seq[Need] = node match {
     case plan: LogicalPlan => PlanClasses.entries(plan).flatMap(of(plan, _))
+    case variable: VariableReference => Variables.needs(session, variable).toSeq
+    case name: UnresolvedAttribute => Variables.needs(session, name.nameParts).toSeq
     case _ => Nil
   }
 

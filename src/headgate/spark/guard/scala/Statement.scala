@@ -27,6 +27,11 @@ object Statement {
   /** What the last statement that was decided on this thread may do, while it runs. */
   private val running = new ThreadLocal[Allowed]
 
+  /** What an operation has needed so far, in all statements that ran inside it, and whether any of them read something. */
+  final case class Accumulated(operation: String, asker: String, needs: Set[Need], reads: Boolean)
+
+  private val accumulated = new ThreadLocal[Accumulated]
+
   /** Whose statements on this thread lineage hears of. */
   private val traced = new ThreadLocal[String]
 
@@ -36,8 +41,14 @@ object Statement {
     handle(session)
   }
 
-  /** What this principal's last statement on this thread was allowed, if nothing has begun since. */
-  def last(session: SparkSession): Option[Set[Need]] = Option(running.get).filter(_.handle == handle(session)).map(_.needs)
+  /**
+   * What the operation on this thread has needed since it began. Work without a name of its own has none: what it leaves
+   * behind cannot be told from what the thread did before.
+   */
+  def sinceBegin(session: SparkSession): Option[Accumulated] = Operation.current(session).map { operation =>
+    val asker = handle(session)
+    Option(accumulated.get).filter(each => each.operation == operation && each.asker == asker).getOrElse(Accumulated(operation, asker, Set.empty, reads = false))
+  }
 
   /** What people call the session's principal. */
   def principal(session: SparkSession): String = Decisions.principal(handle(session))
@@ -71,15 +82,21 @@ object Statement {
 
   /**
    * The last question about a statement: Spark has given up its relation cache by now, so what was allowed last
-   * on this thread counts, once.
+   * on this thread counts, once. `reads` says whether the statement reads anything that a need stands for.
    */
-  def close(session: SparkSession, needs: Set[Need], description: String): Unit = {
+  def close(session: SparkSession, needs: Set[Need], description: String, reads: Boolean): Unit = {
     val asker = handle(session)
     val last = Option(allowed.get).filter(_.handle == asker)
     val known = last.fold(Set.empty[Need])(_.needs)
     allowed.remove()
     ask(session, asker, needs -- known, description)
     last.foreach(running.set)
+    accumulate(session, known ++ needs, reads)
+  }
+
+  /** Nothing that an operation has needed is forgotten before it ends, whatever statements it nests. */
+  private def accumulate(session: SparkSession, needs: Set[Need], reads: Boolean): Unit = sinceBegin(session).foreach { before =>
+    accumulated.set(before.copy(needs = before.needs ++ needs, reads = before.reads || reads))
   }
 
   private def needs(session: SparkSession): Set[Need] = {

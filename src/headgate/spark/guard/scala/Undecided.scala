@@ -13,7 +13,8 @@ final class Undecided(session: SparkSession) extends (LogicalPlan => Unit) {
     if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {
       val walk = Walk.of(plan, unless = PlanClasses.inner)
       walk.all.foreach(Known.requireAnalyzed)
-      Statement.close(session, walk.nodes.flatMap(needs.of).toSet, plan.nodeName)
+      Statement.close(session, walk.nodes.flatMap(needs.of).toSet, plan.nodeName, walk.nodes.exists(Kept.isRead))
+      Variables.assigned(session, plan)
       Statement.tell(session, columns.written(plan))
     }
   }

@@ -6,8 +6,9 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, LocalRelation, LogicalPlan, SetVariable}
 import org.apache.spark.sql.catalyst.trees.TreeNode
+import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.types.DataType
 
 /**
@@ -54,8 +55,12 @@ object Walk {
     (node match {
       // Its rows are values; its columns have types and metadata that a client wrote.
       case rows: LocalRelation => own ++ rows.output.iterator
+      // How the rows of a checkpoint are distributed and ordered is Spark's own to say.
+      case rows: LogicalRDD => rows.output.iterator
       // The command has run, and was decided then: what it needed may be gone by its doing.
       case _: CommandResult => node.children.iterator
+      // The variables that it writes are not read.
+      case set: SetVariable => Iterator(set.sourceQuery)
       case _ => own ++ node.productIterator
     }).collect { case Some(part: AnyRef) => part; case part: AnyRef => part }
   }
