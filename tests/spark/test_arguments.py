@@ -204,3 +204,25 @@ class TestFunctionsThatAreOnNoList:
         spark = lake.session(ADMIN)
         for statement in (f"SELECT {name}{arguments}", f"SELECT IDENTIFIER('{name}'){arguments}"):
             assert f"function `{name}` is not among" in refusal(spark, statement)
+
+
+class TestExplain:
+    """An error of a statement that is explained is an error: rows are not looked at on their way to the client."""
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "SELECT nothing FROM lake.raw.flights",
+            "SELECT element_at(array(1), 0)",
+            "SELECT from_json('{}', 'not a schema')",
+        ],
+    )
+    def test_an_error_is_raised_and_is_no_row(self, lake: World, statement: str) -> None:
+        spark = lake.session(ADMIN)
+        for mode in ("", "EXTENDED", "COST", "FORMATTED"):
+            with pytest.raises(PySparkException) as caught:
+                spark.sql(f"EXPLAIN {mode} {statement}").collect()
+            assert caught.value.getSqlState() != REFUSED
+
+    def test_a_plan_is_shown(self, lake: World) -> None:
+        assert "Physical Plan" in run(lake.session(ADMIN), "EXPLAIN SELECT carrier FROM lake.raw.flights")

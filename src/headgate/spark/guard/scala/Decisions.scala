@@ -30,6 +30,13 @@ object Decisions {
   def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Boolean =
     answer(handle, needs, statement, operation).path("traced").booleanValue
 
+  /** Whether all needs are allowed to the handle's principal now; no answer is no. */
+  def allows(handle: String, needs: Seq[Need]): Boolean =
+    try {
+      answer(handle, needs, "describe", None)
+      true
+    } catch { case _: AccessDenied => false }
+
   /** Says of what the columns are made that a statement writes. */
   def tell(handle: String, written: Columns.Written): Unit = {
     val said = json.createObjectNode()

@@ -14,6 +14,7 @@ class GuardExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(session => new Gate(session))
     extensions.injectPostHocResolutionRule(session => new Authorize(session))
     extensions.injectPostHocResolutionRule(session => new CurrentPrincipal(session))
+    extensions.injectPostHocResolutionRule(session => new DescribeWithoutData(session))
     extensions.injectCheckRule(session => new Undecided(session))
     extensions.injectPlannerStrategy(session => new KeptRows(session))
   }

@@ -14,10 +14,10 @@ import org.apache.spark.unsafe.types.UTF8String
  * this registry, so it holds no other functions, and those that parse text look at it first.
  */
 object ReviewedFunctions {
-  private type Check = Expression => Unit
+  private type Rule = Expression => Expression
 
-  private val checks: Map[String, Seq[(Int, Check)]] = Lists.lines("function-arguments").map(_.split("\\s+").toSeq).map {
-    case Seq(name, position, kind) => name -> (position.toInt, check(kind))
+  private val rules: Map[String, Seq[(Int, Rule)]] = Lists.lines("function-arguments").map(_.split("\\s+").toSeq).map {
+    case Seq(name, position, kind) => name -> (position.toInt, rule(kind))
     case line => throw new IllegalStateException(s"`$line` in function-arguments.txt is not of its form")
   }.groupMap(_._1)(_._2)
 
@@ -25,7 +25,7 @@ object ReviewedFunctions {
   def install(): Unit = {
     limit(FunctionRegistry.builtin, "function", Lists.functions)
     limit(TableFunctionRegistry.builtin, "table function", Lists.tableFunctions)
-    checks.foreach { case (name, rules) => guard(name, rules) }
+    rules.foreach { case (name, rules) => guard(name, rules) }
   }
 
   /** A function that is on no list stays known by its name, and refuses to be built. */
@@ -35,19 +35,24 @@ object ReviewedFunctions {
       registry.registerFunction(id, registry.lookupFunction(id).get, refused)
     }
 
-  private def guard(name: String, rules: Seq[(Int, Check)]): Unit = {
+  private def guard(name: String, rules: Seq[(Int, Rule)]): Unit = {
     val (registry, id) = (FunctionRegistry.builtin, FunctionIdentifier(name))
     val (info, builder) = (registry.lookupFunction(id).get, registry.lookupFunctionBuilder(id).get)
     registry.registerFunction(id, info, (arguments: Seq[Expression]) => {
       if (arguments.exists(_.isInstanceOf[NamedArgumentExpression])) Refuse.because(s"function `$name` takes its arguments by position; leave their names out")
-      rules.foreach { case (position, check) => arguments.lift(position).foreach(check) }
-      builder(arguments)
+      builder(rules.foldLeft(arguments) { case (done, (position, rule)) => done.lift(position).fold(done)(argument => done.updated(position, rule(argument))) })
     })
   }
 
-  private def check(kind: String): Check = kind.split(":", 2) match {
-    case Array("schema") => schema
-    case Array("options", format) => options(format, _)
+  private def rule(kind: String): Rule = kind.split(":", 2) match {
+    case Array("schema") => passing(schema)
+    case Array("options", format) => passing(options(format, _))
+    case Array("sketch", format) => CheckedSketch.of(_, format)
+  }
+
+  private def passing(check: Expression => Unit): Rule = argument => {
+    check(argument)
+    argument
   }
 
   /** What Spark would evaluate is evaluated here, with its own preparation; what it cannot evaluate it refuses itself. */

@@ -62,6 +62,9 @@ object Statement {
     allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
 
+  /** Whether the principal has all of this now. Nothing fails by it, and what the operation may go on with is unchanged. */
+  def allows(session: SparkSession, needs: Set[Need]): Boolean = Decisions.allows(handle(session), needs.toSeq)
+
   /** Asks for all needs now, whatever was allowed before. */
   def again(session: SparkSession, needs: Set[Need], description: String): Unit = ask(session, handle(session), needs, description)
 

@@ -57,6 +57,7 @@ final class Targets(session: SparkSession) {
 
   private def loaded(catalog: CatalogPlugin, identifier: Identifier, table: Table): Seq[String] = table match {
     case Targets.RowLevel(rewritten, _) => loaded(catalog, identifier, rewritten)
+    case described: DescribedTable => loaded(catalog, identifier, described.table)
     case _ if table.getClass.getName.startsWith(Targets.Iceberg) => Names.of(catalog, identifier)
     case _ => Refuse.because("only Iceberg tables of the lake are governed")
   }
