@@ -7,14 +7,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "docs" / "security" / "threat-model.md"
+RETAINED = ROOT / "docs" / "security" / "retained-rows.md"
 _TEST = re.compile(r"\[([^\]]+)\]\((\.\./\.\./tests/[\w/]+/test_\w+\.py)\)")
 
 
 def claims() -> dict[str, list[tuple[str, str]]]:
     """Return each claim with the tests that hold it: the words of the test's name, and its file."""
-    part = MODEL.read_text().split("\n## What is claimed\n")[1].split("\n## ")[0]
-    rows = [line.strip("|").split("|") for line in part.splitlines() if line.startswith("| ")]
-    return {claim.strip(): _TEST.findall(held) for claim, held in rows if claim.strip() != "claim"}
+    return rows(MODEL.read_text().split("\n## What is claimed\n")[1].split("\n## ")[0], "claim")
+
+
+def rows(text: str, head: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the first cell of each row of the tables in a text, and the tests that its last cell names."""
+    cells = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")]
+    return {first.strip(): _TEST.findall(rest[-1]) for first, *rest in cells if first.strip() != head}
 
 
 def test_every_claim_names_a_test() -> None:
@@ -26,6 +31,17 @@ def test_every_claim_names_a_test() -> None:
 def test_the_tests_of_a_claim_exist(tests: list[tuple[str, str]]) -> None:
     missing = [words for words, file in tests if not _is_there(words, MODEL.parent / file)]
 
+    assert missing == []
+
+
+def test_every_holder_of_rows_names_a_test_that_is_there() -> None:
+    holders = rows(RETAINED.read_text(), "holder")
+
+    assert len(holders) > 10
+    assert [holder for holder, tests in holders.items() if not tests] == []
+    missing = [
+        words for tests in holders.values() for words, file in tests if not _is_there(words, MODEL.parent / file)
+    ]
     assert missing == []
 
 

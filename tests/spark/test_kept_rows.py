@@ -134,6 +134,7 @@ def beside(spark: SparkSession, query: str, command: str) -> DataFrame:
     relation.join.left.sql.query = query
     relation.join.right.sql.query = command
     relation.join.join_type = Join.JOIN_TYPE_CROSS
+    assert isinstance(spark, ConnectSession)
     return ConnectFrame(Written(relation), spark)
 
 

@@ -1,0 +1,66 @@
+"""Types and metadata in the text that a client sends."""
+
+import json
+from typing import Any
+
+import pytest
+
+from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.schemas import check_metadata, check_schema
+
+
+def schema(metadata: Any, kind: Any = "string") -> str:
+    """Return a schema of one column."""
+    return json.dumps(
+        {"type": "struct", "fields": [{"name": "a", "type": kind, "nullable": True, "metadata": metadata}]}
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["a INT, b STRING", "struct<a: int>", "", schema({}), schema({"comment": "x", "unit": "km"}), '"integer"']
+)
+def test_an_honest_schema_passes(text: str) -> None:
+    check_schema(text)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"EXISTS_DEFAULT": "session_user()"},
+        {"CURRENT_DEFAULT": "1"},
+        {"note": {"EXISTS_DEFAULT": "1"}},
+        {"note": [{"CURRENT_DEFAULT": "1"}]},
+        {"identity.start": 1},
+        {"generationExpression": "1"},
+        {"__metadata_col": True},
+        {"ümlaut": 1},
+    ],
+)
+def test_metadata_with_a_default_or_an_unknown_key_is_refused(metadata: dict[str, Any]) -> None:
+    inner = {"type": "array", "elementType": json.loads(schema(metadata)), "containsNull": True}
+    for text in (schema(metadata), schema({}, json.loads(schema(metadata))), schema({}, inner)):
+        with pytest.raises(RefusedError):
+            check_schema(text)
+    with pytest.raises(RefusedError):
+        check_metadata(json.dumps(metadata))
+
+
+def test_a_repeated_key_hides_nothing() -> None:
+    with pytest.raises(RefusedError):
+        check_metadata('{"note": {"EXISTS_DEFAULT": "1"}, "note": 1}')
+    with pytest.raises(RefusedError):
+        check_schema('{"type": "struct", "fields": [{"name": "a", "type": "udt", "type": "string"}]}')
+
+
+@pytest.mark.parametrize(
+    "text", ['{"type": "struct"', "[" * 100_000, '{"type": "struct", "fields": []} more', '{"a": nan}']
+)
+def test_text_that_is_no_json_is_refused_where_it_looks_like_it(text: str) -> None:
+    with pytest.raises(RefusedError, match="neither DDL nor JSON"):
+        check_schema(text)
+
+
+def test_metadata_that_is_absent_or_ones_own_passes() -> None:
+    check_metadata("")
+    check_metadata("{}")
+    check_metadata(json.dumps({"max": 99, "comment": "the longest", "parts": [1, 2]}))
