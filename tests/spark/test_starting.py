@@ -1,0 +1,117 @@
+"""What the JVM of a driver refuses by itself, with the guard left out."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from headgate.spark.jars import spark_jars
+from headgate.spark.starting import CLOSED, command
+from headgate.spark.toolchain import Toolchain
+from tests.spark.guard_world import settings
+
+pytestmark = pytest.mark.spark
+
+PROGRAM = r"""
+import java.io._
+import javax.xml.XMLConstants
+import javax.xml.parsers.DocumentBuilderFactory
+import javax.xml.transform.stream.StreamSource
+import javax.xml.validation.SchemaFactory
+
+object Attempts extends App {
+  def attempt(name: String)(body: => Any): Unit =
+    println(name + ": " + (try { body; "done" } catch { case error: Throwable => error.getClass.getSimpleName + " " + error.getMessage }).replace('\n', ' '))
+
+  def document(text: String) = new StringReader(text)
+  val secret = args(0)
+
+  attempt("entity in a schema") {
+    val text = s"<!DOCTYPE s [<!ENTITY x SYSTEM 'file://$secret'>]><xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'>&x;</xs:schema>"
+    SchemaFactory.newInstance(XMLConstants.W3C_XML_SCHEMA_NS_URI).newSchema(new StreamSource(document(text)))
+  }
+  attempt("included schema") {
+    val text = s"<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:include schemaLocation='file://$secret'/></xs:schema>"
+    SchemaFactory.newInstance(XMLConstants.W3C_XML_SCHEMA_NS_URI).newSchema(new StreamSource(document(text)))
+  }
+  attempt("entity in a document") {
+    val text = s"<!DOCTYPE s [<!ENTITY x SYSTEM 'file://$secret'>]><s>&x;</s>"
+    DocumentBuilderFactory.newInstance.newDocumentBuilder.parse(new org.xml.sax.InputSource(document(text)))
+  }
+  attempt("many entities") {
+    val levels = (1 to 12).map(n => s"<!ENTITY e$n '${s"&e${n - 1};" * 10}'>").mkString
+    val text = s"<!DOCTYPE s [<!ENTITY e0 'x'>$levels]><s>&e12;</s>"
+    DocumentBuilderFactory.newInstance.newDocumentBuilder.parse(new org.xml.sax.InputSource(document(text)))
+  }
+
+  def copied(value: AnyRef): AnyRef = {
+    val bytes = new ByteArrayOutputStream
+    new ObjectOutputStream(bytes).writeObject(value)
+    new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject()
+  }
+  attempt("a gadget")(copied(new javax.management.BadAttributeValueExpException("x")))
+  attempt("an unknown class")(copied(new javax.swing.event.EventListenerList))
+  attempt("a list")(copied(new java.util.ArrayList[String]))
+  attempt("a plan")(copied(org.apache.spark.sql.types.StructType.fromDDL("a INT")))
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return how each attempt ends in a JVM that is started as a driver's is."""
+    folder = tmp_path_factory.mktemp("closed")
+    (folder / "secret.xsd").write_text("top secret")
+    source = folder / "Attempts.scala"
+    source.write_text(PROGRAM)
+    classpath = f"{spark_jars()}{os.sep}*"
+    compiler = [
+        str(toolchain.java),
+        "-cp",
+        classpath,
+        "scala.tools.nsc.Main",
+        "-usejavacp",
+        "-nowarn",
+        "-d",
+        str(folder),
+        str(source),
+    ]
+    subprocess.run(compiler, check=True, timeout=200)
+    jvm = [
+        str(toolchain.java),
+        *CLOSED,
+        "-cp",
+        f"{folder}{os.pathsep}{classpath}",
+        "Attempts",
+        str(folder / "secret.xsd"),
+    ]
+    said = subprocess.run(jvm, check=True, timeout=100, capture_output=True, text=True).stdout
+    return dict(line.split(": ", 1) for line in said.splitlines())
+
+
+@pytest.mark.parametrize("attempt", ["entity in a schema", "included schema", "entity in a document"])
+def test_an_xml_document_opens_no_other(outcomes: dict[str, str], attempt: str) -> None:
+    assert "not allowed due to restriction" in outcomes[attempt]
+    assert "secret" not in outcomes[attempt].replace("secret.xsd", "")
+
+
+def test_an_xml_document_expands_within_bounds(outcomes: dict[str, str]) -> None:
+    assert "JAXP00010" in outcomes["many entities"]
+
+
+def test_serialized_objects_are_read_by_list(outcomes: dict[str, str]) -> None:
+    assert "REJECTED" in outcomes["a gadget"]
+    assert "REJECTED" in outcomes["an unknown class"]
+    assert outcomes["a list"] == outcomes["a plan"] == "done"
+
+
+def test_no_process_attaches_to_the_driver(toolchain: Toolchain) -> None:
+    jvm = [str(toolchain.java), *CLOSED, "-XX:+PrintFlagsFinal", "-version"]
+    flags = subprocess.run(jvm, check=True, timeout=60, capture_output=True, text=True).stdout
+
+    assert any("DisableAttachMechanism" in line and "true" in line for line in flags.splitlines())
+
+
+def test_what_closes_the_jvm_is_in_its_command(toolchain: Toolchain, tmp_path: Path) -> None:
+    assert set(CLOSED) <= set(command(settings(toolchain, tmp_path, "http://127.0.0.1:1")))
