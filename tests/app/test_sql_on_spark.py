@@ -24,6 +24,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SLOW = "SELECT count(*) AS n FROM range(0, 100000000000, 1, 1) WHERE hash(id) = 5"
 """Longer than any test lasts, in one task, so that others have room beside it."""
+_DEFAULT = '{"name": "b", "type": "string", "nullable": true, "metadata": {"EXISTS_DEFAULT": "session_user()"}}'
+OPENING = [
+    "from_xml('<r/>', 'a STRING', map('rowValidationXSDPath', '/etc/passwd'))",
+    "from_xml('<r/>', schema_of_xml('<r/>', map('rowValidationXSDPath', '/etc/passwd')))",
+    f'from_csv(\'1\', r\'{{"type": "struct", "fields": [{_DEFAULT}]}}\')',
+]
 
 
 class Person:
@@ -94,6 +100,20 @@ class TestAStatement:
         answer = owner.sql("SELECT 1; SELECT 2")
 
         assert (answer.status_code, answer.json()["type"]) == (422, "urn:headgate:problem:several-statements")
+
+    @pytest.mark.parametrize("expression", OPENING)
+    def test_opens_nothing_by_an_argument(self, owner: Person, vic: Person, expression: str) -> None:
+        for person in (owner, vic):
+            for text in (
+                f"SELECT {expression}",
+                f"EXPLAIN SELECT {expression}",
+                f"CREATE VIEW lake.raw.v AS SELECT {expression} AS x",
+            ):
+                answer = person.sql(text)
+                assert answer.status_code == 403, answer.text
+                assert "root:" not in answer.text
+        query = {"kind": "saved_query", "name": "opening", "sql": f"SELECT {expression} AS x", "inputs": []}
+        assert "root:" not in owner.http.put("/pipelines/opening", params={"dry_run": True}, json=query).text
 
     def test_streams_its_rows_as_arrow(self, owner: Person) -> None:
         answer = owner.sql("SELECT id, CAST(id AS STRING) AS s FROM range(300000)", ARROW)
