@@ -11,6 +11,7 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from headgate.control.error_text import visible_words
 from headgate.spark.client_sessions import ClientSession, ClientSessions
 from headgate.spark.several import several
 from headgate.spark.statements import (
@@ -22,7 +23,6 @@ from headgate.spark.statements import (
     Progress,
     StatementError,
     Wanted,
-    own_words,
 )
 
 _AGAIN = 1.0
@@ -216,7 +216,7 @@ class SparkReading:
         if condition == "PARSE_SYNTAX_ERROR" and several(self._wanted.text):
             text = "one statement at a time; send each by itself, or all of them between `BEGIN` and `END`"
             return StatementError(text, state, SEVERAL)
-        return StatementError(own_words(error), state, condition)
+        return StatementError(visible_words(error), state, condition)
 
     def _cancelled(self) -> StatementError:
         return StatementError(f"the statement was cancelled: {self._why}", CANCELLED, "CANCELLED")
