@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
-from headgate.control.names import LONGEST, usable
+from headgate.control.names import describe_new_name_fault
 from headgate.control.ports import DocumentPut, Pointer
 from headgate.control.queue import RunPut
 from headgate.decision.answers import Answers
@@ -203,12 +203,22 @@ class View:
         if any(id in kind for kind in (*kinds, facts.referrers, named)):
             raise TakenError(f"the id `{id}` is taken; use a new one")
 
+    def new_name(self, parent: ResourceId, name: str) -> None:
+        """Raise `InvalidError` for what nothing can be named, `TakenError` if the parent has a child of that name."""
+        require_new_name(name)
+        self.free_name(parent, name)
+
     def free_name(self, parent: ResourceId, name: str) -> None:
-        """Raise `TakenError` if the parent has a child of that name, `InvalidError` for an unusable name."""
-        if not usable(name):
-            raise InvalidError(f"`{name}` cannot be a name: 1 to {LONGEST} letters, digits, `_` and `-`")
+        """Raise `TakenError` if the parent has a child of that name."""
         if name in self.facts.children.get(parent, ()):
             raise TakenError(f"there is a `{name}` already")
+
+
+def require_new_name(name: str) -> None:
+    """Raise `InvalidError` for what nothing can be named. Judged without a look at what there is."""
+    fault = describe_new_name_fault(name)
+    if fault is not None:
+        raise InvalidError(f"`{name}` cannot be a name: {fault}")
 
 
 def knows(model: Model, action: str) -> bool:
