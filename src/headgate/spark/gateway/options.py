@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from headgate.control import table_properties
+
 _LISTS: Final = Path(__file__).parents[1] / "guard" / "resources" / "headgate"
 
 
@@ -22,6 +24,6 @@ FILE_WRITE: Final = _listed("file-write-options") - {"path"}
 DATABASE_READ: Final = _listed("database-options")
 DATABASE_WRITE: Final = _listed("database-write-options")
 TABLE_WRITE: Final = _listed("write-options")
-TABLE_PROPERTIES: Final = _listed("table-properties")
+TABLE_PROPERTIES: Final = table_properties.TABLE_PROPERTIES
 RATE_READ: Final = frozenset({"numpartitions", "rampuptime", "rowspersecond"})
 """The source of a stream that reads nothing and counts."""
