@@ -113,7 +113,8 @@ class TestSaving:
         assert foreseen("hidden")[0] == 200
 
     def test_a_dry_run_tells_that_a_name_is_taken_which_the_caller_sees(self, world: World) -> None:
-        answer = world.call("owner", "PUT", "/pipelines/hidden", saved_query("hidden"), dry_run=True)
+        body = {"name": "hidden", "folder": "/nowhere"}
+        answer = world.call("owner", "POST", "/connections", body, dry_run=True)
 
         assert answer.status_code == 409
 
@@ -122,10 +123,10 @@ class TestSaving:
 
         def kept() -> list[dict[str, Any]]:
             items = world.call("owner", "GET", "/audit/decisions").json()["items"]
-            return [each for each in items if each["action"] == "PUT /api/v1/pipelines/{pipeline}"]
+            return [each for each in items if each["code"] == "taken"]
 
         (found,) = until(kept, lambda: "the collision is not in the audit")
-        assert (found["allowed"], found["code"]) == (False, "taken")
+        assert (found["allowed"], found["action"]) == (False, "PUT /pipelines/{pipeline}")
 
     def test_into_a_hidden_table(self, world: World) -> None:
         world.give("vic", "viewer", "lake.raw.t")
