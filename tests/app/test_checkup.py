@@ -189,6 +189,21 @@ class TestThePorts:
         assert found["lock"][0].state == "warn"
 
 
+class TestThePublicUrl:
+    @pytest.mark.parametrize(
+        ("bind", "url", "state"),
+        [("127.0.0.1", None, "ok"), ("0.0.0.0", None, "warn"), ("0.0.0.0", "https://a.example", "ok")],  # noqa: S104 (compared, not bound)
+    )
+    def test_is_missing_where_other_machines_reach_the_server(
+        self, settings: Settings, bind: str, url: str | None, state: str
+    ) -> None:
+        served = replace(settings, bind=bind, insecure_http=True, logins=replace(settings.logins, address=url))
+
+        (found,) = seen(served)["public URL"]
+
+        assert found.state == state
+
+
 class TestTheCertificate:
     @pytest.mark.parametrize(("days", "state"), [(0, "ok"), (36_490, "warn"), (36_501, "fail")])
     def test_is_looked_at_before_it_ends(self, settings: Settings, tmp_path: Path, days: int, state: str) -> None:

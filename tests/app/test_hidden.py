@@ -1,5 +1,6 @@
 """What somebody learns by asking for names that are not theirs: nothing, through any route of the HTTP API."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from headgate.control.ports import Pointer
 from headgate.control.tables import CreateTable
 from headgate.facts.ids import ResourceId
+from tests.app.serving import until
 from tests.app.world import World, world_in
 
 
@@ -37,6 +39,13 @@ def query(name: str, into: str, *inputs: str) -> dict[str, Any]:
     """A definition of a query."""
     return {"kind": "query", "name": name, "into": into, "inputs": inputs or ["lake.raw.t"], "sql": "SELECT 1 AS n"}
 
+
+def saved_query(name: str) -> dict[str, Any]:
+    """A definition of a saved query."""
+    return {"kind": "saved_query", "name": name, "inputs": ["lake.raw.t"], "sql": "SELECT 1 AS n"}
+
+
+MADE = re.compile(r"\b[a-z]{1,2}_[0-9a-f]{32}\b")
 
 PEOPLE = [
     ("DELETE", "/users/{}", None),
@@ -92,6 +101,32 @@ class TestSaving:
         answer = world.call("ed", "PUT", "/pipelines/hidden", query("hidden", "lake.raw.q"))
 
         assert answer.status_code == 409
+
+    @pytest.mark.parametrize("kind", ["query", "saved_query"])
+    def test_a_dry_run_does_not_tell_that_a_hidden_name_is_taken(self, world: World, kind: str) -> None:
+        def foreseen(name: str) -> tuple[int, str]:
+            given = query(name, "lake.raw.q") if kind == "query" else saved_query(name)
+            answer = world.call("ed", "PUT", f"/pipelines/{name}", given, dry_run=True)
+            return answer.status_code, MADE.sub("ID", answer.text.replace(name, "NAME"))
+
+        assert foreseen("hidden") == foreseen("nosuch")
+        assert foreseen("hidden")[0] == 200
+
+    def test_a_dry_run_tells_that_a_name_is_taken_which_the_caller_sees(self, world: World) -> None:
+        body = {"name": "hidden", "folder": "/nowhere"}
+        answer = world.call("owner", "POST", "/connections", body, dry_run=True)
+
+        assert answer.status_code == 409
+
+    def test_looking_for_hidden_names_is_seen_in_the_audit(self, world: World) -> None:
+        assert world.call("ed", "PUT", "/pipelines/hidden", saved_query("hidden")).status_code == 409
+
+        def kept() -> list[dict[str, Any]]:
+            items = world.call("owner", "GET", "/audit/decisions").json()["items"]
+            return [each for each in items if each["code"] == "taken"]
+
+        (found,) = until(kept, lambda: "the collision is not in the audit")
+        assert (found["allowed"], found["action"]) == (False, "PUT /pipelines/{pipeline}")
 
     def test_into_a_hidden_table(self, world: World) -> None:
         world.give("vic", "viewer", "lake.raw.t")

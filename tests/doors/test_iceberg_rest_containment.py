@@ -244,6 +244,25 @@ class TestIdentityAndPlace:
         for staged in (False, True):
             _forbidden(_create(world, properties={key: there}, **{"stage-create": staged}))
 
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("write.spark.accept-any-schema", "true"),
+            ("encryption.key-id", "k"),
+            ("parquet.crypto.factory.class", "x.Y"),
+            ("provider", "csv"),
+            ("path", "/etc"),
+            ("write.data.p\u0430th", "/etc"),
+            ("write.parquet.row-group-size-bytes", "9" * 20),
+            ("write.parquet.row-group-size", "1"),
+            ("write.format.default", "text"),
+        ],
+    )
+    def test_properties_that_are_not_listed_or_out_of_bounds(self, world: World, key: str, value: str) -> None:
+        _forbidden(_update(world, [{"action": "set-properties", "updates": {key: value}}]))
+        for staged in (False, True):
+            _forbidden(_create(world, properties={key: value}, **{"stage-create": staged}))
+
     def test_a_location_of_the_clients_choice(self, world: World) -> None:
         there = world.iceberg().load_table("secret.salaries").location()
 

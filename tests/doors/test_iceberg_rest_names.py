@@ -22,10 +22,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 class TestNames:
     def test_of_other_letters_are_names(self, world: World) -> None:
         catalog = world.iceberg()
-        catalog.create_table(("raw", "né_1-β"), SCHEMA)
+        catalog.create_table(("raw", "né_1-ß"), SCHEMA)
 
-        assert catalog.table_exists(("raw", "né_1-β"))
-        assert world.call("HEAD", "/namespaces/raw/tables/n%C3%A9_1-%CE%B2").status_code == 204
+        assert catalog.table_exists(("raw", "né_1-ß"))
+        assert world.call("HEAD", "/namespaces/raw/tables/n%C3%A9_1-%C3%9F").status_code == 204
 
     @pytest.mark.parametrize("name", ["a b", "a+b", "a%", "a:b", "a#b", "a\u200bb"])
     def test_that_no_engine_could_use_are_refused(self, world: World, name: str) -> None:

@@ -17,6 +17,7 @@ from headgate.doors.authzen.serving import AuthZen
 from headgate.doors.broken_glass import BrokenGlass, Glass
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.doors.guard import guard_router
+from headgate.doors.http import hosts
 from headgate.doors.iceberg_rest import iceberg_router
 from headgate.doors.services import CarriesOutRuns, Deployed
 from headgate.doors.tenants import Tenants
@@ -57,6 +58,7 @@ def http_application(
     app.add_middleware(BrokenGlass, glass=glass)
     app.add_middleware(Fresh, freshness=freshness)
     app.add_middleware(Tenants)
+    hosts.install(app, deployment.settings.logins.address)
     app.router.routes.extend(api_routes())
     openapi.document(app)
     identity.install(app, deployment.entrance)

@@ -43,7 +43,7 @@ def fronted(
     settings = deployment.settings
     readiness = Readiness(lambda: _unready(deployment))
     metrics, principals = Metrics(lambda: _figures(deployment, spark)), of_principals(settings.limits)
-    express = Express(app.state.at_once, principals, observers(metrics), settings.limits)
+    express = Express(app.state.at_once, principals, observers(metrics), settings.limits, hosts=app.state.hosts)
     front = around(
         app,
         identify=_identify(deployment.identity, session),

@@ -7,7 +7,7 @@ from pyiceberg.catalog import Catalog
 
 from headgate.control.command import CommandError
 from headgate.control.ids import new_id
-from headgate.control.names import usable
+from headgate.control.names import describe_new_name_fault
 from headgate.control.organization import Organization
 from headgate.control.resources import CreateResource
 from headgate.control.tables import RegisterTable
@@ -59,8 +59,8 @@ class Importing:
     def _judged(self, source: Catalog, name: tuple[str, ...]) -> Found:
         if len(name) != 2:  # noqa: PLR2004 (a database and a table)
             return Found(name, problem="its namespace has more than one level")
-        if not all(map(usable, name)):
-            return Found(name, problem="its name is none that every engine can use")
+        if fault := next(filter(None, map(describe_new_name_fault, name)), None):
+            return Found(name, problem=f"its name cannot be used: {fault}")
         if self._organization.control.snapshot.find((LAKE, *name)) is not None:
             return Found(name, problem="there is something of that name already")
         try:

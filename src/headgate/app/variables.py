@@ -330,8 +330,9 @@ _LOGINS = (
         "HEADGATE_PUBLIC_URL",
         "web",
         "logins.address",
-        "where people find the deployment; the provider sends them back there, and devices show it",
-        "as they call it",
+        "the URL that clients use; every absolute URL in an answer begins with it, whatever `Host` a request names. "
+        "Required behind a proxy or a load balancer, and where the server has a DNS name",
+        "only loopback names and addresses and the listener's own address are accepted in `Host`",
     ),
 )
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
-from headgate.control.names import LONGEST, usable
+from headgate.control.names import describe_new_name_fault
 from headgate.control.ports import DocumentPut, Pointer
 from headgate.control.queue import RunPut
 from headgate.decision.answers import Answers
@@ -17,7 +17,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import Resource, Snapshot
+from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
 from headgate.model.model import Model
 
 
@@ -45,7 +45,11 @@ class UnknownCallerError(CommandError):
 
 
 class TakenError(CommandError):
-    """There is something of that name already."""
+    """There is something of that name already; `is_hidden` if the caller may not discover it."""
+
+    def __init__(self, message: str, *, is_hidden: bool = False) -> None:
+        super().__init__(message)
+        self.is_hidden = is_hidden
 
 
 class MissingError(CommandError):
@@ -82,13 +86,14 @@ _NO_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 class View:
     """What a command may look at, and the way to ask. `caller` is None for the deployment itself, which is not asked.
 
-    `decisions` gathers what was allowed.
+    `decisions` gathers what was allowed. A preview is of a command that is not carried out.
     """
 
     engine: Answers
     caller: Caller | None
     now: float
     decisions: list[Decision] = field(default_factory=list[Decision])
+    is_preview: bool = False
 
     @property
     def facts(self) -> Snapshot:
@@ -203,12 +208,30 @@ class View:
         if any(id in kind for kind in (*kinds, facts.referrers, named)):
             raise TakenError(f"the id `{id}` is taken; use a new one")
 
+    def new_name(self, parent: ResourceId, name: str) -> None:
+        """Raise `InvalidError` for what nothing can be named, `TakenError` if the parent has a child of that name."""
+        require_new_name(name)
+        self.free_name(parent, name)
+
     def free_name(self, parent: ResourceId, name: str) -> None:
-        """Raise `TakenError` if the parent has a child of that name, `InvalidError` for an unusable name."""
-        if not usable(name):
-            raise InvalidError(f"`{name}` cannot be a name: 1 to {LONGEST} letters, digits, `_` and `-`")
-        if name in self.facts.children.get(parent, ()):
-            raise TakenError(f"there is a `{name}` already")
+        """Raise `TakenError` if the parent has a child of that name.
+
+        A preview costs nothing and leaves no trace, so that a child which the caller may not discover is not told
+        of. A command that is carried out cannot succeed, and says so; the audit keeps that.
+        """
+        taken = self.facts.children.get(parent, NO_NAMES).get(name)
+        if taken is None:
+            return
+        is_hidden = not self._seen(self.facts.resources[taken])
+        if not (is_hidden and self.is_preview):
+            raise TakenError(f"there is a `{name}` already", is_hidden=is_hidden)
+
+
+def require_new_name(name: str) -> None:
+    """Raise `InvalidError` for what nothing can be named. Judged without a look at what there is."""
+    fault = describe_new_name_fault(name)
+    if fault is not None:
+        raise InvalidError(f"`{name}` cannot be a name: {fault}")
 
 
 def knows(model: Model, action: str) -> bool:

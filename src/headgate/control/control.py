@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from headgate.control.call import BY_ITSELF, Call, ChangedError, version
@@ -142,7 +142,7 @@ class Control:
 
     def preview(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Plan:
         """Decide a command and write nothing."""
-        return self._decided(command, self._view(caller), call)
+        return self._decided(command, replace(self._view(caller), is_preview=True), call)
 
     def consequences(self, plan: Plan) -> Consequences:
         """Return what would differ, and for whom, if this were written now."""

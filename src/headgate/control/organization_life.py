@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.control.command import InvalidError, Plan, View
-from headgate.control.names import LONGEST, usable
+from headgate.control.command import Plan, View, require_new_name
 from headgate.control.ports import DocumentPut
 from headgate.control.tokens import erased
 from headgate.facts.changes import PrincipalRemoved
@@ -20,8 +19,7 @@ class RenameOrganization:
         """Need to edit it, or whatever the model has that is nearest to that."""
         root = view.target(view.root)
         view.require_action(view.action(root, "edit", "change_settings", "manage_users"), root.id)
-        if not usable(self.title):
-            raise InvalidError(f"`{self.title}` cannot be a name: 1 to {LONGEST} letters, digits, `_` and `-`")
+        require_new_name(self.title)
         return Plan(())
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from headgate.control.command import InvalidError, MissingError, Plan, View
+from headgate.control.narrowing import is_narrowed
 from headgate.control.ports import DocumentPut
 from headgate.decision.explain import smallest_fixes
 from headgate.decision.records import Fix, Question
@@ -34,6 +35,9 @@ class FileRequest:
         """Everybody may, for a purpose, what they may not do already."""
         if view.caller is None or view.caller.run is not None:
             raise InvalidError("a person or a service principal asks, not the deployment nor a run")
+        # Before anything else is looked at: "already allowed" would be decided for the principal, not for the token.
+        if is_narrowed(view.facts, view.caller):
+            raise InvalidError("a narrowed token files no requests; use a token that is not narrowed")
         if not self.purpose.strip():
             raise InvalidError("access is always for a purpose; say for which")
         view.free_id(self.request)

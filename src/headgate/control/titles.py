@@ -1,10 +1,10 @@
 """What people, programs and groups can be called, and which names are too much alike for two of them."""
 
 import re
-import unicodedata
 
 from headgate.control.command import InvalidError, View
 from headgate.control.logins.names import folded
+from headgate.control.scripts import describe_letter_fault
 
 _LONGEST = 100
 _WORDS = re.compile(r"[^\s/\\]+(?: [^\s/\\]+)*")
@@ -18,16 +18,12 @@ def usable_title(view: View, title: str) -> None:
         raise InvalidError(
             f"a name is 1 to {_LONGEST} letters, digits and signs, without slashes, and with single spaces in between"
         )
-    if any(map(_mixed, title.split(" "))):
+    fault = next(filter(None, map(describe_letter_fault, title.split(" "))), None)
+    if fault is not None:
         # Or a Cyrillic letter in the middle makes a second `admin`.
-        raise InvalidError("a word of a name does not mix Latin letters with those of another script")
+        raise InvalidError(f"`{title}` cannot be a name: {fault} in each word")
 
 
 def alike(title: str) -> str:
     """Return the one spelling of all names that people would take for this one."""
     return folded(title)
-
-
-def _mixed(word: str) -> bool:
-    scripts = {unicodedata.name(letter, "").split(" ")[0] for letter in word if letter.isalpha()}
-    return "LATIN" in scripts and len(scripts) > 1

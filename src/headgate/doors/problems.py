@@ -102,7 +102,10 @@ def install(app: FastAPI) -> None:
         if isinstance(error, RefusedError):
             return _audited(request, refused(_organization(request), error), "refused", error.question)
         status, code = _STATUS[type(error)]
-        return _audited(request, problem(status, code, str(error)), code)
+        answer = problem(status, code, str(error))
+        # The answer tells that a hidden name is taken: whoever looks for such names is seen in the audit.
+        is_hidden = isinstance(error, TakenError) and error.is_hidden
+        return _recorded(request, answer, code) if is_hidden else _audited(request, answer, code)
 
     @app.exception_handler(StatementError)
     def on_statement(_: Request, error: StatementError) -> JSONResponse:
@@ -172,19 +175,22 @@ def _organization(request: Request) -> Organization:
 
 
 def _audited(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
-    if answer.status_code in _DENIED:
-        organization, found = _organization(request), request.scope.get(CALLER)
-        caller = found[1] if found else None
-        route = getattr(request.scope.get("route"), "path", "")
-        record = AuditRecord(
-            at=organization.control.now,
-            principal=caller.principal if caller else None,
-            action=question.action if question else f"{request.method} {route}",
-            resource=question.resource if question else "",
-            allowed=False,
-            revision=organization.control.snapshot.revision,
-            code=code,
-            origin=Origin("api", str(request.scope.get(REQUEST, "")), caller.token if caller else None),
-        )
-        request.app.state.deployed.audit.record(organization.id, record)
+    return _recorded(request, answer, code, question) if answer.status_code in _DENIED else answer
+
+
+def _recorded(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
+    organization, found = _organization(request), request.scope.get(CALLER)
+    caller = found[1] if found else None
+    route = getattr(request.scope.get("route"), "path", "")
+    record = AuditRecord(
+        at=organization.control.now,
+        principal=caller.principal if caller else None,
+        action=question.action if question else f"{request.method} {route}",
+        resource=question.resource if question else "",
+        allowed=False,
+        revision=organization.control.snapshot.revision,
+        code=code,
+        origin=Origin("api", str(request.scope.get(REQUEST, "")), caller.token if caller else None),
+    )
+    request.app.state.deployed.audit.record(organization.id, record)
     return answer

@@ -25,7 +25,7 @@ from pyiceberg.table.update import (
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, InvalidError
-from headgate.lake.rules import check_properties
+from headgate.lake.rules import check_table_properties
 
 T = TypeVar("T")
 LAST_ADDED = -1
@@ -45,7 +45,7 @@ class NewTable:
 
 def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetadata:
     """Return the first metadata of a table. Raises `RuleError` or `InvalidError`."""
-    check_properties(new.properties)
+    check_table_properties({}, new.properties)
     return _sound(
         lambda: new_table_metadata(
             new.schema,

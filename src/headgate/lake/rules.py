@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from pyiceberg.table.metadata import TableMetadata
 
+from headgate.control.table_properties import describe_property_fault
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside
 from headgate.lake.errors import RuleError
@@ -33,6 +34,19 @@ def check_properties(properties: Mapping[str, str]) -> None:
             raise RuleError(f"the property `{key}` cannot be set: Headgate chooses where a table's files lie")
         if plain in _COMMANDS:
             raise RuleError(f"the property `{key}` cannot be set: which rows a table holds is no property")
+
+
+def check_table_properties(before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    """Raise `RuleError` for a property that a create or commit sets and that is not listed, or not to this value.
+
+    What the table had before stays as it is, whichever engine or version wrote it.
+    """
+    changed = {key: value for key, value in after.items() if before.get(key) != value}
+    check_properties(changed)
+    for key, value in changed.items():
+        fault = describe_property_fault(key, value)
+        if fault is not None:
+            raise RuleError(fault)
 
 
 def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) -> None:

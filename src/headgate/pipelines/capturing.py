@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.functions import col, lit
 from pyspark.sql.types import StructField, StructType
 
+from headgate.control.error_text import raw_words
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.lakewriter import quoted, write_full
 from headgate.pipelines.loading.errors import EndedError, LoadError
@@ -171,7 +172,7 @@ class Capture:
             self._execution.say(f"{rows:,} rows into {self._definition.into}")
 
     def _told(self, error: PySparkException, came: Sequence[Path]) -> Exception:
-        words = str(error).split("JVM stacktrace")[0]
+        words = raw_words(error)
         if _REFUSED in words or not any(sign in words for sign in _UNREADABLE):
             return error
         # Spark's words do not lead out of the gateway with the path in them.

@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-REFUSED: Final = "42501"
-"""The SQLSTATE of a refusal, by whoever refuses; also of some that are no decision on this run."""
+from headgate.control.error_text import REFUSED, raw_words, sqlstate_of, visible_words
 
 _AWAY = frozenset({"UNAVAILABLE", "UNAUTHENTICATED"})
 """gRPC's codes for nobody who answers, and for a server that does not know the run any more, or not yet."""
@@ -41,17 +40,12 @@ class Failure:
 
 def failure(error: BaseException) -> Failure:
     """Return what an error means. PySpark's are known by what they say of themselves, so that it is not loaded here."""
-    words = own_words(error)
-    sqlstate, code = _said(error, "getSqlState"), _said(error, "getGrpcStatusCode")
+    words, said = visible_words(error), raw_words(error)
+    sqlstate, code = sqlstate_of(error), _said(error, "getGrpcStatusCode")
     away = getattr(code, "name", "") in _AWAY or isinstance(error, ConnectionError)
-    if away or any(each.search(words) for each in _SIGNS):
+    if away or any(each.search(said) for each in _SIGNS):
         return Failure(words, away=True)
     return Failure(words, refused=sqlstate == REFUSED)
-
-
-def own_words(error: BaseException) -> str:
-    """Return what an error says, without the trace of the JVM that Spark's client puts behind it."""
-    return str(error).split("JVM stacktrace")[0].strip() or type(error).__name__
 
 
 def _said(error: BaseException, asked: str) -> Any:

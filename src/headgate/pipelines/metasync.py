@@ -1,5 +1,6 @@
 """Telling another Iceberg catalog, a REST API, where a table's newest metadata lies."""
 
+from headgate.control.error_text import visible_words
 from headgate.pipelines.place import HttpPlace
 
 
@@ -20,4 +21,4 @@ def register(place: HttpPlace, into: str, metadata: str) -> None:
             other.create_namespace_if_not_exists(database)
             other.register_table((database, table), metadata, overwrite=other.table_exists((database, table)))
     except (RESTError, OSError, ValueError) as error:
-        raise SyncError(f"the other catalog did not take `{into}`: {error}") from error
+        raise SyncError(f"the other catalog did not take `{into}`: {visible_words(error)}") from error

@@ -22,6 +22,12 @@ class ClientSession:
         self._lock = threading.Lock()
         self._spark: SparkSession | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it has been used, so that the driver it lives in may have ended since."""
+        with self._lock:
+            return self._spark is not None
+
     def spark(self, connect: Callable[[str], "SparkSession"]) -> "SparkSession":
         """Return the session, which is opened at its first use."""
         with self._lock:

@@ -5,10 +5,11 @@ import os
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from headgate.control.table_properties import LISTS
 from headgate.spark.errors import ToolchainError
 from headgate.spark.jars import spark_jars
 
@@ -31,7 +32,7 @@ def build_guard(java: Path, iceberg_jar: Path, cache: Path) -> Path:
         classes, unfinished = Path(folder, "classes"), Path(folder, "guard.jar")
         classes.mkdir()
         _compile(java, iceberg_jar, classes)
-        _pack(unfinished, classes, SOURCES / "resources")
+        _pack(unfinished, _packed(classes))
         unfinished.replace(jar)
     return jar
 
@@ -43,8 +44,9 @@ def guard_jar(iceberg_jar: Path, cache: Path) -> Path:
 
 def _fingerprint(iceberg_jar: Path) -> str:
     digest = hashlib.sha256(f"{version('pyspark')}\n{iceberg_jar.name}\n".encode())
-    for path in _files(SOURCES):
-        digest.update(f"{path.relative_to(SOURCES).as_posix()}\n".encode())
+    sources = [*((path.relative_to(SOURCES), path) for path in _files(SOURCES)), *_shared()]
+    for name, path in sources:
+        digest.update(f"{name.as_posix()}\n".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:20]
 
@@ -64,12 +66,23 @@ def _compile(java: Path, iceberg_jar: Path, classes: Path) -> None:
         raise ToolchainError(message)
 
 
-def _pack(jar: Path, *folders: Path) -> None:
+def _packed(classes: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield what the jar holds: the name there, and the file."""
+    for folder in (classes, SOURCES / "resources"):
+        yield from ((path.relative_to(folder), path) for path in _files(folder))
+    yield from _shared()
+
+
+def _shared() -> Iterator[tuple[Path, Path]]:
+    """Yield the lists that others read too, beside the guard's own."""
+    yield from (("headgate" / path.relative_to(LISTS), path) for path in _files(LISTS))
+
+
+def _pack(jar: Path, files: Iterable[tuple[Path, Path]]) -> None:
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
-        for folder in folders:
-            for path in _files(folder):
-                entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _EPOCH)
-                archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+        for name, path in files:
+            entry = zipfile.ZipInfo(name.as_posix(), _EPOCH)
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def _files(folder: Path) -> Iterator[Path]:

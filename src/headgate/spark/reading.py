@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkAssertionError, PySparkException
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from headgate.control.error_text import visible_words
 from headgate.spark.client_sessions import ClientSession, ClientSessions
 from headgate.spark.several import several
 from headgate.spark.statements import (
@@ -22,11 +23,14 @@ from headgate.spark.statements import (
     Progress,
     StatementError,
     Wanted,
-    own_words,
 )
 
 _AGAIN = 1.0
 """Seconds after which an interrupt is repeated: one that comes before what it ends has begun ends nothing."""
+
+_GONE = "INVALID_HANDLE"
+_ROWS_LOST = "the session that this ran in is gone; send it again"
+_LOST = "Spark restarted while the statement ran; check whether the statement had its effect before you send it again"
 
 _here = threading.local()
 """Which statement this thread reads: Spark's client tells of progress without saying whose."""
@@ -94,12 +98,16 @@ class SparkReading:
         """Raise `StatementError` unless what was read may still be read. Also once it is closed."""
         session = self._sessions.take(self._token)
         try:
-            if session is not self._session:
-                raise StatementError("the session that this ran in is gone; send it again", None, "INVALID_HANDLE")
-            # Analyzed anew, and so decided anew by the guard.
-            self._guarded(lambda: self._spark().client.schema(self._plan))
+            if session is self._session:
+                # Analyzed anew, and so decided anew by the guard.
+                self._guarded(lambda: self._spark().client.schema(self._plan))
+                return
+        except StatementError as error:
+            if error.condition != _GONE:
+                raise
         finally:
             self._sessions.give_back(session)
+        raise StatementError(_ROWS_LOST, None, _GONE)
 
     def cancel(self, why: str) -> None:
         """End it: whoever reads hears why. What has ended stays as it is. From any thread."""
@@ -125,7 +133,8 @@ class SparkReading:
 
     def _open(self) -> tuple[tuple[Column, ...], pa.Schema]:
         self._go_on()
-        spark = self._spark()
+        spark = self._live_spark()
+        self._go_on()
         # The tag is the thread's, and every call that is begun here carries it.
         spark.addTag(self._tag)
         try:
@@ -156,6 +165,28 @@ class SparkReading:
         assert self._session is not None  # noqa: S101 (`open` took it)
         return self._session.spark(self._sessions.connect)
 
+    def _live_spark(self) -> SparkSession:
+        """Return the session, replaced once by a new one if its driver has ended since the session was used last.
+
+        A call without an effect finds that out. The statement itself is sent once: after a lost connection it may have
+        had its effect.
+        """
+        assert self._session is not None  # noqa: S101 (`open` took it)
+        if not self._session.is_open:
+            return self._spark()
+        try:
+            _ = self._spark().version
+        except PySparkException as error:
+            if not is_session_lost(error):
+                raise
+            self._renew_session(self._session)
+        return self._spark()
+
+    def _renew_session(self, lost: ClientSession) -> None:
+        self._sessions.forget(lost)
+        self._session = self._sessions.take(self._token)
+        self._sessions.give_back(lost)
+
     def _go_on(self) -> None:
         if self._why is not None:
             raise self._cancelled()
@@ -175,15 +206,17 @@ class SparkReading:
         if self._why is not None and error.getSqlState() != REFUSED:
             return self._cancelled()
         condition, state = error.getCondition(), error.getSqlState()
-        if (state is None or str(condition).startswith("INVALID_HANDLE")) and self._session is not None:
+        if (state is None or is_session_lost(error)) and self._session is not None:
             # Not an answer about the statement: the session itself is gone, with the driver it was in.
             self._sessions.forget(self._session)
         if condition == "RETRIES_EXCEEDED" or NOT_READY in str(error):
             return StatementError(NOT_READY, None, "UNAVAILABLE")
+        if is_session_lost(error):
+            return StatementError(_LOST, None, _GONE)
         if condition == "PARSE_SYNTAX_ERROR" and several(self._wanted.text):
             text = "one statement at a time; send each by itself, or all of them between `BEGIN` and `END`"
             return StatementError(text, state, SEVERAL)
-        return StatementError(own_words(error), state, condition)
+        return StatementError(visible_words(error), state, condition)
 
     def _cancelled(self) -> StatementError:
         return StatementError(f"the statement was cancelled: {self._why}", CANCELLED, "CANCELLED")
@@ -196,6 +229,14 @@ class SparkReading:
             except PySparkException:
                 return  # who reads hears the same, or the session is gone
             self._ended.wait(_AGAIN)
+
+
+def is_session_lost(error: PySparkException) -> bool:
+    """Return whether an error says that the session is gone, and nothing about the statement."""
+    # Spark's client itself closes a session that a driver of another id answers, and says so in one of these ways.
+    condition = str(error.getCondition())
+    is_other_driver = isinstance(error, PySparkAssertionError) and "server side session" in str(error)
+    return condition == "NO_ACTIVE_SESSION" or condition.startswith("INVALID_HANDLE") or is_other_driver
 
 
 def _tables(spark: SparkSession, plan: Any) -> Iterator[Any]:

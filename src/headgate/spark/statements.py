@@ -121,8 +121,3 @@ class RunsStatements(Protocol):
     def close(self) -> None:
         """End every session."""
         ...
-
-
-def own_words(error: Exception) -> str:
-    """Return what an error of Spark's client says, without the stack trace that it may carry."""
-    return str(error).split("JVM stacktrace")[0].strip()

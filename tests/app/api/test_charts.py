@@ -199,3 +199,14 @@ class TestASelect:
 
         assert save(spark, definition("visualization", "theirs"), "sam").status_code in (403, 404)
         assert fake.begun == []
+
+
+@pytest.mark.parametrize("kind", ["saved_query", "visualization"])
+def test_the_check_of_a_select_tells_no_place_of_the_machine(spark: World, kind: str) -> None:
+    failed = "Error occurred during query planning: \nsystemId: file:///data/keys/secrets.key; 127.0.0.1:8020\nat x.Y"
+    has(spark, pa.record_batch({"plan": [failed]}))
+
+    answer = save(spark, definition(kind, "probing"))
+
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "Spark cannot read the SELECT: systemId: <path>; <host>"

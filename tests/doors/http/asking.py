@@ -61,7 +61,9 @@ def ask(
     return asks(app, client=client)(method, path, **more)
 
 
-def asks(app: ASGIApp, *, client: tuple[str, int] = ("127.0.0.1", 5), base: str = "http://here") -> Callable[..., Any]:
+def asks(
+    app: ASGIApp, *, client: tuple[str, int] = ("127.0.0.1", 5), base: str = "http://127.0.0.1"
+) -> Callable[..., Any]:
     """Return a way to ask the application, from that address."""
 
     def one(method: str, path: str, **more: Any) -> httpx.Response:

@@ -19,6 +19,7 @@ from headgate.control.principals import AddPrincipal, CreateServicePrincipal
 from headgate.control.tokens import IssueToken, written
 from headgate.decision.records import Question
 from headgate.doors import identity, problems
+from headgate.doors.http import hosts
 from headgate.doors.services import By, Deployed, Uses
 from headgate.doors.tenants import Tenants
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
@@ -86,6 +87,7 @@ class World:
         problems.install(app)
         identity.install(app, self.entrance)
         app.add_middleware(Tenants)
+        hosts.install(app, self.settings.address)
 
         @app.get("/api/v1/me")
         def me(services: Uses, caller: By) -> dict[str, Any]:

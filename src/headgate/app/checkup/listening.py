@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -31,6 +32,17 @@ def ports(settings: Settings, _environ: Mapping[str, str], _now: float) -> Itera
             yield Finding("ports", "ok", f"{port} is free")
         else:
             yield failed("ports", f"{port} of {host} is in use", f"end what holds it, or set {variable}")
+
+
+def public_url(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
+    """Check that a server which other machines reach has the URL that they use."""
+    if settings.logins.address is not None:
+        yield Finding("public URL", "ok", settings.logins.address)
+    elif ip_address(settings.bind).is_loopback and not settings.proxies:
+        yield Finding("public URL", "ok", "none is needed on loopback")
+    else:
+        seen = "none is set, so requests that name a DNS name in `Host` are refused"
+        yield doubtful("public URL", seen, "set HEADGATE_PUBLIC_URL to the URL that clients use")
 
 
 def certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:

@@ -4,7 +4,8 @@ import time
 
 from headgate.cli.demo.people import Person
 from headgate.cli.output import say
-from headgate.spark.statements import REFUSED, own_words
+from headgate.control.error_text import visible_words
+from headgate.spark.statements import REFUSED
 
 TABLE = "lake.trusted.delays_by_carrier"
 
@@ -24,7 +25,7 @@ def revoke_in_a_live_session(people: list[Person]) -> bool:
         frame.count()
     except PySparkException as error:
         say(f"  {viewer.name} asks the same DataFrame again, {(time.monotonic() - revoked) * 1000:.0f} ms later:")
-        say(f"      {' '.join(own_words(error).split())}")
+        say(f"      {' '.join(visible_words(error).split())}")
         refused = error.getSqlState() == REFUSED
     else:
         say(f"  {viewer.name} could still read it")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from headgate.cli.demo.people import Person, RefusedError
 from headgate.cli.following import follow
-from headgate.spark.statements import REFUSED, own_words
+from headgate.control.error_text import visible_words
+from headgate.spark.statements import REFUSED
 
 if TYPE_CHECKING:
     from headgate.app.server import Server
@@ -117,7 +118,7 @@ def _refusal(error: Exception) -> str:
     if isinstance(error, ForbiddenError | NoSuchTableError):
         return str(error)
     if isinstance(error, PySparkException) and (error.getSqlState() == REFUSED or "PERMISSION_DENIED" in str(error)):
-        return own_words(error)
+        return visible_words(error)
     return ""
 
 

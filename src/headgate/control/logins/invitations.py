@@ -8,6 +8,7 @@ from headgate.control.call import BY_ITSELF, Call
 from headgate.control.command import InvalidError, MissingError, Plan, RefusedError, UnknownCallerError, View
 from headgate.control.ids import new_id
 from headgate.control.logins.credential import INVITATION, made, read
+from headgate.control.narrowing import is_narrowed
 from headgate.control.organization import Organization, Organizations
 from headgate.control.ports import DocumentConflictError, DocumentPut
 from headgate.control.principals import AddPrincipal
@@ -81,7 +82,8 @@ class Withdraw:
 
     def plan(self, view: View) -> Plan:
         """Everybody their own; another's as who manages users."""
-        if view.actor != self.invitation.by.principal:
+        own = view.caller is None or not is_narrowed(view.facts, view.caller)
+        if not own or view.actor != self.invitation.by.principal:
             view.require_action("organization.manage_users", view.root)
         return Plan((), (DocumentPut("invitation", self.invitation.id, None),))
 
@@ -126,10 +128,11 @@ class Invitations:
     def seen_by(self, organization: Organization, caller: Caller) -> tuple[Invitation, ...]:
         """Return the invitations that stand: all for who manages users, one's own for anybody else."""
         control = organization.control
+        own = None if is_narrowed(control.snapshot, caller) else caller.principal
         everybodys = control.ask(Question(caller, "organization.manage_users", organization.id)).allowed
         bodies = organization.store.documents("invitation").items()
         found = (_invitation(id, organization.id, body) for id, body in bodies if body["ends"] > control.now)
-        return tuple(each for each in found if everybodys or each.by.principal == caller.principal)
+        return tuple(each for each in found if everybodys or each.by.principal == own)
 
     def one(self, organization: Organization, caller: Caller, id: str) -> Invitation:
         """Return an invitation by its id. Raises `MissingError` for one that the caller may not see."""

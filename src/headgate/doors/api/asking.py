@@ -9,6 +9,7 @@ from fastapi import Depends, Query
 
 from headgate.control.command import MissingError
 from headgate.control.control import Control
+from headgate.control.narrowing import is_narrowed
 from headgate.control.wording import hidden
 from headgate.decision.answers import Answers
 from headgate.doors.api.names import Text, full_name, require, seen
@@ -90,7 +91,7 @@ def asking(
         return present(services, caller)
     require(services, caller, "organization.read_audit")
     # A token that narrows nothing is as its principal, who can have been there before it.
-    return _past(control, caller if _narrowed(control.snapshot, caller) else Caller(caller.principal), as_of)
+    return _past(control, caller if is_narrowed(control.snapshot, caller) else Caller(caller.principal), as_of)
 
 
 Present = Annotated[Moment, Depends(present)]
@@ -103,11 +104,6 @@ def seconds(text: str) -> float:
     if found.tzinfo is None:
         raise ValueError("a time needs its zone")
     return found.timestamp()
-
-
-def _narrowed(facts: Snapshot, caller: Caller) -> bool:
-    token = facts.tokens.get(caller.token) if caller.token else None
-    return caller.run is not None or (token is not None and (token.only, token.actions) != (None, None))
 
 
 def _past(control: Control, caller: Caller, as_of: str) -> Moment:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.narrowing import is_narrowed
 from headgate.control.several import Several
 from headgate.decision.records import Question
 from headgate.doors.api import names
@@ -178,6 +179,7 @@ def _seen(moment: Moment, whose: SubjectId | None, place: ResourceId | None) -> 
     subjects = facts.assignments if whose is None else (whose,)
     if place is not None:
         subjects = [each for each in facts.subjects.get(place, ()) if whose in (None, each)]
+    own = None if is_narrowed(facts, moment.caller) else moment.caller.principal
     known: dict[ResourceId, bool] = {}
     for subject in subjects:
         for each in facts.assignments.get(subject, NOTHING_HELD).values():
@@ -185,7 +187,7 @@ def _seen(moment: Moment, whose: SubjectId | None, place: ResourceId | None) -> 
                 continue
             if each.resource not in known:
                 known[each.resource] = moment.sees(each.resource)
-            if known[each.resource] or subject == moment.caller.principal:
+            if known[each.resource] or subject == own:
                 yield each
 
 

@@ -7,6 +7,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.logins.break_glass import break_glass
+from headgate.control.narrowing import is_narrowed
+from headgate.control.people import knows_of
 from headgate.doors.api.names import written
 from headgate.doors.api.routing import own
 from headgate.doors.services import By, Services, Uses
@@ -64,8 +66,12 @@ def me(services: Uses, caller: By) -> dict[str, Any]:
         "token": caller.token,
         "organization": {"id": services.organization.id, "name": organization_name(services)},
         "roles": held(services, caller, caller.principal),
-        "groups": sorted(directory.name(each) for each in facts.groups_of(caller.principal)),
-        "teams": sorted(written(services, each) for each in _teams(services, caller.principal)),
+        "groups": sorted(
+            directory.name(each) for each in facts.groups_of(caller.principal) if _sees(services, caller, each)
+        ),
+        "teams": sorted(
+            written(services, each) for each in _teams(services, caller.principal) if _sees(services, caller, each)
+        ),
         "break_glass": break_glass(facts, services.control.now),
         "revision": facts.revision,
     }
@@ -73,7 +79,9 @@ def me(services: Uses, caller: By) -> dict[str, Any]:
 
 def held(services: Services, caller: Caller, subject: str) -> list[dict[str, Any]]:
     """Return what was assigned to a subject, as rows, on what the caller may see; one's own wherever it is."""
-    found = services.control.snapshot.assignments.get(ResourceId(subject), NOTHING_HELD).values()
+    facts = services.control.snapshot
+    found = facts.assignments.get(ResourceId(subject), NOTHING_HELD).values()
+    own = subject == caller.principal and not is_narrowed(facts, caller)
     rows = (
         {
             "role": each.role,
@@ -84,9 +92,15 @@ def held(services: Services, caller: Caller, subject: str) -> list[dict[str, Any
             "reason": each.reason,
         }
         for each in found
-        if subject == caller.principal or services.control.sees(caller, each.resource)
+        if own or services.control.sees(caller, each.resource)
     )
     return sorted(rows, key=itemgetter("resource", "role", "reason"))
+
+
+def _sees(services: Services, caller: Caller, own: str) -> bool:
+    """Return whether the caller is told of a group or team of its principal."""
+    control = services.control
+    return not is_narrowed(control.snapshot, caller) or knows_of(control.answers, caller, ResourceId(own), control.now)
 
 
 def organization_name(services: Services) -> str:

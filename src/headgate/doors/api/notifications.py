@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.command import MissingError
+from headgate.control.narrowing import is_narrowed
 from headgate.control.pipelines import KINDS
 from headgate.control.ports import DocumentPut
 from headgate.control.queue import FAILED, REFUSED, RunWanted
@@ -112,16 +113,21 @@ def _requests(services: Services, caller: Caller) -> Iterator[dict[str, Any]]:
 def _access(moment: Moment) -> Iterator[dict[str, Any]]:
     mine = moment.caller.principal
     for id, each in moment.facts.agreements.items():
-        decided = each.state != _OPEN and mine in (each.author, each.consumer)
+        decided = each.state != _OPEN and mine in (each.author, each.consumer) and _is_told(moment, each.port)
         if decided or (each.state == _OPEN and _may(moment, "access.approve", id)):
             yield _told("access", id, moment.name(each.port), each.state)
 
 
 def _changes(moment: Moment) -> Iterator[dict[str, Any]]:
     for id, each in moment.facts.change_requests.items():
-        decided = each.state != _OPEN and each.author == moment.caller.principal
+        decided = each.state != _OPEN and each.author == moment.caller.principal and _is_told(moment, each.resource)
         if decided or (each.state == _OPEN and _may(moment, "change_request.approve", id)):
             yield _told("change_request", id, moment.name(each.resource), each.state)
+
+
+def _is_told(moment: Moment, about: ResourceId) -> bool:
+    """Return whether the caller hears what became of something of its principal's."""
+    return moment.sees(about) or not is_narrowed(moment.facts, moment.caller)
 
 
 def _may(moment: Moment, action: str, resource: ResourceId) -> bool:

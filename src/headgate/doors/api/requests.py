@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from headgate.control.command import MissingError
 from headgate.control.ids import new_id
+from headgate.control.narrowing import is_narrowed
 from headgate.control.requests import ApproveRequest, FileRequest, RejectRequest
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import ORGANIZATION, Text, called
@@ -118,11 +119,19 @@ def reject_request(request: Called, write: Writes) -> dict[str, Any]:
 def requests_for(services: Services, caller: Caller) -> Iterator[dict[str, Any]]:
     """Yield the caller's own requests, and those that wait for them."""
     known, waiting = services.control.snapshot.requests, set(services.control.waiting(caller))
-    found = {id: each for id, each in known.items() if each.author == caller.principal or id in waiting}
+    found = {id: each for id, each in known.items() if id in waiting or _is_shown(services, caller, each)}
     documents = services.store.documents(_KIND, list(found))
     for id, each in found.items():
         mine = each.author == caller.principal
         yield {**_told(services, id, each, documents.get(id, {})), "own": mine, "waiting": id in waiting}
+
+
+def _is_shown(services: Services, caller: Caller, request: Request) -> bool:
+    """Return whether a request is the caller's own, and about something that a narrowed caller may see."""
+    if request.author != caller.principal:
+        return False
+    narrowed = is_narrowed(services.control.snapshot, caller)
+    return not narrowed or (request.resource is not None and services.control.sees(caller, request.resource))
 
 
 def _told(services: Services, id: RequestId, found: Request, document: Mapping[str, Any]) -> dict[str, Any]:

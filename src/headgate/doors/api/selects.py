@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headgate.control.command import InvalidError
+from headgate.control.error_text import mask
 from headgate.doors.services import Services
 from headgate.pipelines.charting import MOST_ROWS, Rows, as_json
 from headgate.pipelines.selecting import InputsError, SelectingDefinition, parameters, reads, require_same, wrapped
@@ -32,7 +33,7 @@ def require_inputs(services: Services, token: str, definition: Any) -> None:
         return
     explained = "\n".join(str(line) for line, *_ in answer.rows)
     if explained.startswith(_FAILED):
-        raise InvalidError(f"Spark cannot read the SELECT: {explained.removeprefix(_FAILED).strip()}")
+        raise InvalidError(f"Spark cannot read the SELECT: {mask(explained.removeprefix(_FAILED).strip())}")
     try:
         require_same(definition.inputs, reads(explained))
     except InputsError as error:

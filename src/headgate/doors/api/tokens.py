@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from headgate.control import tokens
 from headgate.control.command import InvalidError, MissingError
 from headgate.control.ids import new_id
+from headgate.control.narrowing import is_narrowed
 from headgate.control.people import knows_of
 from headgate.control.tokens import LAST_USE, IssueToken, RevokeToken
 from headgate.doors.api.bodies import Called, Page, Strict, Time
@@ -77,7 +78,8 @@ def list_tokens(
     """List the caller's own tokens, or those of another principal, without their secrets."""
     facts = services.control.snapshot
     whose = caller.principal if principal_named is None else principal(services, caller, principal_named)
-    ids = sorted(TokenId(id) for id in facts.acting.get(whose, ()) if id in facts.tokens)
+    acting = facts.acting.get(whose, ())
+    ids = sorted(TokenId(id) for id in acting if id in facts.tokens and _is_shown(services, caller, TokenId(id)))
     labels, uses = services.store.documents("token", ids), services.store.documents(LAST_USE, ids)
     rows = (
         _row(services, caller, id, str(labels.get(id, {}).get("label", "")), uses.get(id, {}).get("at")) for id in ids
@@ -118,11 +120,20 @@ def revoke_token(token: str, services: Uses, caller: By, write: Writes) -> dict[
     return write.send(RevokeToken(id), ResourceId(id), id=id)
 
 
+def _is_shown(services: Services, caller: Caller, id: TokenId) -> bool:
+    """Return whether the caller is told of a token that acts as a principal they know; a narrowed one of itself alone."""
+    control = services.control
+    token = control.snapshot.tokens[id]
+    narrowed = token.principal == caller.principal and is_narrowed(control.snapshot, caller)
+    return not narrowed or id == caller.token
+
+
 def _require_seen(services: Services, caller: Caller, id: TokenId) -> None:
     control = services.control
     found = control.snapshot.tokens.get(id)
     subjects = (found.principal, PrincipalId(id)) if found else ()
-    if not any(knows_of(control.answers, caller, each, control.now) for each in subjects):
+    known = any(knows_of(control.answers, caller, each, control.now) for each in subjects)
+    if not known or not _is_shown(services, caller, id):
         raise MissingError(services.wording.hidden((id,)))
 
 

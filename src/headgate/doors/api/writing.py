@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from headgate.control.call import Call, Expected
 from headgate.control.command import Command, Plan
+from headgate.control.narrowing import replay_scope
 from headgate.control.people import knows_of
 from headgate.control.ports import DocumentConflictError, DocumentPut, Origin
 from headgate.decision.consequences import Effect
@@ -187,7 +188,7 @@ async def write(
     if idempotency_key is not None and not dry_run:
         body = await request.body()
         said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
-        once = _Once(_digest((caller.principal, idempotency_key)), _digest(said))
+        once = _Once(_digest((replay_scope(services.control.snapshot, caller), idempotency_key)), _digest(said))
     return Write(services, caller, response, call, dry_run, _tag(if_match), once)
 
 

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from headgate.control.command import MissingError
+from headgate.control.narrowing import is_narrowed
 from headgate.control.organization import Organization
 from headgate.decision.answers import Answers
 from headgate.decision.records import Question
@@ -118,7 +119,8 @@ class Asker:
         known = self._control.snapshot.principals.get(caller.principal)
         if known is None or known.kind != named.type:
             return NOBODY
-        return Caller(caller.principal) if moment.past else caller
+        whole = moment.past and not is_narrowed(self._control.snapshot, caller)
+        return Caller(caller.principal) if whole else caller
 
 
 def found(facts: Snapshot, type: str, id: str) -> Caller:

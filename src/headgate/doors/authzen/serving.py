@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 import anyio.to_thread
 import orjson
-from starlette.datastructures import URL
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.control.organization import Organization
@@ -17,6 +16,7 @@ from headgate.control.ports import AuditRecord, Origin, StoreError
 from headgate.decision.records import Decision
 from headgate.doors.authzen.discovery import WELL_KNOWN, configuration
 from headgate.doors.authzen.endpoints import ENDPOINTS, JSON, TEXT, Endpoint, Response, respond
+from headgate.doors.http.hosts import base_url
 from headgate.doors.problems import NO_STORE, RETRY_AFTER, ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION, REQUEST, ROUTE
 from headgate.doors.services import Deployed
@@ -111,8 +111,7 @@ def keep(
 
 
 def _discovered(scope: Scope) -> Response:
-    url = URL(scope=scope)
-    point = f"{url.scheme}://{url.netloc}{quote(scope['path'].removeprefix(WELL_KNOWN))}"
+    point = f"{base_url(scope)}{quote(scope['path'].removeprefix(WELL_KNOWN))}"
     return Response(200, JSON, orjson.dumps(configuration(point)))
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from headgate.doors.http.bodies import too_deep
 from headgate.doors.http.exchange import Exchange, RawHeader, sane_id
+from headgate.doors.http.hosts import Hosts
 from headgate.doors.http.limits import Limits
 from headgate.doors.http.rates import Buckets
 from headgate.doors.http.security import browser_headers
@@ -56,8 +57,10 @@ class Express:
         observers: Sequence[Callable[[Exchange], None]],
         limits: Limits,
         clock: Callable[[], float] = time.monotonic,
+        hosts: Hosts | None = None,
     ) -> None:
-        """`principals` are the buckets that the usual way takes from, too."""
+        """`principals` are the buckets that the usual way takes from, too; `hosts` decides the `Host` where there is one."""
+        self._hosts = hosts
         self._door = door
         self._principals = principals
         self._observers = observers
@@ -69,7 +72,7 @@ class Express:
     ) -> bytes | None:
         """Return the answer to a POST of this size as it is sent, with these headers first; or None for the usual way."""
         began, head = self._clock(), dict(headers)
-        if not self._usual(head, headers, body, size):
+        if not self._usual(head, headers, body, size) or not self._accepts(head[b"host"]):
             return None
         secret = head[b"authorization"].removeprefix(_BEARER).decode("latin-1")
         principal = self._door.knows(target, secret)
@@ -85,7 +88,11 @@ class Express:
         exchange.seconds = self._clock() - began
         for observe in self._observers:
             observe(exchange)
-        return _written(ready, exchange.id, first, scheme)
+        return _written(ready, exchange.id, first, self._hosts.scheme(scheme) if self._hosts else scheme)
+
+    def _accepts(self, host: bytes) -> bool:
+        # The address of the listener is not known here: such a request goes the usual way.
+        return self._hosts is None or self._hosts.accepts(host)
 
     def _usual(self, head: dict[bytes, bytes], headers: list[RawHeader], body: bytes, size: int) -> bool:
         """Say whether there is nothing to refuse in a request, and nothing odd that only the usual way knows."""

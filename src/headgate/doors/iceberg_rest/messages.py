@@ -9,7 +9,7 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.view.metadata import ViewVersion
 
-from headgate.control.names import LONGEST, usable
+from headgate.control.names import describe_new_name_fault
 from headgate.doors.iceberg_rest.errors import bad_request
 from headgate.lake.metadata import NewTable
 from headgate.lake.views import NewView, ViewRequirement, ViewUpdate
@@ -20,8 +20,9 @@ MOST = 100
 
 
 def _usable(name: str) -> str:
-    if not usable(name):
-        raise ValueError(f"a name has 1 to {LONGEST} letters, digits, `_` and `-`")
+    fault = describe_new_name_fault(name)
+    if fault is not None:
+        raise ValueError(fault)
     return name
 
 

@@ -38,11 +38,6 @@ def agent(said: str) -> str:
     return "".join(letter for letter in said if letter.isprintable())[:_AGENT]
 
 
-def address(request: Request, ways: Entrance) -> str:
-    """Return where people find the deployment."""
-    return (ways.logins.settings.address or f"{request.url.scheme}://{request.url.netloc}").rstrip("/")
-
-
 Enters = Annotated[Entrance, Depends(entrance)]
 Own = Annotated[Session, Depends(session)]
 Told = Annotated[Mapping[str, str], Depends(told)]

@@ -14,7 +14,8 @@ from headgate.control.logins.devices import Waiting
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.errors import LoginError, TooOftenError
 from headgate.doors.api.routing import PROBLEMS, PUBLIC
-from headgate.doors.identity.entering import Enters, Told, address, agent
+from headgate.doors.http.hosts import base_url
+from headgate.doors.identity.entering import Enters, Told, agent
 
 router = APIRouter(tags=["oauth"])
 
@@ -135,7 +136,7 @@ def device_authorization(request: Request, fields: Form, ways: Enters, told: Tol
         asked = ways.devices.ask(said, ways.logins.now)
     except TooOftenError as error:
         raise OAuthError("slow_down", str(error), 429) from None
-    page = f"{address(request, ways)}/oauth2/device"
+    page = f"{base_url(request.scope)}/oauth2/device"
     return DeviceCode(
         device_code=asked.secret,
         user_code=asked.code,
@@ -147,9 +148,9 @@ def device_authorization(request: Request, fields: Form, ways: Enters, told: Tol
 
 
 @router.get("/.well-known/oauth-authorization-server", openapi_extra={PUBLIC: "it tells where to log in"})
-def metadata(request: Request, ways: Enters) -> dict[str, Any]:
+def metadata(request: Request) -> dict[str, Any]:
     """What is served here of OAuth 2.0 (RFC 8414)."""
-    here = address(request, ways)
+    here = base_url(request.scope)
     return {
         "issuer": here,
         "token_endpoint": f"{here}/oauth2/token",

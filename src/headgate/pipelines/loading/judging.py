@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.connect import functions as spark
 from pyspark.sql.types import StructType
 
-from headgate.pipelines.errors import own_words
+from headgate.control.error_text import raw_words, visible_words
 from headgate.pipelines.lakewriter import quoted
 from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.loading.fitting import Misfit, bad, fitted, misfits, missing, reasons
@@ -71,12 +71,13 @@ def quarantined(rows: DataFrame, run: str) -> DataFrame:
 
 def said_by(error: PySparkException, stream: str) -> LoadError | None:
     """Return what Spark failed with in words for people: a bad row, or a file that it could not read; else None."""
-    words = own_words(error)
+    words = raw_words(error)
     if _RAISED in words:
         return LoadError(words.partition(_RAISED)[2].lstrip("] ").partition(" SQLSTATE")[0])
     if _UNREADABLE in words:
         return LoadError(
-            f"stream `{stream}`: a file cannot be read to its end; it is damaged, or was moved or replaced meanwhile: {words}"
+            f"stream `{stream}`: a file cannot be read to its end; it is damaged, or was moved or replaced meanwhile: "
+            f"{visible_words(error)}"
         )
     return None
 

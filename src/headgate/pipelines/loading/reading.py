@@ -9,7 +9,7 @@ from pyspark.sql.connect import functions
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from headgate.pipelines.errors import REFUSED, own_words
+from headgate.control.error_text import REFUSED, visible_words
 from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.loading.evolving import named
 from headgate.pipelines.loading.streams import FileStream, TableStream
@@ -46,7 +46,7 @@ def declared(spark: SparkSession, columns: str) -> StructType:
     try:
         return spark.createDataFrame([], columns).schema if columns else StructType()
     except PySparkException as error:
-        raise LoadError(f"`columns` is not as in CREATE TABLE: {own_words(error)}") from None
+        raise LoadError(f"`columns` is not as in CREATE TABLE: {visible_words(error)}") from None
 
 
 def _paths(stream: FileStream, folder: Path) -> Sequence[str]:
@@ -126,7 +126,7 @@ def _looked_at(path: str, schema: Callable[[str], StructType]) -> StructType:
     except PySparkException as error:
         if error.getSqlState() == REFUSED:
             raise
-        raise LoadError(f"`{Path(path).name}` cannot be read: {own_words(error)}") from error
+        raise LoadError(f"`{Path(path).name}` cannot be read: {visible_words(error)}") from error
 
 
 def _type(known: StructType, name: str) -> DataType:

@@ -6,12 +6,13 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
+from headgate.control.error_text import mask
 from headgate.spark.gateway.authority import Endpoint
 from headgate.spark.gateway.errors import STATUS_KEY, UnavailableError
 from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.gateway.protos import base, commands
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, CONFIG, EXECUTE_PLAN, INTERRUPT, RELEASE_SESSION, Rpc
-from headgate.spark.gateway.scrubbing import mask, scrub
+from headgate.spark.gateway.scrubbing import scrub
 from headgate.spark.statements import NOT_READY
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024

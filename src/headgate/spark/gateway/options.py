@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from headgate.control import table_properties
+
 _LISTS: Final = Path(__file__).parents[1] / "guard" / "resources" / "headgate"
 
 
@@ -22,7 +24,7 @@ FILE_WRITE: Final = _listed("file-write-options") - {"path"}
 DATABASE_READ: Final = _listed("database-options")
 DATABASE_WRITE: Final = _listed("database-write-options")
 TABLE_WRITE: Final = _listed("write-options")
-TABLE_PROPERTIES: Final = _listed("table-properties")
+TABLE_PROPERTIES: Final = table_properties.TABLE_PROPERTIES
 METADATA_KEYS: Final = _listed("metadata-keys")
 """Keys of a column's metadata that Spark reads and a client may write."""
 RATE_READ: Final = frozenset({"numpartitions", "rampuptime", "rowspersecond"})

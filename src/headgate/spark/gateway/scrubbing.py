@@ -1,6 +1,5 @@
 """Errors of Spark's made fit for users: what a statement did wrong is theirs, where it went wrong is the operator's."""
 
-import re
 from typing import Final
 
 import grpc
@@ -9,19 +8,14 @@ from google.protobuf.message import DecodeError
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
+from headgate.control.error_text import is_internal, mask, mask_places
 from headgate.spark.gateway.protos import base
 from headgate.spark.statements import REFUSED
 
-_INTERNAL_STATE: Final = "XX"
-"""How the SQLSTATE of an internal error begins."""
 _KEPT: Final = frozenset({"classes", "errorClass", "sqlState"})
 """Not the id of the error, by which a client asks for the whole chain of causes, and no stack trace."""
-_PLACES: Final = (
-    (re.compile(r"\b[A-Za-z][\w+.-]*:/[^\s'\"`,;)\]]*"), "<path>"),
-    (re.compile(r"(?<![\w./<])(?:/[\w.=@%+-]+){2,}/?"), "<path>"),
-    (re.compile(r"\(\S+ executor \S+\)"), "(<host>)"),
-    (re.compile(r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?\b"), "<host>"),
-)
+_STREAM_RESULT: Final = base.ExecutePlanResponse.DESCRIPTOR.fields_by_name["streaming_query_command_result"].number
+_LENGTH_DELIMITED: Final = 2
 
 
 def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, bytes]:
@@ -34,7 +28,7 @@ def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, byt
     state = info.metadata.get("sqlState", "")
     if state == REFUSED:
         return _short(grpc.StatusCode.PERMISSION_DENIED, status.message, info)
-    if _is_internal(state):
+    if is_internal(state):
         return _short(code, mask(status.message), info)
     return code, status.message, rich
 
@@ -44,21 +38,53 @@ def scrub_chain(answer: bytes) -> bytes:
     response = base.FetchErrorDetailsResponse.FromString(answer)
     for error in response.errors:
         error.ClearField("stack_trace")
-        if _is_internal(error.spark_throwable.sql_state):
+        if is_internal(error.spark_throwable.sql_state):
             error.message = mask(error.message)
     return response.SerializeToString()
 
 
-def mask(text: str) -> str:
-    """Return the first line without paths and hosts; what follows it are plans and stack traces."""
-    line = text.partition("\n")[0]
-    for place, shown in _PLACES:
-        line = place.sub(shown, line)
-    return line
+def scrub_result(answer: bytes) -> bytes:
+    """Return a message of results with the same done to errors that it carries as data, as those of a stream."""
+    if not _may_have_stream_result(answer):
+        return answer
+    response = base.ExecutePlanResponse.FromString(answer)
+    result = response.streaming_query_command_result
+    if result.HasField("exception"):
+        result.exception.exception_message = mask(result.exception.exception_message)
+        result.exception.ClearField("stack_trace")
+    elif result.HasField("status"):
+        result.status.status_message = mask(result.status.status_message)
+    elif result.HasField("recent_progress"):
+        shown = [mask_places(each) for each in result.recent_progress.recent_progress_json]
+        result.recent_progress.recent_progress_json[:] = shown
+    else:
+        return answer
+    return response.SerializeToString()
 
 
-def _is_internal(state: str) -> bool:
-    return not state or state.startswith(_INTERNAL_STATE)
+def _may_have_stream_result(message: bytes) -> bool:
+    """Return whether a message may hold the result of a stream's command.
+
+    Most messages are rows, which are not copied for that: only the tags of the fields are read.
+    """
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        if tag >> 3 == _STREAM_RESULT or tag & 7 != _LENGTH_DELIMITED:
+            return True
+        size, at = _varint(message, at)
+        at += size
+    return False
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(message):
+        value |= (message[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if not message[at - 1] & 0x80:
+            break
+    return value, at
 
 
 def _read(rich: bytes) -> tuple[Status, ErrorInfo]:

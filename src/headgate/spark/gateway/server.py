@@ -10,6 +10,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
+from headgate.control.error_text import mask
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.admission import Admitted, admit, inspector
 from headgate.spark.gateway.answering import Answering, Context
@@ -38,7 +39,7 @@ from headgate.spark.gateway.rpcs import (
     Rpc,
 )
 from headgate.spark.gateway.rules import Reader
-from headgate.spark.gateway.scrubbing import scrub_chain
+from headgate.spark.gateway.scrubbing import scrub_chain, scrub_result
 from headgate.spark.gateway.under_way import UnderWay
 from headgate.spark.gateway.watch import Watch
 from headgate.spark.statements import NOT_READY
@@ -176,7 +177,7 @@ class Gateway:
         if admission.why_not:
             raise RefusedError(admission.why_not)
         if admission.driver is None and admission.trouble:
-            raise UnavailableError(f"{NOT_READY}: {admission.trouble}")
+            raise UnavailableError(f"{NOT_READY}: {mask(admission.trouble)}")
         return UnderWay(presented, admission.caller, await self._backends.reach(admission.driver))
 
     async def _identify(self, presented: Credential) -> Admission:
@@ -246,7 +247,7 @@ class Gateway:
             if note is not None:
                 note(message)
             self._counts.bytes += len(message)
-            await context.write(message)
+            await context.write(scrub_result(message))
 
     async def _upload(self, rpc: Rpc, call: UnderWay, requests: AsyncIterator[bytes], upload: Any) -> bytes:
         key: SessionKey | None = None

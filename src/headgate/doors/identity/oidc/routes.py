@@ -8,12 +8,12 @@ from urllib.parse import quote, unquote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse
 
-from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.errors import LoginError
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import public
 from headgate.doors.cookies import name, put, remember
-from headgate.doors.identity.entering import Enters, Told, address
+from headgate.doors.http.hosts import base_url
+from headgate.doors.identity.entering import Enters, Told
 from headgate.doors.identity.oidc.client import Attempt, ProviderClient
 from headgate.doors.problems import ProblemError
 
@@ -28,12 +28,12 @@ Short = Annotated[Text, Query(max_length=4000)]
 
 
 @router.get("/login", status_code=303, **public("whoever logs in is nobody yet"))
-def log_in(request: Request, ways: Enters, next: Short = "/") -> RedirectResponse:
+def log_in(request: Request, next: Short = "/") -> RedirectResponse:
     """Go to the provider, to come back logged in, to `next`: a path of this deployment."""
     if not _LOCAL.fullmatch(next):
         raise ProblemError(422, "invalid", "`next` is a path of this deployment, such as `/`")
     attempt = Attempt.begin()
-    response = RedirectResponse(_provider(request).login_at(attempt, _back(request, ways)), 303)
+    response = RedirectResponse(_provider(request).login_at(attempt, _back(request)), 303)
     put(request, response, _COOKIE, f"{attempt.secret}.{quote(next)}", _SECONDS)
     return response
 
@@ -49,7 +49,7 @@ def come_back(
         raise LoginError("this login did not begin in this browser, or took too long; log in again")
     if error or not code:
         raise LoginError("the provider did not log you in; log in again")
-    who = _provider(request).who(attempt, code, _back(request, ways))
+    who = _provider(request).who(attempt, code, _back(request))
     started = ways.logins.sessions.start(ways.outsiders.user(who), "oidc", told)
     path = unquote(quoted)
     response = RedirectResponse(path if _LOCAL.fullmatch(path) else "/", 303)
@@ -65,5 +65,5 @@ def _provider(request: Request) -> ProviderClient:
     return found
 
 
-def _back(request: Request, ways: Entrance) -> str:
-    return f"{address(request, ways)}/oidc/callback"
+def _back(request: Request) -> str:
+    return f"{base_url(request.scope)}/oidc/callback"

@@ -21,7 +21,8 @@ object Lists {
 
   val writeOptions: Set[String] = of("write-options")
 
-  val tableProperties: Set[String] = of("table-properties")
+  /** The keys alone: whether a value may be, the catalog says to every engine. */
+  val tableProperties: Set[String] = lines("table-properties").map(_.takeWhile(!_.isWhitespace)).toSet
 
   /** What may follow USING; whichever it is, the lake makes an Iceberg table of it. */
   val tableFormats: Set[String] = of("table-formats")

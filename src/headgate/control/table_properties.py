@@ -1,0 +1,88 @@
+"""The properties that may be set on a table: one list for every way in, read by the guard inside Spark too."""
+
+import json
+import re
+from pathlib import Path
+from typing import Final, cast
+
+LISTS: Final = Path(__file__).parent / "lists"
+"""The folder of the lists that the guard is built with as well."""
+LONGEST: Final = 1024
+"""Characters that a value has at most."""
+_MAPPING: Final = "schema.name-mapping.default"
+_LONGEST_MAPPING: Final = 1024 * 1024
+_NOTE: Final = re.compile(r"[a-z0-9_-]{1,100}")
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
+_RANGE: Final = re.compile(r"(-?\d+)\.\.(\d+)")
+_BY_ENGINES: Final = frozenset({"owner"})
+"""Reserved words that engines set at a create by themselves, and that mean nothing to Headgate."""
+
+
+def _lines(name: str) -> tuple[str, ...]:
+    """Return the entries of a list: one in each line, what follows `#` says why."""
+    lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(entry for line in lines if (entry := line.partition("#")[0].strip()))
+
+
+_VALUES: Final = {each.split()[0]: each.split()[1] for each in _lines("table-properties")}
+_RESERVED: Final = frozenset(_lines("reserved-properties"))
+TABLE_PROPERTIES: Final = frozenset(_VALUES)
+"""The keys that are listed, in lower case."""
+
+
+def describe_property_fault(key: str, value: str) -> str | None:
+    """Return why a table property cannot be set to this value, and what can be; None if it can.
+
+    A plain word without a dot that means nothing to an engine is a note of the owner's.
+    """
+    name = key.lower()
+    if len(value) > (_LONGEST_MAPPING if name == _MAPPING else LONGEST):
+        return f"the property `{key}` has too long a value; shorten it"
+    values = _VALUES.get(name)
+    if values is None:
+        is_note = _NOTE.fullmatch(name) and (name not in _RESERVED or name in _BY_ENGINES)
+        return None if is_note else f"the property `{key}` is not among those that can be set; leave it out"
+    return None if _is_among(value, values) else f"the property `{key}` is {_described(values)}, not `{value[:100]}`"
+
+
+def _is_among(value: str, values: str) -> bool:
+    if values == "text":
+        return True
+    if values == "name-mapping":
+        return _is_name_mapping(value)
+    if values == "flag":
+        return value.lower() in ("true", "false")
+    limits = _RANGE.fullmatch(values)
+    if limits is None:
+        return value.lower() in values.split("|")
+    return _NUMBER.fullmatch(value) is not None and int(limits[1]) <= int(value) <= int(limits[2])
+
+
+def _described(values: str) -> str:
+    if values == "flag":
+        return "`true` or `false`"
+    if values == "name-mapping":
+        return "a name mapping as in the Iceberg specification"
+    limits = _RANGE.fullmatch(values)
+    return f"a whole number from {limits[1]} to {limits[2]}" if limits else f"one of `{values.replace('|', '`, `')}`"
+
+
+def _is_name_mapping(value: str) -> bool:
+    try:
+        return _are_mapped_fields(json.loads(value))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _are_mapped_fields(fields: object) -> bool:
+    return isinstance(fields, list) and all(map(_is_mapped_field, cast("list[object]", fields)))
+
+
+def _is_mapped_field(field: object) -> bool:
+    if not isinstance(field, dict):
+        return False
+    known = cast("dict[str, object]", field)
+    id, names = known.get("field-id"), known.get("names", [])
+    is_named = isinstance(names, list) and all(isinstance(each, str) for each in cast("list[object]", names))
+    is_known = known.keys() <= {"field-id", "names", "fields"} and (id is None or type(id) is int)
+    return is_named and is_known and _are_mapped_fields(known.get("fields", []))

@@ -1,0 +1,101 @@
+"""One list says which properties a table may be given, with which values, whichever engine sets them."""
+
+import pytest
+
+from headgate.control.table_properties import LISTS, TABLE_PROPERTIES, describe_property_fault
+
+GOOD = {
+    "comment": "what it is",
+    "format-version": "2",
+    "write.format.default": "parquet",
+    "Write.Format.Default": "PARQUET",
+    "write.parquet.compression-codec": "zstd",
+    "write.parquet.compression-level": "-3",
+    "write.parquet.row-group-size-bytes": "134217728",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "schema.name-mapping.default": '[{"field-id": 1, "names": ["a"], "fields": [{"names": ["b"]}]}]',
+    "owner": "ann",
+    "my-note_1": "anything",
+}
+BAD = {
+    "write.spark.accept-any-schema": "true",
+    "encryption.key-id": "k",
+    "encryption.data-key-length": "16",
+    "parquet.crypto.factory.class": "x.Y",
+    "parquet.encryption.kms.client.class": "x.Y",
+    "provider": "csv",
+    "path": "/etc",
+    "location": "/etc",
+    "io-impl": "x.Y",
+    "uuid": "1",
+    "current-snapshot-id": "1",
+    "write.data.path": "/etc",
+    "write.data.p\u0430th": "/etc",
+    "write.location-provider.impl": "x.Y",
+    "write.wap.enabled": "true",
+    "write.object-storage.enabled": "true",
+    "hadoop.fs.defaultFS": "file:///",
+    "fs.s3a.endpoint": "x",
+    "headgate.location": "/etc",
+    "": "x",
+    "a b": "x",
+    "n\u00f6te": "x",
+    "x" * 101: "x",
+}
+BAD_VALUES = [
+    ("write.parquet.row-group-size-bytes", "9" * 20),
+    ("write.parquet.row-group-size-bytes", "0"),
+    ("write.parquet.row-group-size-bytes", "134217728.0"),
+    ("write.parquet.row-group-size-bytes", "\u0661\u0662"),
+    ("write.parquet.compression-level", "23"),
+    ("write.parquet.compression-codec", "x.Y"),
+    ("write.format.default", "csv"),
+    ("write.metadata.delete-after-commit.enabled", "yes"),
+    ("commit.retry.num-retries", "-1"),
+    ("format-version", "3"),
+    ("schema.name-mapping.default", "[" * 100_000),
+    ("schema.name-mapping.default", '[{"names": "a"}]'),
+    ("schema.name-mapping.default", '[{"names": ["a"], "class": "x.Y"}]'),
+    ("comment", "x" * 1025),
+    ("my-note", "x" * 1025),
+]
+
+
+@pytest.mark.parametrize("key", GOOD)
+def test_a_listed_property_or_a_note_may_be_set(key: str) -> None:
+    assert describe_property_fault(key, GOOD[key]) is None
+
+
+@pytest.mark.parametrize("key", BAD)
+def test_any_other_property_is_refused(key: str) -> None:
+    assert describe_property_fault(key, BAD[key])
+
+
+@pytest.mark.parametrize(("key", "value"), BAD_VALUES)
+def test_a_value_outside_its_bounds_is_refused(key: str, value: str) -> None:
+    assert describe_property_fault(key, value)
+
+
+@pytest.mark.parametrize("key", sorted(TABLE_PROPERTIES))
+def test_every_listed_property_bounds_its_values(key: str) -> None:
+    assert key == key.lower()
+    assert describe_property_fault(key, "9" * 1025)
+    if key != "comment":
+        assert describe_property_fault(key, "no such value")
+
+
+def test_a_refusal_says_what_would_do() -> None:
+    assert describe_property_fault("commit.retry.num-retries", "x") == (
+        "the property `commit.retry.num-retries` is a whole number from 0 to 100, not `x`"
+    )
+    assert describe_property_fault("write.delete.mode", "x") == (
+        "the property `write.delete.mode` is one of `copy-on-write`, `merge-on-read`, not `x`"
+    )
+
+
+def test_the_lists_are_in_no_other_place() -> None:
+    found = [
+        each for name in ("table-properties", "reserved-properties") for each in LISTS.parents[1].rglob(f"{name}.txt")
+    ]
+
+    assert [each.parent for each in found] == [LISTS, LISTS]

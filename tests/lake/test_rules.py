@@ -1,0 +1,27 @@
+"""Which properties a create or a commit may set; what a table had before stays."""
+
+import pytest
+
+from headgate.lake.errors import RuleError
+from headgate.lake.rules import check_table_properties
+
+FORMER = {"write.parquet.bloom-filter-fpp.column.a": "0.01", "encryption.key-id": "k", "write.format.default": "csv"}
+
+
+def test_a_property_that_a_commit_does_not_change_stays() -> None:
+    check_table_properties(FORMER, {**FORMER, "write.format.default": "orc"})
+
+
+def test_a_property_may_be_removed() -> None:
+    check_table_properties(FORMER, {})
+
+
+@pytest.mark.parametrize("changed", [{"encryption.key-id": "other"}, {"write.spark.accept-any-schema": "true"}])
+def test_a_property_that_is_not_listed_is_not_set_anew(changed: dict[str, str]) -> None:
+    with pytest.raises(RuleError, match="not among those that can be set"):
+        check_table_properties(FORMER, {**FORMER, **changed})
+
+
+def test_a_new_table_has_listed_properties_alone() -> None:
+    with pytest.raises(RuleError):
+        check_table_properties({}, FORMER)

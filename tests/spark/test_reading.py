@@ -1,0 +1,142 @@
+"""A statement over HTTP that finds the session of its token gone runs in a new one, and is sent at most once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkAssertionError, PySparkException
+from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnectGrpcException
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from headgate.spark.client_sessions import ClientSessions
+from headgate.spark.reading import SparkReading
+from headgate.spark.statements import StatementError, Wanted
+
+SCHEMA = StructType([StructField("n", IntegerType())])
+
+LOST: dict[str, PySparkException] = {
+    "the client closed itself": SparkConnectException(errorClass="NO_ACTIVE_SESSION", messageParameters={}),
+    "the gateway ended it": SparkConnectGrpcException("gone", errorClass="INVALID_HANDLE.SESSION_NOT_FOUND"),
+    "the driver is another": SparkConnectGrpcException("gone", errorClass="INVALID_HANDLE.SESSION_CHANGED"),
+    "the client sees another driver": PySparkAssertionError("Received incorrect server side session identifier"),
+}
+
+
+class Driver:
+    """Runs statements, and says which it was sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, str]] = []
+        self.sessions = 0
+        self.on_probe: dict[int, PySparkException] = {}
+        self.on_statement: dict[int, PySparkException] = {}
+
+    def connect(self, token: str) -> "Session":
+        self.sessions += 1
+        return Session(self, self.sessions)
+
+
+class Session:
+    """The session of this number, with what the reading calls of Spark's client."""
+
+    def __init__(self, driver: Driver, number: int) -> None:
+        self.driver = driver
+        self.number = number
+        self.client = self
+        self._plan = self
+
+    @property
+    def version(self) -> str:
+        if self.number in self.driver.on_probe:
+            raise self.driver.on_probe[self.number]
+        return "4.1"
+
+    def sql(self, text: str, _: Any) -> "Session":
+        self.driver.sent.append((self.number, text))
+        if self.number in self.driver.on_statement:
+            raise self.driver.on_statement[self.number]
+        return self
+
+    def limit(self, _: int) -> "Session":
+        return self
+
+    def to_proto(self, _: Any) -> "Session":
+        return self
+
+    def to_table_as_iterator(self, *_: Any) -> Iterator[Any]:
+        yield SCHEMA
+
+    def addTag(self, tag: str) -> None:  # noqa: N802 (Spark's name)
+        pass
+
+    removeTag = addTag  # noqa: N815 (Spark's name)
+    stop = close = interruptTag = lambda *_: None  # noqa: N815 (Spark's names)
+
+
+@pytest.fixture
+def driver() -> Driver:
+    return Driver()
+
+
+@pytest.fixture
+def sessions(driver: Driver) -> ClientSessions:
+    opened = ClientSessions(driver.connect)  # pyright: ignore[reportArgumentType]
+    run(opened, "first")
+    return opened
+
+
+def run(sessions: ClientSessions, text: str) -> None:
+    """Run a statement to its end."""
+    reading = SparkReading(sessions, "token", Wanted(text, None, 10, 1000, 60))
+    try:
+        reading.open()
+        list(reading.batches())
+    finally:
+        reading.close()
+
+
+class TestASessionThatIsGone:
+    @pytest.mark.parametrize("how", LOST)
+    def test_is_replaced_before_the_statement_is_sent(self, driver: Driver, sessions: ClientSessions, how: str) -> None:
+        driver.on_probe[1] = LOST[how]
+
+        run(sessions, "second")
+        run(sessions, "third")
+
+        assert driver.sent == [(1, "first"), (2, "second"), (2, "third")]
+
+    def test_is_replaced_once(self, driver: Driver, sessions: ClientSessions) -> None:
+        lost = LOST["the gateway ended it"]
+        driver.on_probe, driver.on_statement = {1: lost, 2: lost}, {2: lost}
+
+        with pytest.raises(StatementError):
+            run(sessions, "second")
+
+        assert driver.sent == [(1, "first"), (2, "second")]
+
+    @pytest.mark.parametrize("how", LOST)
+    def test_does_not_have_a_statement_sent_again(self, driver: Driver, sessions: ClientSessions, how: str) -> None:
+        driver.on_statement[1] = LOST[how]
+
+        with pytest.raises(StatementError, match="check whether the statement had its effect"):
+            run(sessions, "INSERT INTO t VALUES (1)")
+        run(sessions, "next")
+
+        assert driver.sent == [(1, "first"), (1, "INSERT INTO t VALUES (1)"), (2, "next")]
+
+    def test_is_not_what_another_error_says(self, driver: Driver, sessions: ClientSessions) -> None:
+        driver.on_probe[1] = SparkConnectGrpcException("no", errorClass="RETRIES_EXCEEDED")
+
+        with pytest.raises(StatementError, match="Spark is starting"):
+            run(sessions, "second")
+
+        assert driver.sessions == 1
+
+
+class TestANewSession:
+    def test_is_not_asked_before_its_first_statement(self, driver: Driver) -> None:
+        driver.on_probe[1] = LOST["the gateway ended it"]
+
+        run(ClientSessions(driver.connect), "first")  # pyright: ignore[reportArgumentType]
+
+        assert driver.sent == [(1, "first")]
