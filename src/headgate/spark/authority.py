@@ -106,6 +106,14 @@ class DecidingAuthority:
         refused = {(each.handle, each.operation): each for each in (*self._dead(report), *self._refused(report))}
         return Verdicts(tuple(refused.values()), tuple(self._gone(report.used)))
 
+    def refusal(self, running: Running) -> str | None:
+        """Decide again on everything that an operation needs: return why its results are refused now, or None."""
+        dead = next(self._dead(Report((running,))), None)
+        if dead is not None:
+            return dead.message
+        owner = next((spark for spark in self._sparks() if spark.sessions.is_open(running.handle)), None)
+        return owner.works.refusal(running.handle, running.operation) if owner else ENDED
+
     def _refused(self, report: Report) -> Iterator[Refused]:
         running = [(each.handle, each.operation) for each in report.running]
         for spark in self._sparks():

@@ -15,9 +15,13 @@ from headgate.spark.client_sessions import ClientSession, ClientSessions
 from headgate.spark.several import several
 from headgate.spark.statements import (
     CANCELLED,
+    DRIVER_LOST,
+    LOST,
+    NOT_CONNECTED,
     NOT_READY,
     REFUSED,
     SEVERAL,
+    STATEMENT_LOST,
     Column,
     Progress,
     StatementError,
@@ -175,11 +179,13 @@ class SparkReading:
         if self._why is not None and error.getSqlState() != REFUSED:
             return self._cancelled()
         condition, state = error.getCondition(), error.getSqlState()
-        if (state is None or str(condition).startswith("INVALID_HANDLE")) and self._session is not None:
+        if (state in (None, DRIVER_LOST) or str(condition).startswith("INVALID_HANDLE")) and self._session is not None:
             # Not an answer about the statement: the session itself is gone, with the driver it was in.
             self._sessions.forget(self._session)
+        if state == DRIVER_LOST:
+            return StatementError(STATEMENT_LOST, DRIVER_LOST, LOST)
         if condition == "RETRIES_EXCEEDED" or NOT_READY in str(error):
-            return StatementError(NOT_READY, None, "UNAVAILABLE")
+            return StatementError(NOT_READY, NOT_CONNECTED, "UNAVAILABLE")
         if condition == "PARSE_SYNTAX_ERROR" and several(self._wanted.text):
             text = "one statement at a time; send each by itself, or all of them between `BEGIN` and `END`"
             return StatementError(text, state, SEVERAL)
