@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from headgate.control.ports import DocumentPut, Draft, RevisionConflictError, StoreError
+from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStores, open_stores, postgresql
 from tests.postgres import PostgresServer, start_server, stop_server
@@ -82,7 +83,7 @@ class TestListening:
 
     def test_tells_of_every_revision_while_it_is_connected(self, replicas: tuple[SqlStores, SqlStores]) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
-        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)))
+        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), BackgroundTasks())
         writer = replicas[1].log(ROOT)
 
         revision = _append_until(writer.append, told)
@@ -99,7 +100,7 @@ class TestListening:
         self, replicas: tuple[SqlStores, SqlStores], postgres_url: str
     ) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
-        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)))
+        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), BackgroundTasks())
         revision = _append_until(replicas[1].log(ROOT).append, told)
 
         run(postgres_url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ~ 'listener'")
@@ -116,7 +117,7 @@ class TestListening:
             told.put((root, revision))
             raise RuntimeError("this is the test's")
 
-        stop = replicas[0].listen(heard)
+        stop = replicas[0].listen(heard, BackgroundTasks())
         revision = _append_until(replicas[1].log(ROOT).append, told)
         replicas[1].log(ROOT).append(revision, NOTHING)
 
@@ -126,7 +127,7 @@ class TestListening:
 
     def test_of_a_folder_is_silent(self, tmp_path: Path) -> None:
         with contextlib.closing(open_stores(tmp_path)) as stores:
-            stores.listen(lambda _root, _revision: None)()
+            stores.listen(lambda _root, _revision: None, BackgroundTasks())()
 
 
 class TestTrouble:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -23,6 +24,10 @@ from headgate.spark.sparks import Sparks
 from headgate.spark.starting import DriverSettings, rest_lake
 from headgate.spark.toolchain import Toolchain, prepare
 
+_REPORTED_WITHIN = 10.0
+"""Seconds between two reports of a gateway that works. It sends one every two."""
+_UNWATCHED = "Spark Connect refuses calls and ends what runs: no revoke would end it"
+
 Say = Callable[[str], None]
 
 
@@ -34,7 +39,11 @@ class SparkSide:
         self._deployment = deployment
         self._say = say
         self._drivers = Drivers(
-            deployment.organizations, deployment.home, settings.spark_organizations, settings.clusters
+            deployment.organizations,
+            deployment.home,
+            settings.spark_organizations,
+            settings.clusters,
+            tasks=deployment.tasks,
         )
         self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves)
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
@@ -91,13 +100,14 @@ class SparkSide:
 
         Raises `ServerError`, `DriverError` or `ToolchainError`.
         """
-        settings = self._deployment.settings
+        settings, tasks = self._deployment.settings, self._deployment.tasks
         tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
         key = secrets.token_urlsafe(32)
-        self._answering = Alone(gateway_application(self._authority, self._knowing.at_hand, key, self.freshness))
+        self._answering = Alone(gateway_application(self._authority, self._knowing.at_hand, key, self.freshness), tasks)
         await self._answering.begin()
         told = _told(settings, self._answering.url, key)
-        self._gateway = GatewayProcess(told, self._forget, self._say)
+        self._gateway = GatewayProcess(told, self._forget, self._say, tasks)
+        tasks.add_check("revocation watch of the gateway", self._is_watched, _UNWATCHED)
         # Side by side: each takes seconds to begin.
         gateway = asyncio.create_task(self._gateway.start())
         try:
@@ -118,6 +128,13 @@ class SparkSide:
         if self._answering:
             await self._answering.end()
         await self._drivers.end()
+
+    def _is_watched(self) -> bool:
+        """Whether a gateway that serves has reported what it runs lately. One that does not serve runs nothing."""
+        gateway = self._gateway
+        if gateway is None or gateway.state is not GatewayState.SERVING:
+            return True
+        return time.monotonic() - max(self._authority.reported_at, gateway.serving_since) < _REPORTED_WITHIN
 
     def _forget(self) -> None:
         for spark in self.sparks.all:
@@ -140,7 +157,7 @@ class SparkSide:
             conf=rest_lake(f"{inner_url}/iceberg"),
             cluster=cluster,
         )
-        return Driver(settings_of_it, self._say)
+        return Driver(settings_of_it, self._say, self._deployment.tasks)
 
 
 def _told(settings: Settings, authority: str, key: str) -> Told:

@@ -153,6 +153,7 @@ class BackgroundThread:
         self._thread.join(seconds)
 
     def _supervise(self) -> None:
+        is_last = False
         while True:
             self._restarts.begin()
             try:
@@ -160,8 +161,10 @@ class BackgroundThread:
                 break
             except BaseException as error:  # noqa: BLE001 (a task may fail by any exception)
                 self._tasks.record_death(self._state, error)
-            if self._stopping.wait(self._restarts.wait()):
+            if is_last:
                 break
+            # A task that is stopped meanwhile runs once more: it may have something to bring to an end.
+            is_last = self._stopping.wait(self._restarts.wait())
             self._tasks.record_restart(self._state)
         self._tasks.remove(self._state)
 

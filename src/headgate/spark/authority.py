@@ -1,5 +1,6 @@
 """The answers to the gateway's questions, from the process that decides."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -63,6 +64,8 @@ class DecidingAuthority:
         self._sparks = sparks
         self.figures: Mapping[str, Mapping[str, float]] = {}
         """What the gateway counted, as it said last."""
+        self.reported_at = 0.0
+        """When the gateway reported last, by the steady clock."""
 
     def authenticate(self, credential: Credential) -> Admission | None:
         """Return who is calling, and the driver that serves them."""
@@ -99,6 +102,7 @@ class DecidingAuthority:
     def report(self, report: Report) -> Verdicts:
         """Take note of what is under way, and return what may not go on."""
         self.figures = report.figures
+        self.reported_at = time.monotonic()
         for handle, operation in report.ended:
             for spark in self._sparks():
                 spark.works.ended(handle, operation)

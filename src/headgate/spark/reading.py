@@ -1,5 +1,6 @@
 """One statement on Spark Connect, read batch by batch, and ended from elsewhere."""
 
+import logging
 import threading
 import uuid
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ from headgate.spark.statements import (
     Wanted,
     own_words,
 )
+
+log = logging.getLogger(__name__)
 
 _AGAIN = 1.0
 """Seconds after which an interrupt is repeated: one that comes before what it ends has begun ends nothing."""
@@ -201,6 +204,8 @@ class SparkReading:
                 session.spark(self._sessions.connect).interruptTag(self._tag)
             except PySparkException:
                 return  # who reads hears the same, or the session is gone
+            except Exception:
+                log.exception("a statement could not be interrupted; it is tried again")
             self._ended.wait(_AGAIN)
 
 
