@@ -16,7 +16,7 @@ import pytest
 from headgate.control.ports import DocumentPut, Draft, RevisionConflictError, StoreError
 from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
-from headgate.store import SqlStores, open_stores, postgresql
+from headgate.store import SqlStores, listening, open_stores, postgresql
 from tests.postgres import PostgresServer, start_server, stop_server
 from tests.store.samples import OTHER, ROOT, created
 from tests.store.tampering import run
@@ -124,6 +124,23 @@ class TestListening:
         while told.get(timeout=10) != (ROOT, revision + 1):
             pass
         stop()
+
+    def test_goes_on_after_an_error_that_it_does_not_expect(
+        self, replicas: tuple[SqlStores, SqlStores], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
+        tasks, connect = BackgroundTasks(), listening.psycopg.connect
+
+        def fail(*_: object, **__: object) -> None:
+            monkeypatch.setattr(listening.psycopg, "connect", connect)
+            raise ZeroDivisionError("unexpected")
+
+        monkeypatch.setattr(listening.psycopg, "connect", fail)
+        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), tasks)
+        _append_until(replicas[1].log(ROOT).append, told)
+        stop()
+
+        assert tasks.deaths == {"listener": 1}
 
     def test_of_a_folder_is_silent(self, tmp_path: Path) -> None:
         with contextlib.closing(open_stores(tmp_path)) as stores:
