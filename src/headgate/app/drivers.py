@@ -71,10 +71,14 @@ class Drivers:
         held = self._held.get((self._home.id, EMBEDDED))
         return held.driver if held else None
 
+    def all(self) -> tuple[Driver, ...]:
+        """Return the drivers that were begun."""
+        return tuple(held.driver for held in tuple(self._held.values()))
+
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """How often each driver was started, and whether it serves now, by its name."""
-        drivers = [held.driver for held in tuple(self._held.values())]
+        drivers = self.all()
         return {
             "driver_starts": {each.name: float(each.generation) for each in drivers},
             "drivers": {each.name: float(each.ready) for each in drivers},

@@ -13,12 +13,15 @@ from headgate.app.knowing import Knowing
 from headgate.app.listening import Alone, ServerError
 from headgate.app.settings import Settings
 from headgate.control.organization import Organization
+from headgate.control.supervision import BackgroundTask
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
-from headgate.spark.authority import DecidingAuthority
+from headgate.spark.abandoned_sessions import abandoned_keys, release_sessions
+from headgate.spark.authority import DecidingAuthority, endpoint
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver import Driver, DriverState
 from headgate.spark.gateway.child import LogLevel, Told
+from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
 from headgate.spark.sparks import Sparks
 from headgate.spark.starting import DriverSettings, rest_lake
@@ -26,6 +29,7 @@ from headgate.spark.toolchain import Toolchain, prepare
 
 _REPORTED_WITHIN = 10.0
 """Seconds between two reports of a gateway that works. It sends one every two."""
+_ABANDONED = "statements of a gateway that has ended go on in Spark"
 _UNWATCHED = "Spark Connect refuses calls and ends what runs: no revoke would end it"
 
 Say = Callable[[str], None]
@@ -50,6 +54,9 @@ class SparkSide:
         self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all)
         self._answering: Alone | None = None
         self._gateway: GatewayProcess | None = None
+        self._releasing: BackgroundTask | None = None
+        self._abandoned = set[SessionKey]()
+        """Sessions of gateways that have ended, until the drivers have released them."""
         self.freshness = Freshness(deployment.organizations)
 
     @property
@@ -125,6 +132,8 @@ class SparkSide:
         """Let the calls under way finish in their time, then stop the drivers."""
         if self._gateway:
             await self._gateway.stop()
+        if self._releasing:
+            await self._releasing.stop()
         if self._answering:
             await self._answering.end()
         await self._drivers.end()
@@ -137,8 +146,19 @@ class SparkSide:
         return time.monotonic() - max(self._authority.reported_at, gateway.serving_since) < _REPORTED_WITHIN
 
     def _forget(self) -> None:
+        """Close the sessions of a gateway that has ended, here and in the drivers, where statements of theirs may run."""
+        self._abandoned |= abandoned_keys(spark.sessions for spark in self.sparks.all)
         for spark in self.sparks.all:
             spark.forget()
+
+        async def release() -> None:
+            keys, found = frozenset(self._abandoned), (endpoint(driver) for driver in self._drivers.all())
+            await release_sessions([each for each in found if each is not None], keys)
+            self._abandoned -= keys
+
+        if self._releasing is not None:
+            self._releasing.cancel()
+        self._releasing = self._deployment.tasks.start_task("release of abandoned sessions", release, _ABANDONED)
 
     def _driver(self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str) -> Driver:
         settings, home = self._deployment.settings, organization is self._deployment.home

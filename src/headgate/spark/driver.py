@@ -77,7 +77,7 @@ class Driver:
     @property
     def pid(self) -> int | None:
         """The JVM's process id, if there is one."""
-        return self._process.pid if self._process else None
+        return self._process.pid if self._process and self._process.returncode is None else None
 
     async def start(self) -> None:
         """Start the JVM and return when it serves. Raises `DriverError` if it does not come up guarded."""

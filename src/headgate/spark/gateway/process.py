@@ -71,7 +71,7 @@ class GatewayProcess:
     @property
     def pid(self) -> int | None:
         """The child's process id, if there is one."""
-        return self._process.pid if self._process else None
+        return self._process.pid if self._process and self._process.returncode is None else None
 
     async def start(self) -> None:
         """Start the child and return when it serves. Raises `GatewayProcessError`."""
