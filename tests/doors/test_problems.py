@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from headgate.control.ports import StoreError
 from headgate.doors import problems
+from headgate.spark.statements import DRIVER_LOST, LOST, STATEMENT_LOST, StatementError
 from tests.threads import served
 
 
@@ -55,3 +56,10 @@ class TestEveryError:
         assert answer.status_code == 503
         assert "/data" not in answer.text
         assert "disk full" in caplog.text
+
+
+def test_a_statement_that_a_driver_lost_is_not_answered_as_one_to_repeat() -> None:
+    lost = problems.statement_problem(StatementError(STATEMENT_LOST, DRIVER_LOST, LOST))
+
+    assert (lost["status"], lost["sqlstate"]) == (502, "08006")
+    assert "was not run again" in lost["detail"]

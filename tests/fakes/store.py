@@ -19,6 +19,7 @@ from headgate.control.ports import (
     RunConflictError,
 )
 from headgate.control.queue import Line, RunPut, RunRow, RunWanted
+from headgate.control.supervision import BackgroundTasks
 from headgate.facts.changes import Change, ResourceDeleted
 from headgate.facts.ids import ResourceId, RunId
 
@@ -183,7 +184,7 @@ class FakeStores:
         found = [(number, record) for number, record in newest if _wanted(record, wanted)]
         return [each for each in found if before is None or each[0] < before][:limit]
 
-    def listen(self, heard: Callable[[ResourceId, int], None]) -> Callable[[], None]:
+    def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:
         return lambda: None
 
     def close(self) -> None:

@@ -59,6 +59,12 @@ class FakeBackend(grpc.GenericRpcHandler):
     """Instead of an error of Spark's, one of the way to it."""
 
     held: bool = False
+    held_analyses: bool = False
+    """An analysis goes on until the test says so, as Spark's do: nothing interrupts it."""
+    deaf_to: int = 0
+    """So many interrupts are answered and change nothing."""
+    running: set[str] = field(default_factory=set[str])
+    """Statements that are under way. One goes on without its client, as in Spark."""
     go_on: threading.Event = field(default_factory=threading.Event)
     interrupted: set[str] = field(default_factory=set[str])
     rows: int = 0
@@ -83,8 +89,12 @@ class FakeBackend(grpc.GenericRpcHandler):
             request = rpc.request.FromString(data)
             self.calls.append((rpc.name, request))
             self.metadata.append(dict(context.invocation_metadata()))
-            if rpc.name == "Interrupt":
+            if rpc.name == "Interrupt" and self.deaf_to == 0:
                 self.interrupted.add(request.operation_id)
+            elif rpc.name == "Interrupt":
+                self.deaf_to -= 1
+            if rpc.name == "AnalyzePlan" and self.held_analyses:
+                self.go_on.wait()
             if rpc.name == self.fail:
                 context.abort(*self.fail_with) if self.fail_with else _fail_as_spark(context)
             return request
@@ -94,9 +104,22 @@ class FakeBackend(grpc.GenericRpcHandler):
     def answers(self, request: Any) -> Iterator[Any]:
         """Yield the answers to a statement."""
         operation = request.operation_id
-        yield base.ExecutePlanResponse(session_id=request.session_id, operation_id=operation, response_id="0")
+        self.running.add(operation)
+        try:
+            yield from self._answers(request)
+        finally:
+            # Spark notices no client that leaves: the statement goes on until it is done or interrupted.
+            self._wait(operation)
+            self.running.discard(operation)
+
+    def _wait(self, operation: str) -> None:
         while self.held and operation not in self.interrupted and not self.go_on.wait(0.01):
             pass
+
+    def _answers(self, request: Any) -> Iterator[Any]:
+        operation = request.operation_id
+        yield base.ExecutePlanResponse(session_id=request.session_id, operation_id=operation, response_id="0")
+        self._wait(operation)
         if request.DESCRIPTOR.name == "ExecutePlanRequest" and request.plan.command.HasField("checkpoint_command"):
             answer = base.ExecutePlanResponse(session_id=request.session_id, operation_id=operation)
             answer.checkpoint_command_result.relation.relation_id = f"of {operation}"
@@ -107,6 +130,8 @@ class FakeBackend(grpc.GenericRpcHandler):
                 getattr(answer, f"{_MANAGER}_result").active.active_queries.add().id.id = id
             yield answer
         for _ in range(self.rows):
+            if operation in self.interrupted:
+                return
             self.sent += 1
             yield base.ExecutePlanResponse(arrow_batch=_MEBIBYTE)
         for index in (1, 2):
@@ -150,7 +175,7 @@ def _fail_as_spark(context: grpc.ServicerContext) -> None:
 def fake_backend() -> Iterator[FakeBackend]:
     """Serve until the block ends."""
     backend = FakeBackend()
-    server = grpc.server(ThreadPoolExecutor(16), handlers=[backend])
+    server = grpc.server(ThreadPoolExecutor(160), handlers=[backend])
     backend.die = lambda: server.stop(None)
     backend.driver.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()

@@ -30,6 +30,10 @@ class Client:
             )
         return ANSWERS[name].FromString(self.channel.unary_unary(rpc.path)(request, metadata=self.metadata))
 
+    def request(self, name: str, **fields: Any) -> bytes:
+        """Return the bytes of a request in this session."""
+        return RPCS[SERVICE + name].request(session_id=self.session_id, **fields).SerializeToString()
+
     def begin(self, name: str, **fields: Any) -> Any:
         """Send a call, and return the answers as they come."""
         rpc = RPCS[SERVICE + name]

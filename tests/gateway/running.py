@@ -86,11 +86,11 @@ class RunningGateway:
         self.sessions = spark.sessions
         self.spark = spark
         self.tokens = tokens
-        self._run = run
+        self.run = run
 
     def report(self) -> None:
         """Report what is under way now, and not only when its time has come."""
-        self._run(self.gateway.watch.once())
+        self.run(self.gateway.watch.once())
 
     def forbid(self) -> None:
         """Let every question of the gateway go unanswered from now on."""
@@ -98,7 +98,7 @@ class RunningGateway:
 
     def drain(self) -> None:
         """Take no more calls, and let those under way finish."""
-        self._run(self.gateway.stop(30))
+        self.run(self.gateway.stop(30))
 
     async def stop(self) -> None:
         """End it."""

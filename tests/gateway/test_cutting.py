@@ -16,7 +16,7 @@ from running import RunningGateway, running_gateway
 from headgate.spark.gateway import operations, watch
 from headgate.spark.gateway.bindings import HANDLE_KEY
 from headgate.spark.needs import NameNeed
-from headgate.spark.statements import NOT_READY
+from headgate.spark.statements import DRIVER_LOST, NOT_CONNECTED, NOT_READY, STATEMENT_LOST
 
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
 WHY = "ann: `table.select` on `lake.raw.t` is not allowed"
@@ -149,7 +149,7 @@ def test_a_stream_is_stopped_when_a_right_goes(gateway: RunningGateway, backend:
     assert len(gateway.spark.works) == 0
 
 
-def test_a_statement_whose_driver_dies_is_unavailable_and_the_next_one_runs(
+def test_a_statement_whose_driver_dies_fails_with_a_sqlstate_and_the_next_one_runs(
     gateway: RunningGateway, backend: FakeBackend
 ) -> None:
     statement = Statement(gateway, backend)
@@ -161,9 +161,43 @@ def test_a_statement_whose_driver_dies_is_unavailable_and_the_next_one_runs(
         driver.address, driver.generation, driver.ready = another.driver.address, 2, True
         again = statement.client.call("ExecutePlan")
 
-    assert (error.code(), error.details()) == (grpc.StatusCode.UNAVAILABLE, NOT_READY)
+    assert (error.code(), error.details()) == (grpc.StatusCode.ABORTED, STATEMENT_LOST)
+    assert sqlstate(error) == DRIVER_LOST
     assert len(again) == 3
     assert another.names() == ["ReleaseSession", "Config", "ExecutePlan"]
+
+
+def test_a_statement_that_a_dead_driver_ran_is_not_run_again_for_a_client_that_comes_back(
+    gateway: RunningGateway, backend: FakeBackend
+) -> None:
+    statement = Statement(gateway, backend, reattachable=True)
+
+    backend.die()
+    first = statement.fails()
+    driver = backend.driver
+    with fake_backend() as another:
+        driver.address, driver.generation = another.driver.address, 2
+        statement.client.call("Config")
+        attempts = [(statement.stream(name), name) for name in ("ReattachExecute", "ExecutePlan")]
+        errors = [_error(answers) for answers, _ in attempts]
+
+    assert [first.details(), *(each.details() for each in errors)] == [STATEMENT_LOST] * 3
+    assert {each.code() for each in errors} == {grpc.StatusCode.ABORTED}
+    assert "ExecutePlan" not in another.names()
+
+
+def test_a_call_that_reaches_no_driver_says_so_with_a_sqlstate(gateway: RunningGateway, backend: FakeBackend) -> None:
+    backend.driver.ready = False
+
+    error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
+
+    assert (error.code(), error.details(), sqlstate(error)) == (grpc.StatusCode.UNAVAILABLE, NOT_READY, NOT_CONNECTED)
+
+
+def _error(answers: Any) -> Any:
+    with pytest.raises(grpc.RpcError) as raised:
+        list(answers)
+    return raised.value
 
 
 class TestBounds:

@@ -118,9 +118,12 @@ class TestIdentity:
     def test_operations_and_errors_are_looked_for_under_the_callers_own_name(
         self, bob: Client, backend: FakeBackend, name: str
     ) -> None:
-        bob.version()
+        operation = str(uuid.uuid4())
+        options = [{"reattach_options": {"reattachable": True}}]
+        bob.call("ExecutePlan", operation_id=operation, request_options=options)
+        named = {} if name == "FetchErrorDetails" else {"operation_id": operation}
 
-        bob.call(name, user_context={"user_id": ANN})
+        bob.call(name, user_context={"user_id": ANN}, **named)
 
         assert backend.last(name).user_context.user_id == "bob:token-t-bob"
 

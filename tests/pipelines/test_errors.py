@@ -25,6 +25,10 @@ class TestAFailure:
         assert (found.words, found.refused, found.away) == ("you may not", True, False)
         assert statements.REFUSED == REFUSED
 
+    @pytest.mark.parametrize("sqlstate", [statements.NOT_CONNECTED, statements.DRIVER_LOST])
+    def test_is_none_of_the_work_where_the_driver_was_lost(self, sqlstate: str) -> None:
+        assert failure(by_spark("the driver ended", sqlstate)).away
+
     @pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED])
     def test_is_none_of_the_work_where_nobody_answers(self, code: grpc.StatusCode) -> None:
         assert failure(by_grpc(code)).away

@@ -14,8 +14,9 @@ import psycopg
 import pytest
 
 from headgate.control.ports import DocumentPut, Draft, RevisionConflictError, StoreError
+from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
-from headgate.store import SqlStores, open_stores, postgresql
+from headgate.store import SqlStores, listening, open_stores, postgresql
 from tests.postgres import PostgresServer, start_server, stop_server
 from tests.store.samples import OTHER, ROOT, created
 from tests.store.tampering import run
@@ -82,7 +83,7 @@ class TestListening:
 
     def test_tells_of_every_revision_while_it_is_connected(self, replicas: tuple[SqlStores, SqlStores]) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
-        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)))
+        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), BackgroundTasks())
         writer = replicas[1].log(ROOT)
 
         revision = _append_until(writer.append, told)
@@ -99,7 +100,7 @@ class TestListening:
         self, replicas: tuple[SqlStores, SqlStores], postgres_url: str
     ) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
-        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)))
+        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), BackgroundTasks())
         revision = _append_until(replicas[1].log(ROOT).append, told)
 
         run(postgres_url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ~ 'listener'")
@@ -116,7 +117,7 @@ class TestListening:
             told.put((root, revision))
             raise RuntimeError("this is the test's")
 
-        stop = replicas[0].listen(heard)
+        stop = replicas[0].listen(heard, BackgroundTasks())
         revision = _append_until(replicas[1].log(ROOT).append, told)
         replicas[1].log(ROOT).append(revision, NOTHING)
 
@@ -124,9 +125,26 @@ class TestListening:
             pass
         stop()
 
+    def test_goes_on_after_an_error_that_it_does_not_expect(
+        self, replicas: tuple[SqlStores, SqlStores], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
+        tasks, connect = BackgroundTasks(), listening.psycopg.connect
+
+        def fail(*_: object, **__: object) -> None:
+            monkeypatch.setattr(listening.psycopg, "connect", connect)
+            raise ZeroDivisionError("unexpected")
+
+        monkeypatch.setattr(listening.psycopg, "connect", fail)
+        stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), tasks)
+        _append_until(replicas[1].log(ROOT).append, told)
+        stop()
+
+        assert tasks.deaths == {"listener": 1}
+
     def test_of_a_folder_is_silent(self, tmp_path: Path) -> None:
         with contextlib.closing(open_stores(tmp_path)) as stores:
-            stores.listen(lambda _root, _revision: None)()
+            stores.listen(lambda _root, _revision: None, BackgroundTasks())()
 
 
 class TestTrouble:

@@ -51,5 +51,6 @@ class Client:
 
 def http() -> httpx.Client:
     """Return connections for many threads."""
-    limits = httpx.Limits(max_connections=64, max_keepalive_connections=64)
+    # The server closes a connection that was idle for five seconds: a client that uses it at that moment reads a reset.
+    limits = httpx.Limits(max_connections=64, max_keepalive_connections=64, keepalive_expiry=2.0)
     return httpx.Client(trust_env=False, timeout=WITHIN, limits=limits)

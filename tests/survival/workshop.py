@@ -110,7 +110,17 @@ class Workshop:
             self.server.kill()
             self._start_server()
         else:
-            os.kill(self._driver(), signal.SIGKILL)
+            self._kill_driver()
+
+    def _kill_driver(self) -> None:
+        """Kill the driver; one that has ended by itself meanwhile is being started again, and the next one is killed."""
+        while True:
+            try:
+                os.kill(self._driver(), signal.SIGKILL)
+            except ProcessLookupError:
+                time.sleep(0.2)
+            else:
+                return
 
     def end(self) -> None:
         """End what is there."""

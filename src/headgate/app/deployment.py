@@ -21,6 +21,7 @@ from headgate.control.logins.entrance import Entrance, open_entrance
 from headgate.control.organization import Organization, Organizations
 from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import DocumentPut, Store, Stores
+from headgate.control.supervision import BackgroundTasks
 from headgate.control.tokens import IssueToken, written
 from headgate.control.vault import Vault
 from headgate.control.wording import Wording
@@ -58,6 +59,7 @@ class Deployment:
     audit: Audit
     home: Organization
     places: Places
+    tasks: BackgroundTasks
 
     @property
     def vault(self) -> Vault:
@@ -104,16 +106,16 @@ class Deployment:
             self.lock.close()
 
 
-def open_deployment(settings: Settings, address: str = "") -> Deployment:
+def open_deployment(settings: Settings, address: str = "", tasks: BackgroundTasks | None = None) -> Deployment:
     """Open the store, an embedded one for this process alone. Raises `StoreError` with what to do about it.
 
-    `address` is where it is served: links begin with it where people do not find it under another one.
+    `address` is where it is served: links begin with it where people do not find it under another one. `tasks` are the
+    background tasks of the process.
     """
     lock = None if settings.store_url else FolderLock.take(settings.folder)
     try:
-        return over(
-            settings, open_stores(settings.store_url or settings.folder, settings.seal_key), lock, address=address
-        )
+        stores = open_stores(settings.store_url or settings.folder, settings.seal_key)
+        return over(settings, stores, lock, address=address, tasks=tasks)
     except BaseException:
         if lock is not None:
             lock.close()
@@ -126,17 +128,23 @@ def over(
     lock: FolderLock | None = None,
     clock: Callable[[], float] = time.time,
     address: str = "",
+    tasks: BackgroundTasks | None = None,
 ) -> Deployment:
     """Return the deployment over a store that is open, with its first organization if there is none."""
     try:
-        return _over(settings, stores, lock, clock, address)
+        return _over(settings, stores, lock, clock, address, tasks or BackgroundTasks())
     except BaseException:
         stores.close()
         raise
 
 
 def _over(
-    settings: Settings, stores: Stores, lock: FolderLock | None, clock: Callable[[], float], address: str
+    settings: Settings,
+    stores: Stores,
+    lock: FolderLock | None,
+    clock: Callable[[], float],
+    address: str,
+    tasks: BackgroundTasks,
 ) -> Deployment:
     models = {name: shipped_model(name) for name in SHIPPED}
     found_at = settings.logins.address or address
@@ -149,9 +157,8 @@ def _over(
         _found(settings, organizations)
     home = organizations.all()[0] if ORGANIZATION not in stores.logs() else organizations.open(ORGANIZATION)
     places = _places(home, settings)
-    return Deployment(
-        settings, lock, stores, organizations, entrance, identity, Audit(stores, settings.audit), home, places
-    )
+    audit = Audit(stores, settings.audit, tasks)
+    return Deployment(settings, lock, stores, organizations, entrance, identity, audit, home, places, tasks)
 
 
 def _places(organization: Organization, settings: Settings) -> Places:

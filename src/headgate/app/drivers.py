@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from headgate.control.clusters import EMBEDDED
 from headgate.control.command import MissingError
 from headgate.control.organization import Organization, Organizations
+from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.driver import Driver, DriverError, DriverState
@@ -48,6 +49,7 @@ class Drivers:
         others: tuple[str, ...],
         clusters: Clusters,
         clock: Callable[[], float] = time.monotonic,
+        tasks: BackgroundTasks | None = None,
     ) -> None:
         """`others` are the names or ids of further organizations with drivers."""
         self._organizations = organizations
@@ -59,6 +61,8 @@ class Drivers:
         self._held: dict[tuple[ResourceId, str], _Held] = {}
         self._make: Make | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._background = tasks or BackgroundTasks()
+        self._idle: BackgroundTask | None = None
         self._tasks = set[asyncio.Task[None]]()
 
     @property
@@ -67,10 +71,14 @@ class Drivers:
         held = self._held.get((self._home.id, EMBEDDED))
         return held.driver if held else None
 
+    def all(self) -> tuple[Driver, ...]:
+        """Return the drivers that were begun."""
+        return tuple(held.driver for held in tuple(self._held.values()))
+
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """How often each driver was started, and whether it serves now, by its name."""
-        drivers = [held.driver for held in tuple(self._held.values())]
+        drivers = self.all()
         return {
             "driver_starts": {each.name: float(each.generation) for each in drivers},
             "drivers": {each.name: float(each.ready) for each in drivers},
@@ -117,11 +125,15 @@ class Drivers:
         await held.driver.start()
         held.starting = False
         self._make, self._loop = make, asyncio.get_running_loop()
-        self._run(self._end_idle())
+        self._idle = self._background.start_task(
+            "end of idle drivers", self._end_idle, "unused drivers keep their executors on shared clusters"
+        )
 
     async def end(self) -> None:
         """Stop them all."""
         self._make = None
+        if self._idle is not None:
+            await self._idle.stop()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*(held.driver.stop() for held in self._held.values()))
@@ -144,6 +156,10 @@ class Drivers:
             await held.driver.start()
         except DriverError as error:
             log.error("the Spark driver `%s` does not start: %s", held.driver.name, error)  # noqa: TRY400
+            await held.driver.stop()
+            held.rests = self._clock() + _AGAIN_SECONDS
+        except Exception:
+            log.exception("the Spark driver `%s` could not be started", held.driver.name)
             await held.driver.stop()
             held.rests = self._clock() + _AGAIN_SECONDS
         finally:

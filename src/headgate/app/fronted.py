@@ -93,7 +93,7 @@ def _unready(deployment: Deployment) -> str | None:
         deployment.stores.check()
     except StoreError:
         return NO_STORE
-    return None
+    return deployment.tasks.not_ready_reason()
 
 
 def _figures(deployment: Deployment, spark: SparkFigures) -> Figures:
@@ -106,6 +106,8 @@ def _figures(deployment: Deployment, spark: SparkFigures) -> Figures:
         conflicts=sum(each.conflicts for each in counts),
         head_reads=deployment.organizations.head_reads,
         audit_waiting=deployment.audit.waiting,
+        task_deaths=deployment.tasks.deaths,
+        tasks_stopped=tuple(each.name for each in deployment.tasks.stopped()),
         spark=spark(),
         revisions={each.id: each.control.snapshot.revision for each in opened},
     )

@@ -59,9 +59,12 @@ class _Parent:
         threading.Thread(target=self._wait, name="parent", daemon=True).start()
 
     def _wait(self) -> None:
-        if sys.stdin.buffer.read() != DRAIN:
-            self.grace = 0.0
-        self._loop.call_soon_threadsafe(self.gone.set)
+        try:
+            if sys.stdin.buffer.read() != DRAIN:
+                self.grace = 0.0
+        finally:
+            # Also after an error: a gateway that cannot see its parent end must not outlive it.
+            self._loop.call_soon_threadsafe(self.gone.set)
 
 
 def _say(ready: Ready) -> None:

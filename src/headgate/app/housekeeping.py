@@ -11,23 +11,23 @@ log = logging.getLogger(__name__)
 
 EVERY = 60.0
 """Seconds between two rounds."""
+_ENDANGERS = "expired sessions and logins stay in the store, and the next start replays more"
 
 
 class Housekeeping:
-    """A thread beside the doors. Nothing rests on it: without it, starts replay more and news is fetched when asked for."""
+    """A thread beside the doors. No decision needs it: without it, starts replay more and news is fetched when asked for."""
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
         self._ended = threading.Event()
-        self._deaf = deployment.stores.listen(self._heard)
-        self._thread = threading.Thread(target=self._rounds, name="housekeeping", daemon=True)
-        self._thread.start()
+        self._deaf = deployment.stores.listen(self._heard, deployment.tasks)
+        self._thread = deployment.tasks.start_thread("housekeeping", self._rounds, _ENDANGERS)
 
     def close(self) -> None:
         """End it."""
         self._ended.set()
         self._deaf()
-        self._thread.join()
+        self._thread.stop()
 
     def _heard(self, root: ResourceId, revision: int) -> None:
         try:

@@ -1,10 +1,9 @@
 """Where the HTTP doors listen: as the settings say for everybody, and for the Spark driver where it finds them in any case."""
 
 import asyncio
-import contextlib
 import math
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +12,7 @@ from starlette.types import ASGIApp
 
 from headgate.app.fronted import Front
 from headgate.app.settings import HOST, Settings
+from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.doors.http.connection import connections
 from headgate.doors.http.tls import Certificate, TlsError, factory
 
@@ -49,9 +49,10 @@ class _Http(uvicorn.Server):
 class Listening:
     """The ports of the HTTP doors, taken when this is made. `certificate` is None without TLS."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, tasks: BackgroundTasks | None = None) -> None:
         """Take the ports. Raises `ServerError` if one cannot be had, or the certificate not be used."""
         self._settings = settings
+        self._tasks = tasks or BackgroundTasks()
         self.certificate = _certificate(settings)
         self._outer = listen(settings.bind, settings.api_port, "HEADGATE_API_PORT")
         # The driver speaks no TLS, and only to this machine.
@@ -83,14 +84,19 @@ class Listening:
         if self._inner:
             served.append((self._http(front, {}, asyncio.Event()), self._inner))
         self._servers = [server for server, _ in served]
-        watching = asyncio.create_task(self.certificate.watch()) if self.certificate else None
+        watching = self._watch_certificate()
         try:
             await asyncio.gather(*(server.serve(sockets=[opened]) for server, opened in served))
         finally:
             if watching:
-                watching.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await watching
+                await watching.stop()
+
+    def _watch_certificate(self) -> BackgroundTask | None:
+        if self.certificate is None:
+            return None
+        return self._tasks.start_task(
+            "watch of the certificate", self.certificate.watch, "a renewed TLS certificate is not read"
+        )
 
     def end(self) -> None:
         """Take no more connections."""
@@ -127,7 +133,9 @@ class Listening:
 class Alone:
     """One application on a free port of loopback, in the event loop that is running."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, tasks: BackgroundTasks | None = None) -> None:
+        self._tasks = tasks or BackgroundTasks()
+        self._forget: Callable[[], None] = lambda: None
         self._port = listen(HOST, 0, "HEADGATE_BIND")
         self.url = f"http://{HOST}:{_port(self._port)}"
         config = uvicorn.Config(
@@ -147,10 +155,16 @@ class Alone:
 
     async def begin(self) -> None:
         """Serve."""
-        self._serving = asyncio.create_task(self._server.serve(sockets=[self._port]))
+        serving = self._serving = asyncio.create_task(self._server.serve(sockets=[self._port]))
+        self._forget = self._tasks.add_check(
+            "answers for the gateway",
+            lambda: not serving.done(),
+            "Spark Connect refuses every call; restart the server",
+        )
 
     async def end(self) -> None:
         """Take no more requests, and return when those under way are answered."""
+        self._forget()
         self._server.should_exit = True
         if self._serving is None:
             self._port.close()

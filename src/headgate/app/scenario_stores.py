@@ -5,6 +5,7 @@ from typing import Any
 
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.ports import AuditFilter, AuditRecord, Store, Stores
+from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 
 
@@ -50,7 +51,7 @@ class CaseStores:
         """Return records of a log."""
         return self._organizations.audited(root, wanted, before, limit)
 
-    def listen(self, heard: Callable[[ResourceId, int], None]) -> Callable[[], None]:  # noqa: ARG002 (nobody else writes)
+    def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:  # noqa: ARG002 (nobody else writes)
         """Tell nothing: no other process writes here."""
         return lambda: None
 

@@ -14,6 +14,7 @@ from headgate.app.listening import Listening, listen
 from headgate.app.settings import Settings
 from headgate.app.spark_side import SparkSide
 from headgate.app.worker import worker_of
+from headgate.control.supervision import BackgroundTasks
 from headgate.spark.statements import NOT_READY, Reading, StatementError, Wanted
 
 if TYPE_CHECKING:
@@ -35,10 +36,11 @@ class Server:
         if settings.spark:
             # Tried now, so that nobody waits for Spark to hear that its port is taken.
             listen(settings.bind, settings.gateway_port, "HEADGATE_SPARK_PORT").close()
-        self._listening = Listening(settings)
+        tasks = BackgroundTasks()
+        self._listening = Listening(settings, tasks)
         self.api_port = self._listening.port
         try:
-            self.deployment: Deployment = open_deployment(settings, self.url)
+            self.deployment: Deployment = open_deployment(settings, self.url, tasks)
         except BaseException:
             self._listening.close()
             raise
@@ -130,7 +132,7 @@ class Server:
         await loading
         self._say(f"Spark at sc://localhost:{self.gateway_port} after {self._seconds():.1f} s")
         if self.settings.worker:
-            self.worker.start()
+            self.worker.start(self.deployment.tasks)
         ready()
 
     async def _end_spark(self) -> None:

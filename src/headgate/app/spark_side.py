@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -12,16 +13,24 @@ from headgate.app.knowing import Knowing
 from headgate.app.listening import Alone, ServerError
 from headgate.app.settings import Settings
 from headgate.control.organization import Organization
+from headgate.control.supervision import BackgroundTask
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
-from headgate.spark.authority import DecidingAuthority
+from headgate.spark.abandoned_sessions import abandoned_keys, release_sessions
+from headgate.spark.authority import DecidingAuthority, endpoint
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver import Driver, DriverState
 from headgate.spark.gateway.child import LogLevel, Told
+from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
 from headgate.spark.sparks import Sparks
 from headgate.spark.starting import DriverSettings, rest_lake
 from headgate.spark.toolchain import Toolchain, prepare
+
+_REPORTED_WITHIN = 10.0
+"""Seconds between two reports of a gateway that works. It sends one every two."""
+_ABANDONED = "statements of a gateway that has ended go on in Spark"
+_UNWATCHED = "Spark Connect refuses calls and ends what runs: no revoke would end it"
 
 Say = Callable[[str], None]
 
@@ -34,13 +43,20 @@ class SparkSide:
         self._deployment = deployment
         self._say = say
         self._drivers = Drivers(
-            deployment.organizations, deployment.home, settings.spark_organizations, settings.clusters
+            deployment.organizations,
+            deployment.home,
+            settings.spark_organizations,
+            settings.clusters,
+            tasks=deployment.tasks,
         )
         self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves)
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
         self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all)
         self._answering: Alone | None = None
         self._gateway: GatewayProcess | None = None
+        self._releasing: BackgroundTask | None = None
+        self._abandoned = set[SessionKey]()
+        """Sessions of gateways that have ended, until the drivers have released them."""
         self.freshness = Freshness(deployment.organizations)
 
     @property
@@ -91,13 +107,14 @@ class SparkSide:
 
         Raises `ServerError`, `DriverError` or `ToolchainError`.
         """
-        settings = self._deployment.settings
+        settings, tasks = self._deployment.settings, self._deployment.tasks
         tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
         key = secrets.token_urlsafe(32)
-        self._answering = Alone(gateway_application(self._authority, self._knowing.at_hand, key, self.freshness))
+        self._answering = Alone(gateway_application(self._authority, self._knowing.at_hand, key, self.freshness), tasks)
         await self._answering.begin()
         told = _told(settings, self._answering.url, key)
-        self._gateway = GatewayProcess(told, self._forget, self._say)
+        self._gateway = GatewayProcess(told, self._forget, self._say, tasks)
+        tasks.add_check("revocation watch of the gateway", self._is_watched, _UNWATCHED)
         # Side by side: each takes seconds to begin.
         gateway = asyncio.create_task(self._gateway.start())
         try:
@@ -115,13 +132,33 @@ class SparkSide:
         """Let the calls under way finish in their time, then stop the drivers."""
         if self._gateway:
             await self._gateway.stop()
+        if self._releasing:
+            await self._releasing.stop()
         if self._answering:
             await self._answering.end()
         await self._drivers.end()
 
+    def _is_watched(self) -> bool:
+        """Whether a gateway that serves has reported what it runs lately. One that does not serve runs nothing."""
+        gateway = self._gateway
+        if gateway is None or gateway.state is not GatewayState.SERVING:
+            return True
+        return time.monotonic() - max(self._authority.reported_at, gateway.serving_since) < _REPORTED_WITHIN
+
     def _forget(self) -> None:
+        """Close the sessions of a gateway that has ended, here and in the drivers, where statements of theirs may run."""
+        self._abandoned |= abandoned_keys(spark.sessions for spark in self.sparks.all)
         for spark in self.sparks.all:
             spark.forget()
+
+        async def release() -> None:
+            keys, found = frozenset(self._abandoned), (endpoint(driver) for driver in self._drivers.all())
+            await release_sessions([each for each in found if each is not None], keys)
+            self._abandoned -= keys
+
+        if self._releasing is not None:
+            self._releasing.cancel()
+        self._releasing = self._deployment.tasks.start_task("release of abandoned sessions", release, _ABANDONED)
 
     def _driver(self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str) -> Driver:
         settings, home = self._deployment.settings, organization is self._deployment.home
@@ -140,7 +177,7 @@ class SparkSide:
             conf=rest_lake(f"{inner_url}/iceberg"),
             cluster=cluster,
         )
-        return Driver(settings_of_it, self._say)
+        return Driver(settings_of_it, self._say, self._deployment.tasks)
 
 
 def _told(settings: Settings, authority: str, key: str) -> Told:

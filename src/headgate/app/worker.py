@@ -40,7 +40,7 @@ def worker_of(
     """
     settings = deployment.settings
     receiver = settings.openlineage_url
-    sending = Sending(Receiver(receiver, settings.openlineage_key)) if receiver else None
+    sending = Sending(Receiver(receiver, settings.openlineage_key), tasks=deployment.tasks) if receiver else None
     return Worker(
         deployment.organizations.refresh,
         served,
@@ -74,7 +74,7 @@ class WorkerApart:
         """Work until `stop`; runs under way are ended then, and queued again for other workers."""
         settings = self.worker.settings
         housekeeping = Housekeeping(self._deployment)
-        self.worker.start()
+        self.worker.start(self._deployment.tasks)
         self._say(f"{settings.name} carries out {settings.slots} runs at once, on Spark at {self._gateway}")
         try:
             self._stop.wait()

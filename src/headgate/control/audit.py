@@ -6,6 +6,7 @@ import threading
 from typing import Literal
 
 from headgate.control.ports import AuditRecord, StoreError, Stores
+from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 
 log = logging.getLogger(__name__)
@@ -25,13 +26,16 @@ class Audit:
     A record that cannot be written is tried again until the store is back; `waiting` says how many there are.
     """
 
-    def __init__(self, stores: Stores, level: Level = "denied") -> None:
+    def __init__(self, stores: Stores, level: Level = "denied", tasks: BackgroundTasks | None = None) -> None:
         self._stores = stores
         self._level = level
         self._queue: queue.SimpleQueue[tuple[ResourceId, AuditRecord] | None] = queue.SimpleQueue()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._write, name="audit", daemon=True)
-        self._thread.start()
+        self._unwritten = list[tuple[ResourceId, AuditRecord]]()
+        """Records that have left the queue: a thread that fails finds them again."""
+        self._thread = (tasks or BackgroundTasks()).start_thread(
+            "audit", self._write, "decisions are missing from the audit"
+        )
 
     @property
     def everything(self) -> bool:
@@ -41,7 +45,7 @@ class Audit:
     @property
     def waiting(self) -> int:
         """How many records are not written yet."""
-        return self._queue.qsize()
+        return self._queue.qsize() + len(self._unwritten)
 
     def record(self, root: ResourceId, record: AuditRecord) -> None:
         """Keep a record of a log, if the level says so."""
@@ -52,25 +56,30 @@ class Audit:
         """Write what is waiting, and end."""
         self._ended.set()
         self._queue.put(_END)
-        self._thread.join()
+        self._thread.stop()
 
     def _write(self) -> None:
-        ended = False
-        while not ended:
-            records = [self._queue.get()]
-            self._ended.wait(_GATHERING)
-            while len(records) < _AT_ONCE and not self._queue.empty():
-                records.append(self._queue.get())
-            ended = _END in records
-            self._until_written([each for each in records if each is not None])
-
-    def _until_written(self, records: list[tuple[ResourceId, AuditRecord]]) -> None:
-        while records:
-            try:
-                self._stores.audit(records)
-            except StoreError:
-                log.exception("%d records of the audit wait for the store", len(records))
-                if self._ended.wait(1.0):
-                    return
-            else:
+        while True:
+            self._until_written()
+            if self._ended.is_set() and self._queue.empty():
                 return
+            self._take(self._queue.get())
+            self._ended.wait(_GATHERING)
+            while len(self._unwritten) < _AT_ONCE and not self._queue.empty():
+                self._take(self._queue.get())
+
+    def _take(self, record: tuple[ResourceId, AuditRecord] | None) -> None:
+        if record is not None:
+            self._unwritten.append(record)
+
+    def _until_written(self) -> None:
+        """Write what was taken, unless the store is away when this ends."""
+        while self._unwritten:
+            try:
+                self._stores.audit(self._unwritten)
+            except StoreError:
+                log.exception("%d records of the audit wait for the store", len(self._unwritten))
+                if self._ended.wait(1.0):
+                    self._unwritten.clear()
+            else:
+                self._unwritten.clear()

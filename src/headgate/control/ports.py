@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headgate.control.queue import Line, RunPut, RunRow, RunWanted
+from headgate.control.supervision import BackgroundTasks
 from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
@@ -285,7 +286,7 @@ class Stores(Protocol):
         """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
         ...
 
-    def listen(self, heard: Callable[[ResourceId, int], None]) -> Callable[[], None]:
+    def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:
         """Call `heard` with root and revision when another process has written; return what ends that.
 
         Some revisions are never told: nothing may rest on it.

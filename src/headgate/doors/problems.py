@@ -27,7 +27,7 @@ from headgate.control.ports import AuditRecord, Origin, StoreError
 from headgate.control.wording import asked, called
 from headgate.decision.records import Question
 from headgate.doors.scope import CALLER, REQUEST
-from headgate.spark.statements import REFUSED, SEVERAL, TOO_MANY, StatementError
+from headgate.spark.statements import LOST, REFUSED, SEVERAL, TOO_MANY, StatementError
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +81,8 @@ def statement_problem(error: StatementError) -> dict[str, Any]:
 
 _STATEMENT_STATUS = {
     "UNAVAILABLE": (503, "unavailable"),
+    # Not 503: a client that repeats requests by itself must not repeat this one.
+    LOST: (502, "statement-lost"),
     TOO_MANY: (429, "too-many"),
     SEVERAL: (422, "several-statements"),
     "CANCELLED": (409, "cancelled"),

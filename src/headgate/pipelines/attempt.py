@@ -1,5 +1,6 @@
 """One attempt of a run in this process: what it is, how it is told to end, and what follows from how it ended."""
 
+import logging
 import secrets
 import threading
 import time
@@ -13,6 +14,8 @@ from headgate.control.queue import FAILED, QUEUED, REFUSED, SUCCEEDED, RunRow
 from headgate.pipelines.definition import PipelineDefinition, Retries
 from headgate.pipelines.errors import Failure
 from headgate.pipelines.journal import Journal
+
+log = logging.getLogger(__name__)
 
 FAILURES, INTERRUPTIONS = "failures", "interruptions"
 """What the figures of a run keep beside metrics and progress: how many attempts failed, and how many Spark left alone."""
@@ -104,7 +107,10 @@ class Attempt:
 
     def _interrupt_on(self) -> None:
         while not self._ended.is_set():
-            self._interrupt()
+            try:
+                self._interrupt()
+            except Exception:
+                log.exception("the run `%s` could not be interrupted; it is tried again", self.row.run)
             self._ended.wait(_INTERRUPTED_EVERY)
 
 

@@ -8,6 +8,8 @@ from headgate.control.error_text import REFUSED, raw_words, sqlstate_of, visible
 
 _AWAY = frozenset({"UNAVAILABLE", "UNAUTHENTICATED"})
 """gRPC's codes for nobody who answers, and for a server that does not know the run any more, or not yet."""
+_NO_DRIVER: Final = frozenset({"08001", "08006"})
+"""SQLSTATEs of a driver that was not reached, or ended while it ran a statement: the next attempt finds what was done."""
 _UNDECIDED: Final = "access cannot be decided right now"
 """What the guard says where nobody decides."""
 _LET_GO: Final = ("session that this was started in has ended", "token or login that this was started with has ended")
@@ -42,7 +44,7 @@ def failure(error: BaseException) -> Failure:
     """Return what an error means. PySpark's are known by what they say of themselves, so that it is not loaded here."""
     words, said = visible_words(error), raw_words(error)
     sqlstate, code = sqlstate_of(error), _said(error, "getGrpcStatusCode")
-    away = getattr(code, "name", "") in _AWAY or isinstance(error, ConnectionError)
+    away = getattr(code, "name", "") in _AWAY or sqlstate in _NO_DRIVER or isinstance(error, ConnectionError)
     if away or any(each.search(said) for each in _SIGNS):
         return Failure(words, away=True)
     return Failure(words, refused=sqlstate == REFUSED)

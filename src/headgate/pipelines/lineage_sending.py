@@ -10,6 +10,7 @@ import httpx
 
 from headgate.control.organization import Organization
 from headgate.control.queue import ENDED, RunRow
+from headgate.control.supervision import BackgroundTasks
 from headgate.pipelines.lineage import Trace
 
 log = logging.getLogger(__name__)
@@ -34,14 +35,15 @@ class Receiver:
 class Sending:
     """Posts events in the order in which they come. A receiver that is away is tried again, with longer and longer waits."""
 
-    def __init__(self, receiver: Receiver, wait: float = 1.0) -> None:
+    def __init__(self, receiver: Receiver, wait: float = 1.0, tasks: BackgroundTasks | None = None) -> None:
         """`wait` is how many seconds there are before a second try; each further wait is twice as long."""
         self._receiver = receiver
         self._wait = wait
         self._queue: queue.Queue[tuple[Organization, RunRow, Trace] | None] = queue.Queue(_WAITING)
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._send_all, name="lineage", daemon=True)
-        self._thread.start()
+        self._thread = (tasks or BackgroundTasks()).start_thread(
+            "lineage", self._send_all, "events of runs do not reach the lineage receiver"
+        )
 
     def tell(self, organization: Organization, row: RunRow, trace: Trace) -> None:
         """Have the event of a run that has begun, or ended, sent when its turn comes."""
@@ -56,7 +58,7 @@ class Sending:
             self._queue.put_nowait(None)
         except queue.Full:
             self._ending.set()
-        self._thread.join(seconds)
+        self._thread.stop(seconds)
         self._ending.set()
 
     def _send_all(self) -> None:

@@ -16,6 +16,7 @@ from headgate.control.organization import Organization
 from headgate.control.ports import RunConflictError, StoreError
 from headgate.control.queue import QUEUED, RUNNING, RunWanted
 from headgate.control.runs import EndRun, EndStray, TakeOverRun
+from headgate.control.supervision import BackgroundTasks, BackgroundThread
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.attempt import Attempt, Outcome, Stop, outcome
 from headgate.pipelines.claiming import Claims
@@ -29,6 +30,8 @@ SETTLING: Final = 3.0
 """Seconds until a run that was taken over begins again: by then the gateway has cut what its former attempt left running."""
 _LOOKED: Final = 1000
 """So many runs that are due are looked at in one round."""
+
+_ENDANGERS: Final = "no run begins, and running attempts lose their leases and outlive revoked rights"
 
 Perform = Callable[[Attempt], None]
 """Carries out an attempt. What it raises is how that ended."""
@@ -78,11 +81,11 @@ class Worker:
         self._schedulers = dict[ResourceId, Scheduler]()
         self._woken = threading.Event()
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._rounds, name="worker", daemon=True)
+        self._thread: BackgroundThread | None = None
 
-    def start(self) -> None:
+    def start(self, tasks: BackgroundTasks | None = None) -> None:
         """Begin to take runs."""
-        self._thread.start()
+        self._thread = (tasks or BackgroundTasks()).start_thread("worker", self._rounds, _ENDANGERS)
 
     def wake(self) -> None:
         """Look at once: something is due."""
@@ -97,8 +100,8 @@ class Worker:
         """Take no more runs; those under way are ended and queued again, for whoever else there is."""
         self._ending.set()
         self._woken.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        if self._thread is not None:
+            self._thread.stop()
         self._lineage.close()
 
     def _rounds(self) -> None:

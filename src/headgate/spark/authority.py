@@ -1,5 +1,6 @@
 """The answers to the gateway's questions, from the process that decides."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -63,6 +64,8 @@ class DecidingAuthority:
         self._sparks = sparks
         self.figures: Mapping[str, Mapping[str, float]] = {}
         """What the gateway counted, as it said last."""
+        self.reported_at = 0.0
+        """When the gateway reported last, by the steady clock."""
 
     def authenticate(self, credential: Credential) -> Admission | None:
         """Return who is calling, and the driver that serves them."""
@@ -99,12 +102,21 @@ class DecidingAuthority:
     def report(self, report: Report) -> Verdicts:
         """Take note of what is under way, and return what may not go on."""
         self.figures = report.figures
+        self.reported_at = time.monotonic()
         for handle, operation in report.ended:
             for spark in self._sparks():
                 spark.works.ended(handle, operation)
         # What a decision says comes last, for it says more.
         refused = {(each.handle, each.operation): each for each in (*self._dead(report), *self._refused(report))}
         return Verdicts(tuple(refused.values()), tuple(self._gone(report.used)))
+
+    def refusal(self, running: Running) -> str | None:
+        """Decide again on everything that an operation needs: return why its results are refused now, or None."""
+        dead = next(self._dead(Report((running,))), None)
+        if dead is not None:
+            return dead.message
+        owner = next((spark for spark in self._sparks() if spark.sessions.is_open(running.handle)), None)
+        return owner.works.refusal(running.handle, running.operation) if owner else ENDED
 
     def _refused(self, report: Report) -> Iterator[Refused]:
         running = [(each.handle, each.operation) for each in report.running]

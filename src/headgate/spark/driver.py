@@ -8,6 +8,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.canary import CanaryError, is_answering, require_closed, require_guarded
 from headgate.spark.masters import NoMasterError, require_master, until_lost
 from headgate.spark.starting import DriverSettings, command, environment, properties
@@ -37,13 +38,19 @@ class DriverState(enum.Enum):
 class Driver:
     """One JVM at a time. Each has a key, a token and a port of its own; `generation` counts them."""
 
-    def __init__(self, settings: DriverSettings, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        settings: DriverSettings,
+        say: Callable[[str], None] = lambda _: None,
+        tasks: BackgroundTasks | None = None,
+    ) -> None:
         """`say` hears one line whenever the driver dies, comes back or cannot."""
         self._settings = settings
         self._say = say
         self._process: Process | None = None
-        self._supervision: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._tasks = tasks or BackgroundTasks()
+        self._supervision: BackgroundTask | None = None
+        self._watching: BackgroundTask | None = None
         self._port = 0
         self.state = DriverState.STOPPED
         self.generation = 0
@@ -70,20 +77,20 @@ class Driver:
     @property
     def pid(self) -> int | None:
         """The JVM's process id, if there is one."""
-        return self._process.pid if self._process else None
+        return self._process.pid if self._process and self._process.returncode is None else None
 
     async def start(self) -> None:
         """Start the JVM and return when it serves. Raises `DriverError` if it does not come up guarded."""
         await self._launch()
-        self._supervision = asyncio.create_task(self._supervise())
+        self._supervision = self._tasks.start_task(
+            f"supervision of the driver {self.name}", self._supervise, "a Spark driver that ends is not started again"
+        )
 
     async def stop(self) -> None:
         """End the JVM: ask first, then kill. Returns when it is gone."""
         self.state = DriverState.STOPPED
         if self._supervision:
-            self._supervision.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._supervision
+            await self._supervision.stop()
         await self._end()
 
     async def _launch(self) -> None:
@@ -103,7 +110,7 @@ class Driver:
             self.trouble = str(error)
             raise
         self.state, self.trouble = DriverState.SERVING, ""
-        self._watching = asyncio.create_task(self._watch_master(self._process))
+        self._watch_master(self._process)
 
     async def _require_master(self) -> None:
         try:
@@ -111,12 +118,19 @@ class Driver:
         except NoMasterError as error:
             raise DriverError(str(error)) from None
 
-    async def _watch_master(self, process: Process) -> None:
+    def _watch_master(self, process: Process) -> None:
         """A driver whose master is gone never gets another executor, so it ends with it."""
-        await until_lost(self._settings.cluster)
-        self._say(f"the master of the cluster `{self._settings.cluster.name}` is gone, and what runs there ends")
-        with suppress(ProcessLookupError):
-            process.kill()
+        cluster = self._settings.cluster
+
+        async def watch() -> None:
+            await until_lost(cluster)
+            self._say(f"the master of the cluster `{cluster.name}` is gone, and what runs there ends")
+            with suppress(ProcessLookupError):
+                process.kill()
+
+        self._watching = self._tasks.start_task(
+            f"watch of the master of {cluster.name}", watch, "a driver without a master goes on without executors"
+        )
 
     async def _spawn(self) -> Process:
         settings = self._settings

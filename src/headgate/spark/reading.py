@@ -1,5 +1,6 @@
 """One statement on Spark Connect, read batch by batch, and ended from elsewhere."""
 
+import logging
 import threading
 import uuid
 from collections.abc import Iterator
@@ -16,14 +17,20 @@ from headgate.spark.client_sessions import ClientSession, ClientSessions
 from headgate.spark.several import several
 from headgate.spark.statements import (
     CANCELLED,
+    DRIVER_LOST,
+    LOST,
+    NOT_CONNECTED,
     NOT_READY,
     REFUSED,
     SEVERAL,
+    STATEMENT_LOST,
     Column,
     Progress,
     StatementError,
     Wanted,
 )
+
+log = logging.getLogger(__name__)
 
 _AGAIN = 1.0
 """Seconds after which an interrupt is repeated: one that comes before what it ends has begun ends nothing."""
@@ -206,11 +213,13 @@ class SparkReading:
         if self._why is not None and error.getSqlState() != REFUSED:
             return self._cancelled()
         condition, state = error.getCondition(), error.getSqlState()
-        if (state is None or is_session_lost(error)) and self._session is not None:
+        if (state in (None, DRIVER_LOST) or is_session_lost(error)) and self._session is not None:
             # Not an answer about the statement: the session itself is gone, with the driver it was in.
             self._sessions.forget(self._session)
+        if state == DRIVER_LOST:
+            return StatementError(STATEMENT_LOST, DRIVER_LOST, LOST)
         if condition == "RETRIES_EXCEEDED" or NOT_READY in str(error):
-            return StatementError(NOT_READY, None, "UNAVAILABLE")
+            return StatementError(NOT_READY, NOT_CONNECTED, "UNAVAILABLE")
         if is_session_lost(error):
             return StatementError(_LOST, None, _GONE)
         if condition == "PARSE_SYNTAX_ERROR" and several(self._wanted.text):
@@ -228,6 +237,8 @@ class SparkReading:
                 session.spark(self._sessions.connect).interruptTag(self._tag)
             except PySparkException:
                 return  # who reads hears the same, or the session is gone
+            except Exception:
+                log.exception("a statement could not be interrupted; it is tried again")
             self._ended.wait(_AGAIN)
 
 

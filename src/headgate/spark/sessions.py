@@ -92,6 +92,12 @@ class Sessions:
                 del self._sessions[handle]
             return len(found)
 
+    def opened(self) -> tuple[tuple[Caller, str], ...]:
+        """Return the caller and the Spark session of every handle."""
+        with self._lock:
+            self._expire()
+            return tuple((each.caller, each.session_id) for each in self._sessions.values())
+
     def __len__(self) -> int:
         with self._lock:
             self._expire()

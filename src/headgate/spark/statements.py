@@ -11,10 +11,18 @@ REFUSED = "42501"
 """The SQLSTATE of a refusal, by whoever refuses."""
 CANCELLED = "57014"
 """The SQLSTATE of a statement that was ended before it was done."""
+NOT_CONNECTED = "08001"
+"""The SQLSTATE of a call that reached no driver: nothing has run."""
+DRIVER_LOST = "08006"
+"""The SQLSTATE of a statement whose driver ended while it ran."""
 NOT_READY = "Spark is starting; try again in a few seconds"
+STATEMENT_LOST = (
+    "the Spark driver ended while it ran this statement, and the statement was not run again; "
+    "check what it has changed before you send it again"
+)
 
-SEVERAL, TOO_MANY = "SEVERAL_STATEMENTS", "TOO_MANY_STATEMENTS"
-"""Conditions of Headgate's own: the text has more than one statement, the caller more than there may be under way."""
+SEVERAL, TOO_MANY, LOST = "SEVERAL_STATEMENTS", "TOO_MANY_STATEMENTS", "STATEMENT_LOST"
+"""Conditions of Headgate's own: more than one statement in the text, more under way than may be, and the driver ended."""
 
 Scalar = str | int | float | bool | None
 Parameters = Mapping[str, Scalar] | Sequence[Scalar]

@@ -67,6 +67,13 @@ class Works:
         answers = ((work, self._refused(work[0], each)) for work, each in needs.items())
         return [Refused(*work, message) for work, message in answers if message is not None]
 
+    def refusal(self, handle: str, operation: str) -> str | None:
+        """Ask again about all that one operation was allowed; return why it is refused now, or None."""
+        with self._lock:
+            kept = self._works.get(handle, {}).get(operation)
+            needs = tuple(kept.needs) if kept else ()
+        return self._refused(handle, needs)
+
     def ended(self, handle: str, operation: str) -> None:
         """Forget an operation."""
         with self._lock:

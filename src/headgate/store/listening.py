@@ -7,6 +7,7 @@ from collections.abc import Callable
 import psycopg
 from sqlalchemy import Engine
 
+from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.store.postgresql import CHANNEL, CONNECT_SECONDS
 
@@ -21,15 +22,15 @@ _AGAIN_SECONDS = 1.0
 _KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
 
 
-def listen(engine: Engine, heard: Heard) -> Callable[[], None]:
+def listen(engine: Engine, heard: Heard, tasks: BackgroundTasks) -> Callable[[], None]:
     """Call `heard`, in a thread of its own, for every revision that is told; return what ends that."""
     ended = threading.Event()
-    thread = threading.Thread(target=_listen, args=(engine, heard, ended), name="listener", daemon=True)
-    thread.start()
+    # No promise needs it: every question reads the newest revisions by itself.
+    thread = tasks.start_thread("listener", lambda: _listen(engine, heard, ended), "")
 
     def stop() -> None:
         ended.set()
-        thread.join()
+        thread.stop()
 
     return stop
 

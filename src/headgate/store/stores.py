@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, select, union
 
 from headgate.control.ports import AuditFilter, AuditRecord, StoreError
+from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.store import audit, sqlite
@@ -100,7 +101,7 @@ class SqlStores:
         """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
         return [audit.record_of(row) for row in self._database.rows(audit.query(root, wanted, before, limit))]
 
-    def listen(self, heard: Callable[[ResourceId, int], None]) -> Callable[[], None]:
+    def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:
         """Call `heard` with root and revision when another process has written; return what ends that.
 
         Only a shared store tells. Some revisions are never told: nothing may rest on it.
@@ -109,7 +110,7 @@ class SqlStores:
             return lambda: None
         from headgate.store.listening import listen  # noqa: PLC0415 - with the driver of PostgreSQL only
 
-        return listen(self._database.backend.engine, heard)
+        return listen(self._database.backend.engine, heard, tasks)
 
     def seal(self) -> list[Seal]:
         """Sign the newest entry of every log, and return the seals. Raises `StoreError`."""

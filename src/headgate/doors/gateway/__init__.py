@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from headgate.control.ports import StoreError
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.spark.authority import DecidingAuthority, Known
-from headgate.spark.gateway.asked import Authenticate, Close, MayTouch, Open, path_of
+from headgate.spark.gateway.asked import Authenticate, Close, Decide, MayTouch, Open, path_of
 from headgate.spark.gateway.authority import Admission, Credential, NobodyError, NotServedError, Report
 from headgate.spark.sessions import TooManySessionsError
 
@@ -51,6 +51,7 @@ def gateway_application(authority: DecidingAuthority, at_hand: AtHand, key: str,
         Open: _aside(open_session),
         Close: _aside(lambda asked: authority.close(asked.handle)),
         MayTouch: _aside(lambda asked: authority.may_touch(asked.credential, asked.action, asked.path)),
+        Decide: _aside(lambda asked: authority.refusal(asked.running)),
         Report: _aside(authority.report),
     }
     routes = [Route(path_of(kind), _route(kind, answer, key), methods=["POST"]) for kind, answer in answers.items()]

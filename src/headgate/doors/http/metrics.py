@@ -29,6 +29,8 @@ class Figures:
     audit_waiting: int = 0
     revisions: Mapping[str, int] = field(default_factory=dict[str, int])
     spark: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    task_deaths: Mapping[str, int] = field(default_factory=dict[str, int])
+    tasks_stopped: Sequence[str] = ()
 
 
 class Metrics:
@@ -103,7 +105,12 @@ class _Spark(Collector):
         drivers = GaugeMetricFamily("headgate_spark_drivers", "Whether a driver serves.", labels=("driver",))
         for driver, serves in spark.get("drivers", {}).items():
             drivers.add_metric((driver,), serves)
-        yield from (calls, seconds, starts, drivers)
+        deaths = CounterMetricFamily(
+            "headgate_spark_task_deaths", "Failures of a task of the gateway.", labels=("task",)
+        )
+        for task, count in spark.get("task_deaths", {}).items():
+            deaths.add_metric((task,), count)
+        yield from (calls, seconds, starts, drivers, deaths)
         for name, kind, means in _SPARK:
             if name in spark:
                 yield kind(f"headgate_spark_{name}", means, spark[name][""])
@@ -130,9 +137,16 @@ class _Core(Collector):
         revisions = GaugeMetricFamily("headgate_revision", "The newest revision known here.", labels=("organization",))
         for organization, revision in now.revisions.items():
             revisions.add_metric((organization,), revision)
+        deaths = CounterMetricFamily("headgate_task_deaths", "Failures of a background task.", labels=("task",))
+        running = GaugeMetricFamily("headgate_tasks", "Whether a background task runs now.", labels=("task",))
+        for task, count in now.task_deaths.items():
+            deaths.add_metric((task,), count)
+            running.add_metric((task,), float(task not in now.tasks_stopped))
         return (
             decisions,
             revisions,
+            deaths,
+            running,
             CounterMetricFamily("headgate_appends", "Commands written to a log.", now.appends),
             CounterMetricFamily("headgate_revision_conflicts", "Writes that were decided again.", now.conflicts),
             CounterMetricFamily("headgate_head_reads", "Reads of the newest revisions.", now.head_reads),

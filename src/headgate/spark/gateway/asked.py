@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from headgate.spark.gateway.authority import Credential
+from headgate.spark.gateway.authority import Credential, Running
 
 PREFIX: Final = "/gateway/v1/"
 
@@ -39,6 +39,13 @@ class MayTouch:
     credential: Credential
     action: str
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """May the results of this operation be given out now?"""
+
+    running: Running
 
 
 def path_of(kind: type[object]) -> str:

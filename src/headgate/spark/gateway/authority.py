@@ -158,3 +158,7 @@ class Authority(Protocol):
     async def report(self, report: Report) -> Verdicts:
         """Tell what is under way, and hear what may not go on."""
         ...
+
+    async def refusal(self, running: Running) -> str | None:
+        """Decide again on everything that an operation needs: return why its results are refused now, or None."""
+        ...

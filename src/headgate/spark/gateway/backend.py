@@ -8,10 +8,23 @@ import grpc.aio
 
 from headgate.control.error_text import mask
 from headgate.spark.gateway.authority import Endpoint
-from headgate.spark.gateway.errors import STATUS_KEY, UnavailableError
+from headgate.spark.gateway.errors import (
+    STATUS_KEY,
+    DriverGoneError,
+    GatewayError,
+    StatementLostError,
+    UnavailableError,
+)
 from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.gateway.protos import base, commands
-from headgate.spark.gateway.rpcs import ANALYZE_PLAN, CONFIG, EXECUTE_PLAN, INTERRUPT, RELEASE_SESSION, Rpc
+from headgate.spark.gateway.rpcs import (
+    CONFIG,
+    EXECUTE_PLAN,
+    INTERRUPT,
+    RELEASE_EXECUTE,
+    RELEASE_SESSION,
+    Rpc,
+)
 from headgate.spark.gateway.scrubbing import scrub
 from headgate.spark.statements import NOT_READY
 
@@ -24,7 +37,10 @@ CHANNEL_OPTIONS: Final = (
 
 
 _UNARY_SECONDS: Final = 600.0
-"""A call with one answer reads, analyses or tells something; what takes longer has no client any more."""
+"""Seconds that a short call, such as a read of the configuration, may take."""
+_INTERRUPT_SECONDS: Final = 5.0
+_NOT_SENT: Final = "failed to connect"
+"""What gRPC says of a call that never left, in lower case."""
 
 
 class Backend:
@@ -35,17 +51,26 @@ class Backend:
         self.name = endpoint.name
         self._metadata = (("authorization", f"Bearer {endpoint.token}"),)
         self._channel = grpc.aio.insecure_channel(endpoint.address, options=CHANNEL_OPTIONS)
+        self.closed = False
+        """Whether a later start of the driver has replaced this one, so that nothing of it runs any more."""
 
-    async def unary(self, rpc: Rpc, request: bytes) -> bytes:
-        """Return the driver's answer as it came. Raises `grpc.aio.AioRpcError`."""
-        return await self._channel.unary_unary(rpc.path)(request, metadata=self._metadata, timeout=_UNARY_SECONDS)
+    async def unary(self, rpc: Rpc, request: bytes, seconds: float | None = _UNARY_SECONDS) -> bytes:
+        """Return the driver's answer as it came. Raises `grpc.aio.AioRpcError`, `DriverGoneError`."""
+        self._require_open()
+        try:
+            return await self._channel.unary_unary(rpc.path)(request, metadata=self._metadata, timeout=seconds)
+        except grpc.aio.UsageError:
+            # The channel was closed between the check and the call.
+            raise DriverGoneError(NOT_READY) from None
 
     def stream(self, rpc: Rpc, request: bytes) -> Any:
-        """Return the call whose messages are the driver's answers."""
+        """Return the call whose messages are the driver's answers. Raises `DriverGoneError`."""
+        self._require_open()
         return self._channel.unary_stream(rpc.path)(request, metadata=self._metadata)
 
     def upload(self, rpc: Rpc) -> Any:
-        """Return the call that requests are written to."""
+        """Return the call that requests are written to. Raises `DriverGoneError`."""
+        self._require_open()
         return self._channel.stream_unary(rpc.path)(metadata=self._metadata)
 
     async def configure(self, key: SessionKey, pairs: Mapping[str, str]) -> None:
@@ -55,25 +80,26 @@ class Backend:
         request.operation.set.pairs.extend(base.KeyValue(key=name, value=value) for name, value in pairs.items())
         await self.unary(CONFIG, request.SerializeToString())
 
-    async def analyse(self, key: SessionKey, query: Any) -> None:
-        """Let Spark analyse a query, so that the guard decides on it. Raises `grpc.aio.AioRpcError`."""
-        request = base.AnalyzePlanRequest(session_id=key.session_id, client_type="headgate")
-        request.user_context.user_id = key.user
-        request.schema.plan.root.CopyFrom(query)
-        await self.unary(ANALYZE_PLAN, request.SerializeToString())
-
     async def forget(self, key: SessionKey) -> None:
         """End a Spark session if there is one; the same id may be used again."""
         request = base.ReleaseSessionRequest(session_id=key.session_id, client_type="headgate", allow_reconnect=True)
         request.user_context.user_id = key.user
         await self.unary(RELEASE_SESSION, request.SerializeToString())
 
-    async def interrupt(self, key: SessionKey, operation: str) -> None:
-        """End an operation in the driver, if it is still under way."""
+    async def interrupt(self, key: SessionKey, operation: str) -> bool:
+        """Interrupt an operation in the driver; return whether one was running and not yet interrupted."""
         request = base.InterruptRequest(session_id=key.session_id, client_type="headgate", operation_id=operation)
         request.interrupt_type = base.InterruptRequest.INTERRUPT_TYPE_OPERATION_ID
         request.user_context.user_id = key.user
-        await self.unary(INTERRUPT, request.SerializeToString())
+        answer = await self.unary(INTERRUPT, request.SerializeToString(), _INTERRUPT_SECONDS)
+        return bool(base.InterruptResponse.FromString(answer).interrupted_ids)
+
+    async def release(self, key: SessionKey, operation: str) -> None:
+        """Let the driver forget an operation and the results that it keeps."""
+        request = base.ReleaseExecuteRequest(session_id=key.session_id, client_type="headgate", operation_id=operation)
+        request.release_all.SetInParent()
+        request.user_context.user_id = key.user
+        await self.unary(RELEASE_EXECUTE, request.SerializeToString(), _INTERRUPT_SECONDS)
 
     async def stop_streams(self, key: SessionKey, id: str) -> None:
         """Stop a streaming query of a session, or with an empty id all of them."""
@@ -94,7 +120,12 @@ class Backend:
 
     async def close(self) -> None:
         """Close the channel; what is running on it ends."""
+        self.closed = True
         await self._channel.close()
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise DriverGoneError(NOT_READY)
 
     def explain(self, error: grpc.aio.AioRpcError) -> tuple[grpc.StatusCode, str, tuple[tuple[str, bytes], ...]]:
         """Return the driver's error for the client: code, text and rich status, without token or address.
@@ -102,8 +133,7 @@ class Backend:
         An error without a rich status did not come from Spark's own code but from the way to it.
         Raises `UnavailableError` if the driver cannot be reached.
         """
-        trailers = error.trailing_metadata() or ()
-        rich = tuple((key, bytes(value)) for key, value in trailers if key == STATUS_KEY and isinstance(value, bytes))
+        rich = rich_status(error)
         if not rich and error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED):
             raise UnavailableError(NOT_READY) from None
         if not rich:
@@ -115,3 +145,24 @@ class Backend:
 
     def _leaks(self, text: str) -> bool:
         return any(secret and secret in text for secret in (self.endpoint.token, self.endpoint.address))
+
+
+def analysis_of(key: SessionKey, query: Any) -> bytes:
+    """Return the request that lets Spark analyse a query, so that the guard decides on it."""
+    request = base.AnalyzePlanRequest(session_id=key.session_id, client_type="headgate")
+    request.user_context.user_id = key.user
+    request.schema.plan.root.CopyFrom(query)
+    return request.SerializeToString()
+
+
+def rich_status(error: grpc.aio.AioRpcError) -> tuple[tuple[str, bytes], ...]:
+    """Return the rich status of an error: Spark's own errors have one, failures of the connection do not."""
+    trailers = error.trailing_metadata() or ()
+    return tuple((key, bytes(value)) for key, value in trailers if key == STATUS_KEY and isinstance(value, bytes))
+
+
+def lost_statement(error: grpc.aio.AioRpcError) -> GatewayError | None:
+    """Return the error for a statement whose connection to the driver broke, or None if Spark answered or never got it."""
+    if rich_status(error) or error.code() is not grpc.StatusCode.UNAVAILABLE:
+        return None
+    return None if _NOT_SENT in (error.details() or "").lower() else StatementLostError()

@@ -20,7 +20,7 @@ class Counts:
         self._calls[f"{call} {status}"] += 1
         self._seconds[call] += seconds
 
-    def figures(self, sessions: int, operations: int) -> Mapping[str, Mapping[str, float]]:
+    def figures(self, sessions: int, operations: int, deaths: Mapping[str, int]) -> Mapping[str, Mapping[str, float]]:
         """Return everything by name and label, with what is there now."""
         return {
             "calls": dict(self._calls),
@@ -29,4 +29,5 @@ class Counts:
             "cut": {"": self.cut},
             "sessions": {"": sessions},
             "operations": {"": operations},
+            "task_deaths": dict(deaths),
         }

@@ -7,7 +7,7 @@ from google.protobuf.any_pb2 import Any
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from headgate.spark.statements import REFUSED
+from headgate.spark.statements import DRIVER_LOST, NOT_CONNECTED, REFUSED, STATEMENT_LOST
 
 STATUS_KEY: Final = "grpc-status-details-bin"
 _SHOWN_AS: Final = '["org.apache.spark.sql.AnalysisException"]'
@@ -53,14 +53,36 @@ class NoSessionError(GatewayError):
         super().__init__("[INVALID_HANDLE.SESSION_NOT_FOUND] the session has ended; begin a new one")
 
 
+class NoOperationError(GatewayError):
+    """The operation has ended, or never reached the driver. Clients know Spark's name for that."""
+
+    def __init__(self) -> None:
+        super().__init__("[INVALID_HANDLE.OPERATION_NOT_FOUND] the operation has ended; send the statement again")
+
+
 class UnavailableError(GatewayError):
     """There is no driver to ask at the moment."""
 
     code = grpc.StatusCode.UNAVAILABLE
+    sqlstate = NOT_CONNECTED
+
+
+class DriverGoneError(UnavailableError):
+    """The start of the driver that this was sent to has been replaced by a later one."""
+
+
+class StatementLostError(GatewayError):
+    """The driver ended while it ran a statement. Clients do not repeat a call that ends with this code by themselves."""
+
+    code = grpc.StatusCode.ABORTED
+    sqlstate = DRIVER_LOST
+
+    def __init__(self) -> None:
+        super().__init__(STATEMENT_LOST)
 
 
 class ExhaustedError(GatewayError):
-    """The caller or the gateway holds as many sessions as it may."""
+    """The caller or the gateway holds as many sessions, operations or calls as it may."""
 
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
 

@@ -1,4 +1,4 @@
-"""The operations under way: whose they are, which calls bring their results, and whether they may go on."""
+"""The operations that the driver has: each is tracked until the driver has said that it ended."""
 
 import asyncio
 import time
@@ -6,50 +6,61 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway.backend import Backend
-from headgate.spark.gateway.errors import ExhaustedError, RefusedError
+from headgate.spark.gateway.errors import ExhaustedError, GatewayError, InvalidRequestError
 from headgate.spark.gateway.identity import SessionKey
 
 PER_PRINCIPAL: Final = 64
 """Operations of one principal at the same time."""
-LEFT_SECONDS: Final = 330.0
-"""Longer than Spark keeps an operation that no call is attached to (five minutes)."""
+DETACHED_SECONDS: Final = 300.0
+"""How long an operation that clients may come back for waits for one. Spark keeps it as long."""
+REMEMBERED_SECONDS: Final = 330.0
+"""How long a client that comes back hears why its operation was ended."""
+
+
+class Kind(Enum):
+    """What the driver was sent. Spark can interrupt statements; an analysis ends only by itself."""
+
+    STATEMENT = "statement"
+    ANALYSIS = "analysis"
 
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """One operation in the driver. `refusal` says why it may not go on, once that is so."""
+    """One operation in the driver. `error` says why its results are not given out any more, once that is so."""
 
     key: SessionKey
     id: str
     handle: str
     principal: PrincipalId
     backend: Backend
-    stays: bool
+    stays: bool = False
     """Whether a client may come back for it when the call has ended."""
+    kind: Kind = Kind.STATEMENT
     left: float = 0.0
     calls: set["asyncio.Task[object]"] = field(default_factory=set["asyncio.Task[object]"])
-    refusal: str | None = None
-    interrupted: bool = False
-    """Whether the driver was told that it is refused."""
+    error: GatewayError | None = None
+    ended: bool = False
+    """Whether the driver has said that it ended."""
 
-    def cut(self, refusal: str) -> None:
-        """End the calls that bring its results; they and those that come later are refused."""
-        self.refusal = refusal
+    def cut(self, error: GatewayError) -> None:
+        """End the calls that bring its results; they and later ones raise `error`."""
+        self.error = self.error or error
         for call in self.calls:
             call.cancel()
 
     def require(self) -> None:
-        """Raise `RefusedError` if it may not go on."""
-        if self.refusal is not None:
-            raise RefusedError(self.refusal)
+        """Raise the error that it was ended with, if it was."""
+        if self.error is not None:
+            raise self.error
 
 
 class Operations:
-    """Those under way, by session and id."""
+    """Operations by session and id."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -57,18 +68,23 @@ class Operations:
         self._held = Counter[PrincipalId]()
 
     def begin(self, operation: Operation) -> Operation:
-        """Take up an operation; one that is under way already goes on as it is. Raises `ExhaustedError`."""
+        """Track an operation from now on. Raises `ExhaustedError`, and `GatewayError` if the id is in use."""
         found = self._operations.get(_place(operation))
         if found is not None:
-            return found
-        if self._held[operation.principal] >= PER_PRINCIPAL:
-            raise ExhaustedError(f"{PER_PRINCIPAL} operations of yours are under way; wait for one of them to end")
-        self._held[operation.principal] += 1
+            found.require()
+            raise InvalidRequestError(
+                "[INVALID_HANDLE.OPERATION_ALREADY_EXISTS] an operation with this id runs already; choose another id"
+            )
+        if operation.kind is Kind.STATEMENT:
+            if self._held[operation.principal] >= PER_PRINCIPAL:
+                raise ExhaustedError(f"{PER_PRINCIPAL} operations of yours are under way; wait for one of them to end")
+            self._held[operation.principal] += 1
+        operation.left = self._clock()
         self._operations[_place(operation)] = operation
         return operation
 
     def find(self, backend: Backend, key: SessionKey, id: str) -> Operation | None:
-        """Return an operation that is under way, or None."""
+        """Return an operation that is tracked, or None."""
         return self._operations.get((backend.name, key, id))
 
     def of_handle(self, handle: str, id: str) -> Operation | None:
@@ -77,7 +93,7 @@ class Operations:
 
     @contextmanager
     def attached(self, operation: Operation) -> Iterator[None]:
-        """Let the present task bring its results. Raises `RefusedError` where it is cut meanwhile."""
+        """Let the present task bring its results. Raises the operation's error if it is cut meanwhile."""
         operation.require()
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 (a call is served by a task)
@@ -85,7 +101,7 @@ class Operations:
         try:
             yield
         except asyncio.CancelledError:
-            if operation.refusal is not None:
+            if operation.error is not None:
                 task.uncancel()
             operation.require()
             raise
@@ -95,28 +111,47 @@ class Operations:
         finally:
             operation.calls.discard(task)
             operation.left = self._clock()
-            if not operation.stays:
-                self.end(operation)
 
     def end(self, operation: Operation) -> None:
-        """Forget an operation."""
-        if self._operations.pop(_place(operation), None) is not None:
+        """Count an operation no more: the driver has said that it ended. Its error is remembered for a while."""
+        if operation.ended:
+            return
+        operation.ended, operation.left = True, self._clock()
+        if operation.kind is Kind.STATEMENT:
             self._held[operation.principal] -= 1
             self._held += Counter()
+        if operation.error is None:
+            self._forget(operation)
 
-    def end_session(self, backend: Backend, key: SessionKey) -> None:
-        """Forget the operations of a session that ends."""
-        for each in tuple(self._operations.values()):
-            if (each.backend.name, each.key) == (backend.name, key):
-                self.end(each)
+    def of_session(self, backend: Backend, key: SessionKey) -> tuple[Operation, ...]:
+        """Return the statements of a session."""
+        return tuple(
+            each
+            for each in self._operations.values()
+            if (each.backend.name, each.key, each.kind) == (backend.name, key, Kind.STATEMENT)
+        )
 
     def running(self) -> tuple[Operation, ...]:
-        """Return those under way, and forget those that no client came back for."""
-        oldest = self._clock() - LEFT_SECONDS
+        """Return those that have not ended, and forget the errors of those that ended long ago."""
+        oldest = self._clock() - REMEMBERED_SECONDS
         for each in tuple(self._operations.values()):
-            if not each.calls and each.left < oldest:
-                self.end(each)
-        return tuple(self._operations.values())
+            if each.ended and not each.calls and each.left < oldest:
+                self._forget(each)
+        return tuple(each for each in self._operations.values() if not each.ended)
+
+    def unattended(self) -> tuple[Operation, ...]:
+        """Return the statements that are to be interrupted: cut ones, and those that no client waits for any more."""
+        return tuple(each for each in self.running() if each.kind is Kind.STATEMENT and self._is_unattended(each))
+
+    def _is_unattended(self, operation: Operation) -> bool:
+        if operation.error is not None or operation.backend.closed:
+            return True
+        patience = DETACHED_SECONDS if operation.stays else 0.0
+        return not operation.calls and operation.left + patience < self._clock()
+
+    def _forget(self, operation: Operation) -> None:
+        if self._operations.get(_place(operation)) is operation:
+            del self._operations[_place(operation)]
 
 
 def _place(operation: Operation) -> tuple[str, SessionKey, str]:

@@ -4,6 +4,7 @@ import asyncio
 import enum
 import os
 import sys
+import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.gateway.child import DRAIN, Ready, Told
 from headgate.spark.supervising import Supervisor
 
@@ -37,15 +39,24 @@ class GatewayState(enum.Enum):
 class GatewayProcess:
     """One child at a time, on the ports that the first one got."""
 
-    def __init__(self, told: Told, died: Callable[[], None], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        told: Told,
+        died: Callable[[], None],
+        say: Callable[[str], None],
+        tasks: BackgroundTasks | None = None,
+    ) -> None:
         """`died` is called when the child has ended by itself: its sessions are gone. `say` hears one line about it."""
         self._told = told
         self._died = died
         self._say = say
         self._process: Process | None = None
-        self._supervision: asyncio.Task[None] | None = None
+        self._tasks = tasks or BackgroundTasks()
+        self._supervision: BackgroundTask | None = None
         self.state = GatewayState.STOPPED
         self.starts = 0
+        self.serving_since = 0.0
+        """When the present child began to serve, by the steady clock."""
 
     @property
     def port(self) -> int:
@@ -60,19 +71,19 @@ class GatewayProcess:
     @property
     def pid(self) -> int | None:
         """The child's process id, if there is one."""
-        return self._process.pid if self._process else None
+        return self._process.pid if self._process and self._process.returncode is None else None
 
     async def start(self) -> None:
         """Start the child and return when it serves. Raises `GatewayProcessError`."""
         await self._launch()
-        self._supervision = asyncio.create_task(self._supervise())
+        self._supervision = self._tasks.start_task(
+            "supervision of the gateway", self._supervise, "a gateway that ends is not started again"
+        )
 
     async def stop(self) -> None:
         """Let the child finish what is under way, in its time; returns when it is gone."""
         if self._supervision:
-            self._supervision.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._supervision
+            await self._supervision.stop()
         await self._end(self._told.drain_seconds + _STOP_WITHIN)
         self.state = GatewayState.STOPPED
 
@@ -89,6 +100,7 @@ class GatewayProcess:
             raise
         self._told = replace(self._told, port=ready.port, inner_port=ready.inner_port)
         self.starts += 1
+        self.serving_since = time.monotonic()
         self.state = GatewayState.SERVING
 
     async def _supervise(self) -> None:

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from headgate.spark.gateway.asked import Authenticate, Close, MayTouch, Open, path_of
-from headgate.spark.gateway.authority import Admission, Credential, Endpoint, Opened, Report, Verdicts
+from headgate.spark.gateway.asked import Authenticate, Close, Decide, MayTouch, Open, path_of
+from headgate.spark.gateway.authority import Admission, Credential, Endpoint, Opened, Report, Running, Verdicts
 from headgate.spark.gateway.errors import ExhaustedError, UnauthenticatedError, UnavailableError
 from headgate.spark.gateway.wire import NoAnswerError, Wire
 
@@ -17,8 +17,9 @@ _TOKEN: Final = "the token is not valid; ask for a new one"  # noqa: S105 (a sen
 
 _ADMISSION: Final = TypeAdapter(Admission | None)
 _OPENED: Final = TypeAdapter(Opened)
+_REFUSAL: Final = TypeAdapter(str | None)
 _VERDICTS: Final = TypeAdapter(Verdicts)
-_ASKED: Final = {kind: TypeAdapter(kind) for kind in (Authenticate, Close, MayTouch, Open, Report)}
+_ASKED: Final = {kind: TypeAdapter(kind) for kind in (Authenticate, Close, Decide, MayTouch, Open, Report)}
 
 
 class RemoteAuthority:
@@ -47,6 +48,10 @@ class RemoteAuthority:
     async def report(self, report: Report) -> Verdicts:
         """Tell what is under way, and hear what may not go on."""
         return _VERDICTS.validate_json(await self._ask(report, _REPORT_WITHIN))
+
+    async def refusal(self, running: Running) -> str | None:
+        """Decide again on everything that an operation needs."""
+        return _REFUSAL.validate_json(await self._ask(Decide(running)))
 
     def end(self) -> None:
         """Close the connections."""

@@ -2,8 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,24 +13,28 @@ from headgate.control.error_text import mask
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.admission import Admitted, admit, inspector
 from headgate.spark.gateway.answering import Answering, Context
-from headgate.spark.gateway.authority import Admission, Authority, Credential
-from headgate.spark.gateway.backend import CHANNEL_OPTIONS
+from headgate.spark.gateway.authority import Admission, Authority, Credential, Running
+from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of
 from headgate.spark.gateway.backends import Backends
 from headgate.spark.gateway.bindings import Binding, Bindings
+from headgate.spark.gateway.calls import Calls
 from headgate.spark.gateway.counts import Counts
 from headgate.spark.gateway.errors import (
     InvalidRequestError,
+    NoOperationError,
     NoSessionError,
     RefusedError,
     UnauthenticatedError,
     UnavailableError,
 )
 from headgate.spark.gateway.identity import SessionKey, credential, uuid_text
+from headgate.spark.gateway.interrupts import Interrupts
 from headgate.spark.gateway.operations import Operation, Operations
+from headgate.spark.gateway.relay import Relay
 from headgate.spark.gateway.router import Router
 from headgate.spark.gateway.rpcs import (
+    ANALYZE_PLAN,
     CLONE_SESSION,
-    EXECUTE_PLAN,
     FETCH_ERROR_DETAILS,
     REATTACH_EXECUTE,
     RELEASE_EXECUTE,
@@ -39,7 +42,7 @@ from headgate.spark.gateway.rpcs import (
     Rpc,
 )
 from headgate.spark.gateway.rules import Reader
-from headgate.spark.gateway.scrubbing import scrub_chain, scrub_result
+from headgate.spark.gateway.scrubbing import scrub_chain
 from headgate.spark.gateway.under_way import UnderWay
 from headgate.spark.gateway.watch import Watch
 from headgate.spark.statements import NOT_READY
@@ -83,8 +86,10 @@ class Gateway:
         self._backends = Backends()
         self._bindings = Bindings(authority)
         self._operations = Operations()
-        self.watch = Watch(authority, self._bindings, self._operations, self._counts)
-        self._watching: asyncio.Task[None] | None = None
+        self._interrupts = Interrupts(self._operations)
+        self._calls = Calls(self._operations)
+        self.watch = Watch(authority, self._bindings, self._operations, self._interrupts, self._counts)
+        self._relay = Relay(self._operations, self._interrupts, self._counts, self.watch.require_current)
         self._inspector = inspector()
         self._server: grpc.aio.Server | None = None
 
@@ -94,17 +99,16 @@ class Gateway:
         self._server.add_generic_rpc_handlers((Router(self),))
         ports = self._listen(self._server)
         await self._server.start()
-        self._watching = asyncio.create_task(self.watch.run())
+        self.watch.start()
         return ports
 
     async def stop(self, grace: float | None = None) -> None:
         """Take no more calls, give those under way `grace` seconds, and close the ways to the drivers."""
         if self._server is not None:
             await self._server.stop(grace)
-        if self._watching is not None:
-            self._watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watching
+        await self.watch.stop()
+        await self._interrupts.close()
+        await self._calls.close()
         await self._backends.close()
         self._inspector.shutdown(wait=False)
 
@@ -127,13 +131,12 @@ class Gateway:
             admitted, binding = await self._admit(rpc, call, data)
             binding.checkpoints.admit(admitted.request, admitted.references.named)
             if rpc is RELEASE_SESSION:
-                self._operations.end_session(call.backend, admitted.key)
-                return await self._bindings.release(admitted.key, call.backend, lambda: _send(rpc, call, admitted))
+                return await self._release_session(call, admitted)
             if rpc is CLONE_SESSION:
                 return await self._clone(rpc, call, admitted)
+            answer = await self._send(rpc, call, admitted, binding)
             if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
                 self._release(call, admitted)
-            answer = await _send(rpc, call, admitted)
             return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
         raise AssertionError("an aborted call goes no further")
 
@@ -147,22 +150,19 @@ class Gateway:
                 if binding.checkpoints.admit(admitted.request, admitted.references.named)
                 else None
             )
-            with self._operations.attached(self._operation(rpc, call, admitted, binding)):
-                answers = call.backend.stream(rpc, admitted.request.SerializeToString())
-                try:
-                    await self._relay(context, answers, note)
-                finally:
-                    answers.cancel()
+            operation = await self._operation(rpc, call, admitted, binding)
+            await self._relay.carry(rpc, admitted.request.SerializeToString(), operation, context, note)
 
     async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
         """Serve a call with a stream of requests, all of one session."""
         async with Answering(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
-            upload = call.backend.upload(rpc)
-            try:
-                return await self._upload(rpc, call, requests, upload)
-            finally:
-                upload.cancel()
+            async with self._calls.uploads.held(call.caller.principal):
+                upload = call.backend.upload(rpc)
+                try:
+                    return await self._upload(rpc, call, requests, upload)
+                finally:
+                    upload.cancel()
         raise AssertionError("an aborted call goes no further")
 
     async def refuse(self, name: str, context: Context) -> None:
@@ -174,6 +174,7 @@ class Gateway:
     async def _begin(self, context: Context) -> UnderWay:
         presented = credential(context.invocation_metadata() or ())
         admission = await self._identify(presented)
+        self.watch.require_current()
         if admission.why_not:
             raise RefusedError(admission.why_not)
         if admission.driver is None and admission.trouble:
@@ -190,13 +191,14 @@ class Gateway:
         """Check a request, and see to it that its session is signed."""
         admitted = await self._inspect(rpc, call, data)
         if rpc.opens:
-            binding = await self._bindings.ensure(admitted.key, call.credential, call.backend)
+            async with self._calls.others.held(call.caller.principal):
+                binding = await self._bindings.ensure(admitted.key, call.credential, call.backend)
         else:
             binding = self._bindings.find(admitted.key, call.backend)
         if rpc is REATTACH_EXECUTE and not binding.handle:
             raise NoSessionError
         for query in admitted.references.unseen:
-            await call.backend.analyse(admitted.key, query)
+            await self._calls.send(ANALYZE_PLAN, call, binding, analysis_of(admitted.key, query))
         return admitted, binding
 
     async def _inspect(self, rpc: Rpc, call: UnderWay, data: bytes) -> Admitted:
@@ -212,17 +214,18 @@ class Gateway:
         request = admitted.request
         request.new_session_id = uuid_text(request.new_session_id or str(uuid.uuid4()), "new session id")
         key = SessionKey(admitted.key.user, request.new_session_id)
-        return await self._bindings.clone(key, call.credential, call.backend, lambda: _send(rpc, call, admitted))
+        source = self._bindings.find(admitted.key, call.backend)
+        return await self._bindings.clone(
+            key, call.credential, call.backend, lambda: self._send(rpc, call, admitted, source)
+        )
 
-    def _operation(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> Operation:
+    async def _operation(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> Operation:
         """Return the operation whose results the call brings."""
-        request, found = admitted.request, None
+        request = admitted.request
         if rpc is REATTACH_EXECUTE:
-            found = self._operations.find(call.backend, admitted.key, request.operation_id)
-        elif request.plan.command.HasField("write_stream_operation_start"):
+            return await self._reattached(call, admitted)
+        if request.plan.command.HasField("write_stream_operation_start"):
             binding.streams = True
-        if found is not None:
-            return found
         return self._operations.begin(
             Operation(
                 key=admitted.key,
@@ -230,24 +233,40 @@ class Gateway:
                 handle=binding.handle,
                 principal=call.caller.principal,
                 backend=call.backend,
-                stays=rpc is EXECUTE_PLAN
-                and any(each.reattach_options.reattachable for each in request.request_options),
+                stays=any(each.reattach_options.reattachable for each in request.request_options),
             )
         )
 
+    async def _reattached(self, call: UnderWay, admitted: Admitted) -> Operation:
+        """Return an operation whose results may be given out now: they are decided on again at each use."""
+        found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
+        if found is None:
+            raise NoOperationError
+        found.require()
+        why = await self._authority.refusal(Running(found.handle, found.id, call.credential))
+        if why is not None:
+            found.cut(RefusedError(why))
+            self._interrupts.end(found)
+        found.require()
+        return found
+
     def _release(self, call: UnderWay, admitted: Admitted) -> None:
+        """Take note that the driver has released an operation: it has interrupted it, and keeps nothing of it."""
         found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
         if found is not None:
             self._operations.end(found)
 
-    async def _relay(
-        self, context: Context, answers: AsyncIterator[bytes], note: Callable[[bytes], None] | None
-    ) -> None:
-        async for message in answers:
-            if note is not None:
-                note(message)
-            self._counts.bytes += len(message)
-            await context.write(scrub_result(message))
+    async def _release_session(self, call: UnderWay, admitted: Admitted) -> bytes:
+        binding = self._bindings.find(admitted.key, call.backend)
+        answer = await self._bindings.release(
+            admitted.key, call.backend, lambda: self._send(RELEASE_SESSION, call, admitted, binding)
+        )
+        for each in self._operations.of_session(call.backend, admitted.key):
+            self._operations.end(each)
+        return answer
+
+    async def _send(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
+        return await self._calls.send(rpc, call, binding, admitted.request.SerializeToString())
 
     async def _upload(self, rpc: Rpc, call: UnderWay, requests: AsyncIterator[bytes], upload: Any) -> bytes:
         key: SessionKey | None = None
@@ -272,7 +291,3 @@ async def _next(requests: AsyncIterator[bytes]) -> bytes | None:
         return await asyncio.wait_for(anext(requests, None), _UPLOAD_SECONDS)
     except TimeoutError:
         raise InvalidRequestError(f"nothing came for {_UPLOAD_SECONDS:.0f} seconds; upload it again") from None
-
-
-async def _send(rpc: Rpc, call: UnderWay, admitted: Admitted) -> bytes:
-    return await call.backend.unary(rpc, admitted.request.SerializeToString())

@@ -1,0 +1,155 @@
+"""Calls of one answer: how many of them a driver serves at once, and which go on after their client has left."""
+
+import asyncio
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from headgate.facts.ids import PrincipalId
+from headgate.spark.gateway.bindings import Binding
+from headgate.spark.gateway.errors import DriverGoneError, ExhaustedError
+from headgate.spark.gateway.operations import Kind, Operation, Operations
+from headgate.spark.gateway.rpcs import ANALYZE_PLAN, Rpc
+from headgate.spark.gateway.under_way import UnderWay
+from headgate.spark.statements import NOT_READY
+
+ANALYSES_PER_PRINCIPAL: Final = 4
+ANALYSES: Final = 64
+CALLS_PER_PRINCIPAL: Final = 64
+CALLS: Final = 512
+UPLOADS_PER_PRINCIPAL: Final = 32
+UPLOADS: Final = 256
+_WAIT_SECONDS: Final = 10.0
+"""How long a call waits for an earlier one of the same principal to end."""
+_WAITING: Final = 64
+"""Calls of one principal that wait at the same time."""
+
+
+class Slots:
+    """Bounds how many calls of one kind the driver serves at once, for each principal and for all of them together."""
+
+    def __init__(self, what: str, per_principal: int, overall: int, seconds: float = _WAIT_SECONDS) -> None:
+        self._what = what
+        self._per_principal = per_principal
+        self._overall = overall
+        self._seconds = seconds
+        self._held = Counter[PrincipalId]()
+        self._waiting = Counter[PrincipalId]()
+        self._waiters = set[asyncio.Future[None]]()
+
+    async def take(self, principal: PrincipalId) -> None:
+        """Return once there is room, and hold it until `release`. Raises `ExhaustedError`."""
+        if self._waiting[principal] >= _WAITING:
+            raise self._exhausted()
+        self._waiting[principal] += 1
+        try:
+            async with asyncio.timeout(self._seconds):
+                while not self._has_room(principal):
+                    await self._change()
+        except TimeoutError:
+            raise self._exhausted() from None
+        finally:
+            self._waiting[principal] -= 1
+            self._waiting += Counter()
+        self._held[principal] += 1
+
+    def release(self, principal: PrincipalId) -> None:
+        """Let another call have the room."""
+        self._held[principal] -= 1
+        self._held += Counter()
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    @asynccontextmanager
+    async def held(self, principal: PrincipalId) -> AsyncIterator[None]:
+        """Hold room until the block ends. Raises `ExhaustedError`."""
+        await self.take(principal)
+        try:
+            yield
+        finally:
+            self.release(principal)
+
+    def __len__(self) -> int:
+        return self._held.total()
+
+    def _has_room(self, principal: PrincipalId) -> bool:
+        return self._held[principal] < self._per_principal and self._held.total() < self._overall
+
+    async def _change(self) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiters.discard(waiter)
+
+    def _exhausted(self) -> ExhaustedError:
+        return ExhaustedError(
+            f"the Spark driver serves {self._per_principal} {self._what} of one principal at once, and yours are still "
+            "running; wait for one of them to end"
+        )
+
+
+class Calls:
+    """Sends calls of one answer. An analysis is tracked as an operation: Spark cannot interrupt it."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self.analyses = Slots("analyses", ANALYSES_PER_PRINCIPAL, ANALYSES)
+        self.others = Slots("calls", CALLS_PER_PRINCIPAL, CALLS)
+        self.uploads = Slots("uploads", UPLOADS_PER_PRINCIPAL, UPLOADS)
+        self._sent = set[asyncio.Task[bytes]]()
+
+    async def send(self, rpc: Rpc, call: UnderWay, binding: Binding, request: bytes) -> bytes:
+        """Return the driver's answer. Raises `grpc.aio.AioRpcError`, `GatewayError`."""
+        if rpc is ANALYZE_PLAN:
+            return await self._analyse(call, binding, request)
+        await self.others.take(call.caller.principal)
+        task = self._begin(rpc, call, request)
+        task.add_done_callback(lambda _: self.others.release(call.caller.principal))
+        return await self._answer(call, task)
+
+    async def close(self) -> None:
+        """Give up the calls that are still under way."""
+        for task in tuple(self._sent):
+            task.cancel()
+        await asyncio.gather(*self._sent, return_exceptions=True)
+
+    async def _analyse(self, call: UnderWay, binding: Binding, request: bytes) -> bytes:
+        principal = call.caller.principal
+        await self.analyses.take(principal)
+        operation = Operation(
+            binding.key, f"analysis:{uuid.uuid4()}", binding.handle, principal, call.backend, kind=Kind.ANALYSIS
+        )
+        self._operations.begin(operation)
+        task = self._begin(ANALYZE_PLAN, call, request)
+
+        def ended(_: "asyncio.Task[bytes]") -> None:
+            self._operations.end(operation)
+            self.analyses.release(principal)
+
+        task.add_done_callback(ended)
+        with self._operations.attached(operation):
+            return await self._answer(call, task)
+
+    def _begin(self, rpc: Rpc, call: UnderWay, request: bytes) -> "asyncio.Task[bytes]":
+        """Send a call that goes on until the driver answers, also when the client leaves."""
+        # gRPC would end its own side at a deadline, and the driver would go on with the analysis.
+        within = {"seconds": None} if rpc is ANALYZE_PLAN else {}
+        task = asyncio.create_task(call.backend.unary(rpc, request, **within), name=rpc.name)
+        self._sent.add(task)
+        task.add_done_callback(self._sent.discard)
+        task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+        return task
+
+    async def _answer(self, call: UnderWay, task: "asyncio.Task[bytes]") -> bytes:
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled() and call.backend.closed:
+                # The channel was closed under the call: the client is still there, the driver is not.
+                raise DriverGoneError(NOT_READY) from None
+            raise

@@ -1,0 +1,113 @@
+"""Interrupts of operations: each is repeated until the driver has confirmed that the operation ended."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Final
+
+import grpc
+import grpc.aio
+
+from headgate.spark.gateway.backend import rich_status
+from headgate.spark.gateway.errors import DriverGoneError
+from headgate.spark.gateway.operations import Operation, Operations
+
+log = logging.getLogger(__name__)
+
+_AGAIN_SECONDS: Final = 1.0
+"""Between two interrupts of one operation."""
+_CLOSE_SECONDS: Final = 2.0
+"""How long the interrupts under way have when the gateway stops."""
+
+
+class Interrupts:
+    """Ends operations in their drivers. An operation counts as ended only once its driver says so.
+
+    The proof is the end of the stream of its results: that stream is read to its end in place of the client. An
+    operation without such a stream is released, and has ended once the driver finds nothing left to interrupt.
+    """
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._tasks = dict[Operation, asyncio.Task[None]]()
+        self._drains = dict[Operation, set[asyncio.Task[bool]]]()
+
+    def end(
+        self, operation: Operation, drain: Coroutine[None, None, bool] | None = None
+    ) -> "asyncio.Task[None] | None":
+        """End an operation; repeating this is harmless.
+
+        `drain` reads results that no client reads any more, and returns whether the driver ended them.
+        """
+        if drain is not None:
+            self._drains.setdefault(operation, set()).add(asyncio.create_task(drain, name="drain"))
+        if operation.ended:
+            return None
+        task = self._tasks.get(operation)
+        if task is None or task.done():
+            task = self._tasks[operation] = asyncio.create_task(self._until_ended(operation), name="interrupt")
+        return task
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    async def close(self) -> None:
+        """Give the interrupts under way a moment, then give them up."""
+        tasks = {*self._tasks.values(), *(drain for drains in self._drains.values() for drain in drains)}
+        if tasks:
+            await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _until_ended(self, operation: Operation) -> None:
+        try:
+            while not operation.ended:
+                if await self._is_confirmed(operation):
+                    self._operations.end(operation)
+                    return
+                await asyncio.sleep(_AGAIN_SECONDS)
+        finally:
+            self._tasks.pop(operation, None)
+            for drain in self._drains.pop(operation, ()):
+                drain.cancel()
+
+    async def _is_confirmed(self, operation: Operation) -> bool:
+        """Interrupt once; return whether the driver has said that the operation ended."""
+        try:
+            found = await operation.backend.interrupt(operation.key, operation.id)
+            if self._drains.get(operation):
+                return await self._has_drained(operation)
+            if operation.calls:
+                return False
+            if operation.stays:
+                await operation.backend.release(operation.key, operation.id)
+        except DriverGoneError:
+            return True
+        except grpc.aio.AioRpcError as error:
+            # Spark's own error: it knows no such session or operation. Any other: the driver could not be asked.
+            return bool(rich_status(error)) and await self._has_drained(operation)
+        except Exception:
+            log.exception("an operation could not be interrupted; it is tried again")
+            return False
+        return not found
+
+    async def _has_drained(self, operation: Operation) -> bool:
+        """Wait a moment for the streams of an operation; return whether all of them were ended by the driver."""
+        drains = self._drains.get(operation, set())
+        if not drains:
+            return not operation.calls
+        done, pending = await asyncio.wait(drains, timeout=_AGAIN_SECONDS)
+        ends = [not each.cancelled() and each.exception() is None and each.result() for each in done]
+        has_ended = not operation.stays and any(ends)
+        # A stream that ended otherwise proves nothing: the next interrupt says whether there is anything left.
+        drains -= done
+        return has_ended and not pending and not operation.calls
+
+
+async def wait_briefly(task: "asyncio.Task[None] | None", seconds: float) -> None:
+    """Wait for an interrupt, but not longer than so many seconds."""
+    if task is not None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task}, timeout=seconds)

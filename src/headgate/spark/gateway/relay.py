@@ -1,0 +1,130 @@
+"""The relay of an operation's results, and what becomes of the operation when the relay ends."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
+
+import grpc.aio
+
+from headgate.spark.gateway.answering import Context
+from headgate.spark.gateway.backend import lost_statement, rich_status
+from headgate.spark.gateway.counts import Counts
+from headgate.spark.gateway.errors import GatewayError, StatementLostError
+from headgate.spark.gateway.interrupts import Interrupts
+from headgate.spark.gateway.operations import Operation, Operations
+from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
+from headgate.spark.gateway.scrubbing import scrub_result
+
+Note = Callable[[bytes], None]
+
+
+_AHEAD: Final = 1
+"""Messages that are read before the client has taken the one before."""
+
+
+class ResultStream:
+    """The driver's answers, read by a task of their own: gRPC would cancel the call with a client's task that reads it."""
+
+    def __init__(self, answers: Any) -> None:
+        self._answers = answers
+        self._messages = asyncio.Queue[bytes | None](_AHEAD)
+        self._is_abandoned = False
+        self._reader = asyncio.create_task(self._read(), name="results")
+
+    async def messages(self) -> AsyncIterator[bytes]:
+        """Yield the answers. Raises `grpc.aio.AioRpcError`, and `CancelledError` if the channel is closed."""
+        while (message := await self._messages.get()) is not None:
+            yield message
+        await asyncio.shield(self._reader)
+
+    def cancel(self) -> None:
+        """End the call. Spark goes on with an operation that clients may come back for."""
+        self._is_abandoned = True
+        self._answers.cancel()
+        self._reader.cancel()
+        self._reader.add_done_callback(_retrieve)
+
+    async def drain(self) -> bool:
+        """Read to the end and pass nothing on; return whether the driver ended the stream, and not the connection."""
+        self._is_abandoned = True
+        while not self._messages.empty():
+            self._messages.get_nowait()
+        try:
+            await self._reader
+        except grpc.aio.AioRpcError as error:
+            return bool(rich_status(error))
+        return True
+
+    async def _read(self) -> None:
+        try:
+            async for message in self._answers:
+                if not self._is_abandoned:
+                    await self._messages.put(message)
+        finally:
+            if not self._is_abandoned:
+                await self._messages.put(None)
+
+
+def _retrieve(reader: "asyncio.Task[None]") -> None:
+    """Take note of how a stream ended that no client reads any more."""
+    if not reader.cancelled():
+        reader.exception()
+
+
+class Relay:
+    """Passes results on, no faster than the client takes them."""
+
+    def __init__(
+        self, operations: Operations, interrupts: Interrupts, counts: Counts, require_watched: Callable[[], None]
+    ) -> None:
+        """`require_watched` raises while nothing would end an operation whose rights go."""
+        self._operations = operations
+        self._interrupts = interrupts
+        self._counts = counts
+        self._require_watched = require_watched
+
+    async def carry(self, rpc: Rpc, request: bytes, operation: Operation, context: Context, note: Note | None) -> None:
+        """Send a request and pass its answers on. The operation stays tracked until the driver has ended it."""
+        with self._operations.attached(operation):
+            answers = ResultStream(operation.backend.stream(rpc, request))
+            has_ended = False
+            try:
+                await self._pass_on(answers, context, note)
+                has_ended = True
+            except grpc.aio.AioRpcError as error:
+                has_ended = bool(rich_status(error))
+                self._note_loss(operation, lost_statement(error))
+                raise
+            except asyncio.CancelledError:
+                if operation.backend.closed and not _is_cancelled():
+                    self._note_loss(operation, StatementLostError())
+                raise
+            finally:
+                self._leave(rpc, operation, answers, has_ended=has_ended)
+
+    async def _pass_on(self, answers: ResultStream, context: Context, note: Note | None) -> None:
+        async for message in answers.messages():
+            self._require_watched()
+            if note is not None:
+                note(message)
+            self._counts.bytes += len(message)
+            await context.write(scrub_result(message))
+
+    def _note_loss(self, operation: Operation, error: GatewayError | None) -> None:
+        operation.error = operation.error or error
+
+    def _leave(self, rpc: Rpc, operation: Operation, answers: ResultStream, *, has_ended: bool) -> None:
+        if operation.error is not None:
+            self._interrupts.end(operation, answers.drain())
+        elif operation.stays or rpc is not EXECUTE_PLAN:
+            # A client may come back for it; while none does, the watch looks after it.
+            answers.cancel()
+        elif has_ended:
+            self._operations.end(operation)
+        else:
+            self._interrupts.end(operation, answers.drain())
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

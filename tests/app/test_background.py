@@ -1,0 +1,355 @@
+"""Each background task is ended by an exception that it does not expect: it is shown, it runs again, and it keeps its promise."""
+
+import ast
+import asyncio
+import os
+import signal
+import sys
+import time
+from asyncio.subprocess import Process, create_subprocess_exec
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headgate.app import drivers as drivers_module
+from headgate.app import housekeeping as housekeeping_module
+from headgate.app.drivers import Drivers
+from headgate.app.fronted import fronted
+from headgate.app.housekeeping import Housekeeping
+from headgate.app.listening import Alone
+from headgate.app.spark_side import SparkSide
+from headgate.control.audit import Audit
+from headgate.control.ports import AuditRecord
+from headgate.control.supervision import BackgroundTasks
+from headgate.doors.http.tls import Certificate
+from headgate.facts.ids import PrincipalId, ResourceId, RunId
+from headgate.pipelines import lineage_sending
+from headgate.pipelines.lineage import Trace
+from headgate.pipelines.lineage_sending import Receiver, Sending
+from headgate.spark import driver as driver_module
+from headgate.spark.clusters import Cluster, Clusters
+from headgate.spark.driver import Driver
+from headgate.spark.gateway import process as process_module
+from headgate.spark.gateway.child import Told
+from headgate.spark.gateway.process import GatewayProcess, GatewayState
+from headgate.spark.supervising import Supervisor
+from tests.app.world import World, world_in
+from tests.doors.http.asking import asks
+from tests.doors.http.test_tls import issue
+from tests.fakes.store import FakeStores
+from tests.pipelines.working import Clock, Work, opened, queued, row, runs, until, worker
+from tests.threads import served
+
+COVERED: Final = {
+    "audit": "test_the_audit_loses_no_record",
+    "housekeeping": "test_housekeeping_goes_on",
+    "worker": "test_the_worker_begins_runs_afterwards",
+    "lineage": "test_lineage_is_sent_afterwards",
+    "listener": "tests/store/test_postgresql.py",
+    "supervision of the gateway": "test_a_gateway_that_ends_is_started_again",
+    "supervision of the driver {}": "test_a_driver_that_ends_is_started_again",
+    "watch of the master of {}": "test_a_driver_ends_with_its_master",
+    "end of idle drivers": "test_idle_drivers_end",
+    "watch of the certificate": "test_a_renewed_certificate_is_read",
+    "answers for the gateway": "test_the_end_of_the_answers_for_the_gateway_is_shown",
+    "revocation watch of the gateway": "test_a_gateway_that_reports_nothing_is_shown",
+    "release of abandoned sessions": "tests/gateway/test_abandoned_sessions.py",
+    "revocation watch": "tests/gateway/test_watch.py",
+    "watch of the revocation watch": "tests/gateway/test_watch.py",
+}
+"""What ends each task, by its name."""
+
+RECORD: Final = AuditRecord(1.0, PrincipalId("ann"), "table.select", "lake.raw.t", allowed=False, revision=1)
+ROOT: Final = ResourceId("o-1")
+
+
+class Once:
+    """Raises an error that nothing expects at the first call, and then does what it stands for."""
+
+    def __init__(self, works: Callable[..., Any]) -> None:
+        self.works = works
+        self.calls = 0
+
+    def __call__(self, *arguments: Any, **more: Any) -> Any:
+        self.calls += 1
+        if self.calls == 1:
+            raise ZeroDivisionError("unexpected")
+        return self.works(*arguments, **more)
+
+
+def names() -> Iterator[str]:
+    """Yield the names of the tasks that the program starts; what is computed in a name is `{}`."""
+    for file in sorted(Path("src/headgate").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            function = node.func if isinstance(node, ast.Call) else None
+            if isinstance(function, ast.Attribute) and function.attr in ("start_thread", "start_task", "add_check"):
+                assert isinstance(node, ast.Call)
+                yield _text(node.args[0])
+
+
+def _text(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in node.values)
+    assert isinstance(node, ast.Constant)
+    return str(node.value)
+
+
+def test_every_background_task_has_a_test_that_ends_it() -> None:
+    own = {each for each in globals() if each.startswith("test_")}
+
+    assert set(names()) == set(COVERED)
+    assert all(each in own or Path(each).is_file() for each in COVERED.values())
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("background")) as opened:
+        yield opened
+
+
+def test_readiness_names_the_task_that_does_not_run(world: World) -> None:
+    here = asks(fronted(world.app, world.deployment).app)
+    remove = world.deployment.tasks.add_check("seal", lambda: False, "entries of the log are not sealed")
+
+    answer = here("GET", "/readyz")
+    metrics = here("GET", "/metrics").text
+    remove()
+
+    assert answer.status_code == 503
+    assert "`seal` is not running; until it restarts, entries of the log are not sealed" in answer.json()["detail"]
+    assert 'headgate_tasks{task="seal"} 0.0' in metrics
+    assert 'headgate_task_deaths_total{task="audit"} 0.0' in metrics
+
+
+def test_the_audit_loses_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    stores, tasks = FakeStores(), BackgroundTasks()
+    monkeypatch.setattr(stores, "audit", Once(stores.audit))
+    audit = Audit(stores, tasks=tasks)
+
+    audit.record(ROOT, RECORD)
+    until(lambda: stores.records == [(ROOT, RECORD)])
+    audit.record(ROOT, RECORD)
+    audit.close()
+
+    assert tasks.deaths["audit"] == 1
+    assert len(stores.records) == 2
+
+
+def test_housekeeping_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = Once(world.deployment.organizations.keep)
+    monkeypatch.setattr(world.deployment.organizations, "keep", keep)
+    monkeypatch.setattr(housekeeping_module, "EVERY", 0.01)
+    before = world.deployment.tasks.deaths.get("housekeeping", 0)
+
+    housekeeping = Housekeeping(world.deployment)
+    until(lambda: keep.calls > 1)
+    housekeeping.close()
+
+    assert world.deployment.tasks.deaths["housekeeping"] == before + 1
+
+
+def test_the_worker_begins_runs_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    organization, tasks = opened(Clock(1_000_000.0)), BackgroundTasks()
+    working = worker(organization, Work())
+    monkeypatch.setattr(working, "_look_after", Once(working._look_after))  # pyright: ignore[reportPrivateUsage]
+
+    working.start(tasks)
+    queued(organization, "one")
+    until(lambda: row(organization, "one").ended is not None)
+    working.stop()
+
+    assert tasks.deaths["worker"] == 1
+    assert [each.state for each in runs(organization)] == ["succeeded"]
+
+
+def test_lineage_is_sent_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    organization, tasks, received = opened(Clock(1_000_000.0)), BackgroundTasks(), list[bytes]()
+    queued(organization, "one")
+    monkeypatch.setattr(lineage_sending.httpx, "Client", Once(lineage_sending.httpx.Client))
+
+    async def receive(request: Any) -> Response:
+        received.append(await request.body())
+        return Response()
+
+    with served(Starlette(routes=[Route("/", receive, methods=["POST"])])) as url:
+        sending = Sending(Receiver(url), tasks=tasks)
+        sending.tell(organization, row(organization, RunId("one")), Trace())
+        until(lambda: len(received) == 1)
+        sending.close()
+
+    assert tasks.deaths["lineage"] == 1
+
+
+class DyingSupervisor(Supervisor):
+    """A supervisor of a process that fails once by an error that nothing expects."""
+
+    failed = 0
+
+    async def keep_up(
+        self, process: Callable[[], Process | None], ended: Callable[[int], str], again: Callable[[], str]
+    ) -> None:
+        DyingSupervisor.failed += 1
+        if DyingSupervisor.failed == 1:
+            raise ZeroDivisionError("unexpected")
+        await super().keep_up(process, ended, again)
+
+
+async def _sleeper() -> Process:
+    return await create_subprocess_exec(sys.executable, "-c", "import time; time.sleep(60)")
+
+
+async def _is_started_again(child: Any, tasks: BackgroundTasks) -> None:
+    """End the child's process after its supervision has failed; return once there is another."""
+    await child.start()
+    await _until(lambda: DyingSupervisor.failed == 2)
+    first = child.pid
+    os.kill(first, signal.SIGKILL)
+    await _until(lambda: child.pid not in (None, first))
+    await child.stop()
+    assert sum(tasks.deaths.values()) == 1
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():  # noqa: ASYNC110 (what it waits for has no event)
+            await asyncio.sleep(0.01)
+
+
+def test_a_gateway_that_ends_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def launch(gateway: GatewayProcess) -> None:
+        gateway._process = await _sleeper()  # pyright: ignore[reportPrivateUsage]
+
+    monkeypatch.setattr(DyingSupervisor, "failed", 0)
+    monkeypatch.setattr(process_module, "Supervisor", DyingSupervisor)
+    monkeypatch.setattr(GatewayProcess, "_launch", launch)
+    tasks, told = BackgroundTasks(), Told("127.0.0.1", 0, 0, "", "", drain_seconds=0)
+
+    asyncio.run(_is_started_again(GatewayProcess(told, lambda: None, lambda _: None, tasks), tasks))
+
+
+class DriverSettings:
+    """As much of a driver's settings as its supervision reads."""
+
+    name = "home"
+    cluster = Cluster("big", "spark://127.0.0.1:1")
+
+
+def _driver(tasks: BackgroundTasks) -> Driver:
+    settings: Any = DriverSettings()
+    return Driver(settings, tasks=tasks)
+
+
+def test_a_driver_that_ends_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def launch(driver: Driver) -> None:
+        driver._process = await _sleeper()  # pyright: ignore[reportPrivateUsage]
+
+    monkeypatch.setattr(DyingSupervisor, "failed", 0)
+    monkeypatch.setattr(driver_module, "Supervisor", DyingSupervisor)
+    monkeypatch.setattr(driver_module, "_BACK_OFF", (0.01,))
+    monkeypatch.setattr(Driver, "_launch", launch)
+    tasks = BackgroundTasks()
+
+    asyncio.run(_is_started_again(_driver(tasks), tasks))
+
+
+def test_a_driver_ends_with_its_master(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_module, "until_lost", Once(_nothing))
+    tasks = BackgroundTasks()
+
+    async def watched() -> None:
+        process = await _sleeper()
+        _driver(tasks)._watch_master(process)  # pyright: ignore[reportPrivateUsage]
+        await asyncio.wait_for(process.wait(), 20)
+
+    asyncio.run(watched())
+
+    assert tasks.deaths == {"watch of the master of big": 1}
+
+
+async def _nothing(*_: object) -> None:
+    return
+
+
+def test_idle_drivers_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drivers_module, "_LOOK_SECONDS", 0.01)
+    tasks, deployment = BackgroundTasks(), world.deployment
+    drivers = Drivers(deployment.organizations, deployment.home, (), Clusters(Cluster("embedded")), tasks=tasks)
+    end_unused = Once(drivers.end_unused)
+    monkeypatch.setattr(drivers, "end_unused", end_unused)
+
+    class Started:
+        start = stop = staticmethod(_nothing)
+
+    async def begun() -> None:
+        await drivers.begin(lambda *_: _any(Started()))
+        await _until(lambda: end_unused.calls > 2)
+        await drivers.end()
+
+    asyncio.run(begun())
+
+    assert tasks.deaths["end of idle drivers"] == 1
+
+
+def _any(found: object) -> Any:
+    return found
+
+
+def test_a_renewed_certificate_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate, tasks = Certificate(*issue(tmp_path, "first")), BackgroundTasks()
+    renew = Once(certificate.renew)
+    monkeypatch.setattr(certificate, "renew", renew)
+
+    async def watched() -> None:
+        watch: Callable[[], Awaitable[None]] = lambda: certificate.watch(0.01)  # noqa: E731 (typed)
+        task = tasks.start_task("watch of the certificate", watch, "a renewed TLS certificate is not read")
+        issue(tmp_path, "second")
+        await _until(lambda: renew.calls > 1)
+        await task.stop()
+
+    asyncio.run(watched())
+
+    assert tasks.deaths["watch of the certificate"] == 1
+
+
+def test_the_end_of_the_answers_for_the_gateway_is_shown() -> None:
+    tasks = BackgroundTasks()
+
+    async def served_alone() -> str | None:
+        alone = Alone(Starlette(), tasks)
+        await alone.begin()
+        assert tasks.not_ready_reason() is None
+        assert alone._serving is not None  # pyright: ignore[reportPrivateUsage]
+        alone._server.should_exit = True  # pyright: ignore[reportPrivateUsage]
+        await asyncio.wait({alone._serving})  # pyright: ignore[reportPrivateUsage]
+        why = tasks.not_ready_reason()
+        await alone.end()
+        return why
+
+    why = asyncio.run(served_alone())
+
+    assert why is not None
+    assert "answers for the gateway" in why
+    assert tasks.not_ready_reason() is None
+
+
+def test_a_gateway_that_reports_nothing_is_shown(world: World) -> None:
+    class Gateway:
+        state = GatewayState.SERVING
+        serving_since = time.monotonic()
+
+    side = SparkSide(world.deployment, lambda _: None)
+    gateway: Any = Gateway()
+    side._gateway = gateway  # pyright: ignore[reportPrivateUsage]
+
+    is_watched = [side._is_watched()]  # pyright: ignore[reportPrivateUsage]
+    gateway.serving_since -= 11
+    is_watched.append(side._is_watched())  # pyright: ignore[reportPrivateUsage]
+    side._authority.reported_at = time.monotonic()  # pyright: ignore[reportPrivateUsage]
+    is_watched.append(side._is_watched())  # pyright: ignore[reportPrivateUsage]
+
+    assert is_watched == [True, False, True]

@@ -1,0 +1,142 @@
+"""A background task that fails is shown, counted and started again."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from headgate.control.supervision import BackgroundTask, BackgroundTasks
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline, "it does not hold in time"
+        time.sleep(0.005)
+
+
+class TestAThread:
+    @pytest.mark.parametrize("error", [RuntimeError("broken"), SystemExit(1), KeyboardInterrupt()])
+    def test_runs_again_after_any_exception(self, error: BaseException) -> None:
+        tasks, runs, ending = BackgroundTasks((0.01,)), list[int](), threading.Event()
+
+        def run() -> None:
+            runs.append(1)
+            if len(runs) < 3:
+                raise error
+            ending.wait()
+
+        thread = tasks.start_thread("worker", run, "no run begins")
+        until(lambda: len(runs) == 3)
+        until(lambda: tasks.not_ready_reason() is None)
+
+        assert tasks.deaths == {"worker": 2}
+        ending.set()
+        thread.stop()
+        assert not thread.is_alive
+        assert tasks.names() == ()
+
+    def test_is_shown_with_what_it_endangers_while_it_does_not_run(self) -> None:
+        tasks = BackgroundTasks((30.0,))
+
+        def run() -> None:
+            raise RuntimeError("broken")
+
+        thread = tasks.start_thread("audit", run, "decisions are missing from the audit")
+        until(lambda: bool(tasks.stopped()))
+
+        assert tasks.not_ready_reason() == (
+            "the background task `audit` is not running (RuntimeError: broken); "
+            "until it restarts, decisions are missing from the audit"
+        )
+        thread.stop()
+
+    def test_that_nothing_needs_does_not_keep_the_process_from_being_ready(self) -> None:
+        tasks = BackgroundTasks((30.0,))
+
+        def run() -> None:
+            raise RuntimeError("broken")
+
+        thread = tasks.start_thread("listener", run, "")
+        until(lambda: [each.name for each in tasks.stopped()] == ["listener"])
+
+        assert tasks.not_ready_reason() is None
+        thread.stop()
+
+    def test_that_is_stopped_while_it_waits_runs_once_more_to_bring_its_work_to_an_end(self) -> None:
+        tasks, runs = BackgroundTasks((30.0,)), list[int]()
+
+        def run() -> None:
+            runs.append(1)
+            if len(runs) == 1:
+                raise RuntimeError("broken")
+
+        thread = tasks.start_thread("audit", run, "")
+        until(lambda: bool(tasks.stopped()))
+        thread.stop()
+
+        assert len(runs) == 2
+
+
+class TestATask:
+    @pytest.mark.parametrize("error", [RuntimeError("broken"), asyncio.CancelledError("from within")])
+    def test_runs_again_after_any_exception(self, error: BaseException) -> None:
+        tasks, runs = BackgroundTasks((0.01,)), list[int]()
+
+        async def run() -> None:
+            runs.append(1)
+            if len(runs) < 3:
+                raise error
+            await asyncio.Event().wait()
+
+        async def supervised() -> None:
+            task = tasks.start_task("watch", run, "revoked rights do not end statements")
+            await _until(lambda: len(runs) == 3)
+            assert tasks.not_ready_reason() is None
+            await task.stop()
+
+        asyncio.run(supervised())
+
+        assert tasks.deaths == {"watch": 2}
+        assert tasks.names() == ()
+
+    def test_that_hangs_is_ended_and_runs_again(self) -> None:
+        tasks, runs = BackgroundTasks((0.01,)), list[int]()
+
+        async def run() -> None:
+            runs.append(1)
+            await asyncio.Event().wait()
+
+        async def supervised() -> None:
+            task: BackgroundTask = tasks.start_task("watch", run, "")
+            await _until(lambda: len(runs) == 1)
+            task.restart()
+            await _until(lambda: len(runs) == 2)
+            await task.stop()
+
+        asyncio.run(supervised())
+
+        assert tasks.deaths == {"watch": 1}
+
+
+def test_a_check_shows_a_task_that_something_else_runs() -> None:
+    tasks, is_running = BackgroundTasks(), [True]
+    remove = tasks.add_check("answers for the gateway", lambda: is_running[0], "Spark Connect refuses every call")
+    assert tasks.not_ready_reason() is None
+
+    is_running[0] = False
+    why = tasks.not_ready_reason()
+    remove()
+
+    assert why is not None
+    assert "answers for the gateway" in why
+    assert tasks.not_ready_reason() is None
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():  # noqa: ASYNC110 (what it waits for has no event)
+            await asyncio.sleep(0.005)

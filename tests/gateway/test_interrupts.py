@@ -1,0 +1,247 @@
+"""An operation stays tracked until its driver has said that it ended, whatever its client does."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+import pytest
+from fake_backend import FakeBackend, fake_backend
+from raw_client import Client
+from running import RunningGateway, running_gateway
+from test_cutting import READ, WHY, Statement
+
+from headgate.spark.gateway import calls, operations, watch
+
+EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+@pytest.fixture
+def backend() -> Iterator[FakeBackend]:
+    with fake_backend() as running:
+        running.held = True
+        yield running
+
+
+@pytest.fixture
+def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
+    with running_gateway(backend.driver, "ann", "bob") as running:
+        yield running
+
+
+def until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Wait until something holds; fail if it does not within so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it does not hold in time"
+        time.sleep(0.02)
+
+
+def tracked(gateway: RunningGateway) -> int:
+    """Return how many operations the gateway counts as running."""
+    return len(gateway.gateway._operations.running())  # pyright: ignore[reportPrivateUsage]
+
+
+class TestAnOrphan:
+    def test_is_interrupted_and_tracked_until_the_driver_has_ended_it(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        statement = Statement(gateway, backend)
+
+        statement.answers.cancel()
+
+        until(lambda: not backend.running)
+        until(lambda: tracked(gateway) == 0)
+        assert backend.interrupted == {statement.operation}
+
+    def test_is_interrupted_again_while_the_driver_has_not_ended_it(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        backend.deaf_to = 2
+        statement = Statement(gateway, backend)
+
+        statement.answers.cancel()
+
+        until(lambda: backend.names().count("Interrupt") == 2)
+        assert tracked(gateway) == 1
+        until(lambda: tracked(gateway) == 0)
+        assert backend.names().count("Interrupt") == 3
+
+    def test_counts_against_its_principal_while_it_runs(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(operations, "PER_PRINCIPAL", 1)
+        backend.deaf_to = 1000
+        statement = Statement(gateway, backend)
+
+        statement.answers.cancel()
+        until(lambda: "Interrupt" in backend.names())
+        error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
+
+        assert error.code() is EXHAUSTED
+        assert next(Client(gateway.port, "bob").begin("ExecutePlan"))
+        backend.deaf_to = 0
+        until(lambda: tracked(gateway) == 1)
+
+    def test_is_reported_as_running_and_ends_with_its_token(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        statement = Statement(gateway, backend, reattachable=True)
+        statement.answers.cancel()
+        gateway.report()
+        assert backend.running == {statement.operation}
+
+        del gateway.tokens.callers["ann"]
+        gateway.report()
+
+        until(lambda: not backend.running)
+        until(lambda: tracked(gateway) == 0)
+
+    def test_that_clients_may_come_back_for_is_ended_when_none_does(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(operations, "DETACHED_SECONDS", 0.2)
+        statement = Statement(gateway, backend, reattachable=True)
+
+        statement.answers.cancel()
+        until(lambda: not _is_attached(gateway))
+        time.sleep(0.3)
+        gateway.report()
+
+        until(lambda: not backend.running)
+        until(lambda: tracked(gateway) == 0)
+        assert "ReleaseExecute" in backend.names()
+
+    def test_of_a_driver_that_was_replaced_is_forgotten(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend)
+        backend.die()
+        statement.fails()
+
+        with fake_backend() as another:
+            backend.driver.address, backend.driver.generation = another.driver.address, 2
+            Client(gateway.port, "ann").version()
+
+            until(lambda: tracked(gateway) == 0)
+
+
+def test_a_second_statement_with_the_id_of_a_running_one_is_refused_and_the_first_stays_tracked(
+    gateway: RunningGateway, backend: FakeBackend
+) -> None:
+    statement = Statement(gateway, backend)
+
+    with pytest.raises(grpc.RpcError, match="OPERATION_ALREADY_EXISTS"):
+        list(statement.stream("ExecutePlan"))
+
+    assert tracked(gateway) == 1
+    assert backend.names().count("ExecutePlan") == 1
+
+
+class TestResultsOfAnOperationAfterARevoke:
+    @pytest.mark.parametrize("state", ["unread", "half read", "finished"])
+    def test_are_refused_at_once(self, gateway: RunningGateway, backend: FakeBackend, state: str) -> None:
+        statement = Statement(gateway, backend, reattachable=True)
+        if state == "finished":
+            backend.go_on.set()
+            assert len(list(statement.answers)) == 2
+        statement.answers.cancel()
+        reattached = backend.names().count("ReattachExecute")
+
+        gateway.spark.denied[READ] = WHY
+        statement.answers = statement.stream("ReattachExecute")
+
+        assert statement.fails().details() == WHY
+        assert backend.names().count("ReattachExecute") == reattached
+
+    def test_are_given_out_while_nothing_was_revoked(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend, reattachable=True)
+        statement.answers.cancel()
+        backend.go_on.set()
+
+        assert len(list(statement.stream("ReattachExecute"))) == 3
+
+    def test_are_refused_when_nothing_can_be_decided(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend, reattachable=True)
+        statement.answers.cancel()
+
+        gateway.forbid()
+        statement.answers = statement.stream("ReattachExecute")
+
+        assert "cannot be decided" in statement.fails().details()
+
+    def test_of_an_unknown_operation_are_not_asked_for(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        client = Client(gateway.port, "ann")
+        client.version()
+
+        error: Any = client.fails("ReattachExecute", operation_id="00112233-4455-6677-8899-aabbccddeeff")
+
+        assert "INVALID_HANDLE.OPERATION_NOT_FOUND" in error.details()
+        assert "ReattachExecute" not in backend.names()
+
+
+class TestAnAnalysis:
+    def test_is_tracked_until_the_driver_answers(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        backend.held_analyses = True
+        analysis = _analyse(gateway, "ann")
+        until(lambda: "AnalyzePlan" in backend.names())
+
+        analysis.cancel()
+        gateway.report()
+
+        assert tracked(gateway) == 1
+        backend.go_on.set()
+        until(lambda: tracked(gateway) == 0)
+
+    def test_that_runs_without_its_client_takes_a_slot_of_its_principal_alone(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        gateway.gateway._calls.analyses._seconds = 0.2  # pyright: ignore[reportPrivateUsage]
+        backend.held_analyses = True
+        waiting = [_analyse(gateway, "ann") for _ in range(64)]
+        until(lambda: backend.names().count("AnalyzePlan") == calls.ANALYSES_PER_PRINCIPAL)
+        for each in waiting:
+            each.cancel()
+
+        error: Any = Client(gateway.port, "ann").fails("AnalyzePlan", spark_version={})
+        other = _analyse(gateway, "bob")
+        until(lambda: backend.names().count("AnalyzePlan") == calls.ANALYSES_PER_PRINCIPAL + 1)
+
+        assert error.code() is EXHAUSTED
+        assert "wait for one of them to end" in error.details()
+        backend.go_on.set()
+        assert other.result()
+        assert Client(gateway.port, "ann").version()
+
+    def test_gives_no_answer_after_its_token_has_ended(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        backend.held_analyses = True
+        analysis = _analyse(gateway, "ann")
+        until(lambda: "AnalyzePlan" in backend.names())
+
+        del gateway.tokens.callers["ann"]
+        gateway.report()
+
+        assert analysis.exception().code() is grpc.StatusCode.PERMISSION_DENIED
+
+
+def test_results_stop_when_the_watch_reports_nothing_although_every_task_is_dead(
+    gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statement = Statement(gateway, backend)
+    for task in gateway.gateway.watch._tasks:  # pyright: ignore[reportPrivateUsage]
+        gateway.run(task.stop())
+    monkeypatch.setattr(watch, "_UNHEARD", 0.0)
+
+    backend.go_on.set()
+
+    assert "could not be decided" in statement.fails().details()
+    error: Any = Client(gateway.port, "ann").fails("AnalyzePlan", spark_version={})
+    assert error.code() is grpc.StatusCode.UNAVAILABLE
+
+
+def _analyse(gateway: RunningGateway, name: str) -> Any:
+    client = Client(gateway.port, name)
+    rpc, request = "/spark.connect.SparkConnectService/AnalyzePlan", client.request("AnalyzePlan", spark_version={})
+    return client.channel.unary_unary(rpc).future(request, metadata=client.metadata)
+
+
+def _is_attached(gateway: RunningGateway) -> bool:
+    return any(each.calls for each in gateway.gateway._operations.running())  # pyright: ignore[reportPrivateUsage]

@@ -1,0 +1,103 @@
+"""What a client leaves behind in a real Spark does not take it from other people."""
+
+import time
+import uuid
+from typing import Any
+
+import grpc
+import pytest
+from guarded import Guarded
+from raw_client import Client
+from test_interrupts import tracked, until
+
+from headgate.spark.gateway.protos import base
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+ATTACKER, VICTIM, ENDING = "p3", "p4", "p5"
+CROSS_JOIN = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
+COUNT = "SELECT count(*) FROM lake.raw.flights"
+WITHIN = 10.0
+"""Seconds in which another person's statement is answered."""
+
+
+def plan(text: str) -> Any:
+    """Return the plan of a statement."""
+    found = base.Plan()
+    found.root.sql.query = text
+    return found
+
+
+def begin(gateway: Guarded, person: str, text: str, *, reattachable: bool = False) -> tuple[Client, str, Any]:
+    """Send a statement; return its client, its id and the call that is under way."""
+    client, operation = Client(gateway.gateway.port, person), str(uuid.uuid4())
+    options = [{"reattach_options": {"reattachable": reattachable}}]
+    answers = client.begin("ExecutePlan", operation_id=operation, plan=plan(text), request_options=options)
+    return client, operation, answers
+
+
+def seconds_to_count(gateway: Guarded) -> float:
+    """Return how long another person's statement takes."""
+    began = time.monotonic()
+    assert Client(gateway.gateway.port, VICTIM).call("ExecutePlan", plan=plan(COUNT))
+    return time.monotonic() - began
+
+
+def fill_slots(gateway: Guarded, person: str, *, reattachable: bool = False) -> list[tuple[Client, str, Any]]:
+    """Take every slot of Spark."""
+    sent = [begin(gateway, person, CROSS_JOIN, reattachable=reattachable) for _ in range(2)]
+    time.sleep(5)
+    return sent
+
+
+def test_a_statement_ends_when_its_client_leaves(spark_behind_gateway: Guarded) -> None:
+    for _, _, answers in fill_slots(spark_behind_gateway, ATTACKER):
+        answers.cancel()
+
+    assert seconds_to_count(spark_behind_gateway) < WITHIN
+    until(lambda: tracked(spark_behind_gateway.gateway) == 0)
+
+
+def test_a_statement_that_no_client_waits_for_ends_with_its_token(spark_behind_gateway: Guarded) -> None:
+    tokens = spark_behind_gateway.gateway.tokens
+    for _, _, answers in fill_slots(spark_behind_gateway, ENDING, reattachable=True):
+        answers.cancel()
+    caller = tokens.callers.pop(ENDING)
+    try:
+        assert seconds_to_count(spark_behind_gateway) < WITHIN
+        until(lambda: tracked(spark_behind_gateway.gateway) == 0)
+    finally:
+        tokens.callers[ENDING] = caller
+
+
+@pytest.mark.parametrize("state", ["half read", "finished"])
+def test_results_are_refused_at_once_when_the_session_has_ended(spark_behind_gateway: Guarded, state: str) -> None:
+    gateway = spark_behind_gateway.gateway
+    text = "SELECT id, repeat('x', 1000) FROM range(0, 20000, 1, 20)"
+    client, operation, answers = begin(spark_behind_gateway, ATTACKER, text, reattachable=True)
+    next(answers)
+    if state == "finished":
+        assert list(answers)
+    answers.cancel()
+    handle = gateway.gateway._operations.running()[0].handle  # pyright: ignore[reportPrivateUsage]
+
+    gateway.sessions.close(handle)
+
+    with pytest.raises(grpc.RpcError, match="the session that this was started in has ended"):
+        list(client.begin("ReattachExecute", operation_id=operation))
+    until(lambda: tracked(gateway) == 0)
+
+
+def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Guarded) -> None:
+    gateway = spark_behind_gateway.gateway
+    union = plan(" UNION ALL ".join(f"SELECT {number} AS n" for number in range(1500)))
+    path, sent = "/spark.connect.SparkConnectService/AnalyzePlan", list[Any]()
+    for _ in range(64):
+        client = Client(gateway.port, ATTACKER)
+        request = client.request("AnalyzePlan", schema={"plan": union})
+        sent.append(client.channel.unary_unary(path).future(request, metadata=client.metadata))
+    time.sleep(1)
+    for each in sent:
+        each.cancel()
+
+    assert seconds_to_count(spark_behind_gateway) < WITHIN
+    until(lambda: tracked(gateway) == 0, seconds=120)

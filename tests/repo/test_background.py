@@ -1,0 +1,68 @@
+"""Every thread and every asyncio task of the program is supervised, or on a reviewed list with its reason."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCES = Path("src/headgate")
+STARTS = {"create_task", "ensure_future", "Thread", "ThreadPoolExecutor", "run_in_executor"}
+AWAITED = "it is awaited by the function that starts it, so that its error is raised there"
+OF_REQUEST = "it ends with one request, whose answer is its error"
+
+REVIEWED = {
+    "app/background.py running Thread": "a server inside another program: the caller waits for it and raises its error",
+    "app/drivers.py Drivers._run ensure_future": "one start of a driver: every failure is logged, and the next call tries again",
+    "app/gateway.py _Parent.__init__ Thread": "it ends the gateway when it ends, whatever ended it",
+    "app/listening.py Alone.begin create_task": "a check shows its end in /readyz",
+    "app/server.py Server.run create_task": AWAITED,
+    "app/server.py Server._start_spark create_task": AWAITED,
+    "app/serving.py served Thread": "a server inside another program, for tests and tools",
+    "app/spark_side.py SparkSide.begin create_task": AWAITED,
+    "control/supervision.py BackgroundThread.__init__ Thread": "the supervisor",
+    "control/supervision.py BackgroundTask.__init__ create_task": "the supervisor",
+    "control/supervision.py BackgroundTask._supervise ensure_future": "the supervisor",
+    "doors/api/sql.py _ended create_task": OF_REQUEST,
+    "doors/api/sql.py _streamed create_task": OF_REQUEST,
+    "doors/api/sql.py _streamed run_in_executor": AWAITED,
+    "doors/api/sql.py _streamed.rows run_in_executor": AWAITED,
+    "doors/freshness.py Freshness.wait create_task": OF_REQUEST,
+    "pipelines/attempt.py Attempt.stop Thread": "it goes on after every exception until the attempt has ended",
+    "pipelines/worker.py _UnderWay.__init__ Thread": "one attempt: any exception is its result, and its lease ends without it",
+    "spark/driver.py Driver._until ensure_future": AWAITED,
+    "spark/gateway/admission.py inspector ThreadPoolExecutor": OF_REQUEST,
+    "spark/gateway/calls.py Calls._begin create_task": OF_REQUEST,
+    "spark/gateway/interrupts.py Interrupts.end create_task": "the revocation watch starts it again until it has succeeded",
+    "spark/gateway/relay.py ResultStream.__init__ create_task": OF_REQUEST,
+    "spark/gateway/server.py Gateway._inspect run_in_executor": AWAITED,
+    "spark/kept.py KeptStatements.__init__ ThreadPoolExecutor": "any exception is the result of the statement",
+    "spark/reading.py SparkReading.cancel Thread": "it goes on after every exception until the statement has ended",
+}
+
+
+def starts(node: ast.AST, place: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield where a thread or a task is started, and by what."""
+    for child in ast.iter_child_nodes(node):
+        named = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        within = (*place, child.name) if named else place
+        if isinstance(child, ast.Call):
+            function = child.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if name in STARTS:
+                yield f"{'.'.join(place)} {name}"
+        yield from starts(child, within)
+
+
+def found() -> set[str]:
+    """Return every such place of the program."""
+    files = sorted(SOURCES.rglob("*.py"))
+    return {
+        f"{file.relative_to(SOURCES)} {start}" for file in files for start in starts(ast.parse(file.read_text("utf-8")))
+    }
+
+
+def test_every_start_of_a_thread_or_task_is_supervised_or_reviewed() -> None:
+    assert found() - REVIEWED.keys() == set()
+
+
+def test_every_reviewed_start_still_exists() -> None:
+    assert REVIEWED.keys() - found() == set()
