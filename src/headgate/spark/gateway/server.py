@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +13,7 @@ import grpc.aio
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.admission import Admitted, admit, inspector
 from headgate.spark.gateway.answering import Answering, Context
+from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.authority import Admission, Authority, Credential
 from headgate.spark.gateway.backend import CHANNEL_OPTIONS
 from headgate.spark.gateway.backends import Backends
@@ -40,8 +41,12 @@ from headgate.spark.gateway.rpcs import (
 from headgate.spark.gateway.rules import Reader
 from headgate.spark.gateway.scrubbing import scrub_chain
 from headgate.spark.gateway.under_way import UnderWay
+from headgate.spark.gateway.upload_budget import Share, UploadBudget
+from headgate.spark.gateway.uploads import Upload
 from headgate.spark.gateway.watch import Watch
 from headgate.spark.statements import NOT_READY
+from headgate.untrusted_input.errors import ParsersBusyError
+from headgate.untrusted_input.pool import ParserPool
 
 _LOOPBACK: Final = "127.0.0.1"
 _CALLS_AT_ONCE: Final = 4096
@@ -85,6 +90,9 @@ class Gateway:
         self.watch = Watch(authority, self._bindings, self._operations, self._counts)
         self._watching: asyncio.Task[None] | None = None
         self._inspector = inspector()
+        self._parsers = ParserPool()
+        self._rows = ArrowRows(self._parsers)
+        self._budget = UploadBudget()
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> tuple[int, int]:
@@ -93,6 +101,8 @@ class Gateway:
         self._server.add_generic_rpc_handlers((Router(self),))
         ports = self._listen(self._server)
         await self._server.start()
+        with suppress(ParsersBusyError):  # tried again with the first upload
+            await self._parsers.start()
         self._watching = asyncio.create_task(self.watch.run())
         return ports
 
@@ -106,6 +116,7 @@ class Gateway:
                 await self._watching
         await self._backends.close()
         self._inspector.shutdown(wait=False)
+        self._parsers.close()
 
     def _listen(self, server: grpc.aio.Server) -> tuple[int, int]:
         settings = self._settings
@@ -129,7 +140,7 @@ class Gateway:
                 self._operations.end_session(call.backend, admitted.key)
                 return await self._bindings.release(admitted.key, call.backend, lambda: _send(rpc, call, admitted))
             if rpc is CLONE_SESSION:
-                return await self._clone(rpc, call, admitted)
+                return await self._clone(rpc, call, admitted, binding)
             if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
                 self._release(call, admitted)
             answer = await _send(rpc, call, admitted)
@@ -159,7 +170,8 @@ class Gateway:
             call = answering.call = await self._begin(context)
             upload = call.backend.upload(rpc)
             try:
-                return await self._upload(rpc, call, requests, upload)
+                with self._budget.share(call.caller.principal) as share:
+                    return await self._upload(rpc, call, requests, upload, share)
             finally:
                 upload.cancel()
         raise AssertionError("an aborted call goes no further")
@@ -188,13 +200,16 @@ class Gateway:
     async def _admit(self, rpc: Rpc, call: UnderWay, data: bytes) -> tuple[Admitted, Binding]:
         """Check a request, and see to it that its session is signed."""
         admitted = await self._inspect(rpc, call, data)
+        found = admitted.references
+        await self._rows.rewrite_relations(call.caller.principal, found.local_rows)
         if rpc.opens:
             binding = await self._bindings.ensure(admitted.key, call.credential, call.backend)
         else:
             binding = self._bindings.find(admitted.key, call.backend)
         if rpc is REATTACH_EXECUTE and not binding.handle:
             raise NoSessionError
-        for query in admitted.references.unseen:
+        binding.schema_artifacts.require_rows(found.cached_rows)
+        for query in found.unseen:
             await call.backend.analyse(admitted.key, query)
         return admitted, binding
 
@@ -207,11 +222,13 @@ class Gateway:
 
         return await loop.run_in_executor(self._inspector, admit, rpc, data, Reader(call.caller, may_touch))
 
-    async def _clone(self, rpc: Rpc, call: UnderWay, admitted: Admitted) -> bytes:
+    async def _clone(self, rpc: Rpc, call: UnderWay, admitted: Admitted, origin: Binding) -> bytes:
         request = admitted.request
         request.new_session_id = uuid_text(request.new_session_id or str(uuid.uuid4()), "new session id")
         key = SessionKey(admitted.key.user, request.new_session_id)
-        return await self._bindings.clone(key, call.credential, call.backend, lambda: _send(rpc, call, admitted))
+        answer = await self._bindings.clone(key, call.credential, call.backend, lambda: _send(rpc, call, admitted))
+        self._bindings.find(key, call.backend).schema_artifacts.inherit(origin.schema_artifacts)
+        return answer
 
     def _operation(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> Operation:
         """Return the operation whose results the call brings."""
@@ -248,22 +265,31 @@ class Gateway:
             self._counts.bytes += len(message)
             await context.write(message)
 
-    async def _upload(self, rpc: Rpc, call: UnderWay, requests: AsyncIterator[bytes], upload: Any) -> bytes:
+    async def _upload(
+        self, rpc: Rpc, call: UnderWay, requests: AsyncIterator[bytes], driver: Any, share: Share
+    ) -> bytes:
         key: SessionKey | None = None
-        while (data := await _next(requests)) is not None:
-            if key is None:
-                admitted, _ = await self._admit(rpc, call, data)
-            else:
-                admitted = await self._inspect(rpc, call, data)
-            if key not in (None, admitted.key):
-                raise InvalidRequestError("all requests of one upload must be of one session")
-            key = admitted.key
-            try:
-                await upload.write(admitted.request.SerializeToString())
-            except asyncio.InvalidStateError:
-                break  # the driver has answered already, most likely with an error
-        await upload.done_writing()
-        return await upload
+        upload: Upload | None = None
+        with suppress(asyncio.InvalidStateError):  # the driver has answered already, most likely with an error
+            while (data := await _next(requests)) is not None:
+                if upload is None:
+                    admitted, binding = await self._admit(rpc, call, data)
+                    principal = call.caller.principal
+                    upload = Upload(admitted.request, self._rows, binding.schema_artifacts, principal, share)
+                else:
+                    admitted = await self._inspect(rpc, call, data)
+                if key not in (None, admitted.key):
+                    raise InvalidRequestError("all requests of one upload must be of one session")
+                key = admitted.key
+                await _write(driver, await upload.take(admitted.request))
+            await _write(driver, await upload.finish() if upload else ())
+        await driver.done_writing()
+        return await driver
+
+
+async def _write(driver: Any, requests: Sequence[bytes]) -> None:
+    for request in requests:
+        await driver.write(request)
 
 
 async def _next(requests: AsyncIterator[bytes]) -> bytes | None:
