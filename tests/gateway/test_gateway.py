@@ -16,6 +16,7 @@ from running import RunningGateway, running_gateway
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, RunId, TokenId
 from headgate.spark.gateway import protos
+from headgate.spark.gateway.artifact_names import PREFIX, ROWS, driver_hash
 from headgate.spark.gateway.bindings import HANDLE_KEY, PRINCIPAL_KEY
 from headgate.spark.gateway.identity import SessionKey, user_id
 from headgate.spark.gateway.rpcs import SERVICE
@@ -316,4 +317,4 @@ class TestCalls:
         for name, request in backend.calls:
             if name == "AddArtifacts":
                 assert request.user_context.user_id == ANN
-                assert request.batch.artifacts[0].name == rows
+                assert request.batch.artifacts[0].name == PREFIX + driver_hash(ROWS, rows.removeprefix(PREFIX))

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headgate.spark.gateway.arrow_rows import is_arrow
+from headgate.spark.gateway.artifact_names import PREFIX
 from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
 from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.schemas import check_schema
 from headgate.spark.gateway.upload_budget import Share
 
-PREFIX: Final = "cache/"
 MAX_ARTIFACT_BYTES: Final = 128 * 1024 * 1024
 MAX_SCHEMA_BYTES: Final = 4 * 1024 * 1024
 MAX_ARTIFACTS: Final = 65_536
@@ -26,7 +26,7 @@ Request = Any
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A whole artifact, and the hash that its name has."""
+    """A whole artifact, and the hash in its name."""
 
     hash: str
     data: bytes = field(repr=False)

@@ -11,7 +11,6 @@ from headgate.spark.gateway.backend import Backend
 from headgate.spark.gateway.checkpoints import Checkpoints
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.identity import SessionKey
-from headgate.spark.gateway.schema_artifacts import SchemaArtifacts
 from headgate.spark.sessions import IDLE_SECONDS
 
 PRINCIPAL_KEY: Final = "headgate.principal.token"
@@ -36,7 +35,6 @@ class Binding:
     """Whether it has begun streaming queries."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
-    schema_artifacts: SchemaArtifacts = field(default_factory=SchemaArtifacts)
 
 
 class Bindings:
@@ -151,7 +149,7 @@ class Bindings:
             await self._authority.close(opened.handle)
             raise
         binding.handle, binding.backend, binding.used = opened.handle, backend, self._clock()
-        binding.checkpoints, binding.schema_artifacts, binding.streams = Checkpoints(), SchemaArtifacts(), False
+        binding.checkpoints, binding.streams = Checkpoints(), False
 
     async def _end(self, binding: Binding) -> None:
         handle, binding.handle = binding.handle, ""

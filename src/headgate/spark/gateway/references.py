@@ -26,8 +26,6 @@ class References:
     named: set[str] = field(default_factory=set[str])
     local_rows: list[Any] = field(default_factory=list[Any])
     """The local relations that carry rows themselves."""
-    cached_rows: set[str] = field(default_factory=set[str])
-    """The hashes of the artifacts that a local relation reads rows from."""
 
 
 def references(request: Message) -> References:
@@ -50,8 +48,6 @@ def references(request: Message) -> References:
             found.named.add(message.relation_id)
         elif name == "LocalRelation" and message.HasField("data"):
             found.local_rows.append(message)
-        elif name == "ChunkedCachedLocalRelation":
-            found.cached_rows.update(message.dataHashes)
     found.unseen.extend(plan for plan in plans if not (plan.common.HasField("plan_id") and plan.common.plan_id in used))
     if len(found.unseen) > _MOST:
         raise RefusedError(f"the request refers to more than {_MOST} plans that nothing uses; leave them out")

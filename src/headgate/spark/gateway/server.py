@@ -14,6 +14,7 @@ from headgate.facts.caller import Caller
 from headgate.spark.gateway.admission import Admitted, admit, inspector
 from headgate.spark.gateway.answering import Answering, Context
 from headgate.spark.gateway.arrow_rows import ArrowRows
+from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
 from headgate.spark.gateway.authority import Admission, Authority, Credential
 from headgate.spark.gateway.backend import CHANNEL_OPTIONS
 from headgate.spark.gateway.backends import Backends
@@ -30,6 +31,7 @@ from headgate.spark.gateway.identity import SessionKey, credential, uuid_text
 from headgate.spark.gateway.operations import Operation, Operations
 from headgate.spark.gateway.router import Router
 from headgate.spark.gateway.rpcs import (
+    ARTIFACT_STATUS,
     CLONE_SESSION,
     EXECUTE_PLAN,
     FETCH_ERROR_DETAILS,
@@ -140,9 +142,12 @@ class Gateway:
                 self._operations.end_session(call.backend, admitted.key)
                 return await self._bindings.release(admitted.key, call.backend, lambda: _send(rpc, call, admitted))
             if rpc is CLONE_SESSION:
-                return await self._clone(rpc, call, admitted, binding)
+                return await self._clone(rpc, call, admitted)
             if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
                 self._release(call, admitted)
+            if rpc is ARTIFACT_STATUS:
+                clients = name_asked_artifacts(admitted.request)
+                return restore_statuses(await _send(rpc, call, admitted), clients)
             answer = await _send(rpc, call, admitted)
             return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
         raise AssertionError("an aborted call goes no further")
@@ -200,16 +205,14 @@ class Gateway:
     async def _admit(self, rpc: Rpc, call: UnderWay, data: bytes) -> tuple[Admitted, Binding]:
         """Check a request, and see to it that its session is signed."""
         admitted = await self._inspect(rpc, call, data)
-        found = admitted.references
-        await self._rows.rewrite_relations(call.caller.principal, found.local_rows)
+        await self._rows.rewrite_relations(call.caller.principal, admitted.references.local_rows)
         if rpc.opens:
             binding = await self._bindings.ensure(admitted.key, call.credential, call.backend)
         else:
             binding = self._bindings.find(admitted.key, call.backend)
         if rpc is REATTACH_EXECUTE and not binding.handle:
             raise NoSessionError
-        binding.schema_artifacts.require_rows(found.cached_rows)
-        for query in found.unseen:
+        for query in admitted.references.unseen:
             await call.backend.analyse(admitted.key, query)
         return admitted, binding
 
@@ -222,13 +225,11 @@ class Gateway:
 
         return await loop.run_in_executor(self._inspector, admit, rpc, data, Reader(call.caller, may_touch))
 
-    async def _clone(self, rpc: Rpc, call: UnderWay, admitted: Admitted, origin: Binding) -> bytes:
+    async def _clone(self, rpc: Rpc, call: UnderWay, admitted: Admitted) -> bytes:
         request = admitted.request
         request.new_session_id = uuid_text(request.new_session_id or str(uuid.uuid4()), "new session id")
         key = SessionKey(admitted.key.user, request.new_session_id)
-        answer = await self._bindings.clone(key, call.credential, call.backend, lambda: _send(rpc, call, admitted))
-        self._bindings.find(key, call.backend).schema_artifacts.inherit(origin.schema_artifacts)
-        return answer
+        return await self._bindings.clone(key, call.credential, call.backend, lambda: _send(rpc, call, admitted))
 
     def _operation(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> Operation:
         """Return the operation whose results the call brings."""
@@ -273,9 +274,8 @@ class Gateway:
         with suppress(asyncio.InvalidStateError):  # the driver has answered already, most likely with an error
             while (data := await _next(requests)) is not None:
                 if upload is None:
-                    admitted, binding = await self._admit(rpc, call, data)
-                    principal = call.caller.principal
-                    upload = Upload(admitted.request, self._rows, binding.schema_artifacts, principal, share)
+                    admitted, _ = await self._admit(rpc, call, data)
+                    upload = Upload(admitted.request, self._rows, call.caller.principal, share)
                 else:
                     admitted = await self._inspect(rpc, call, data)
                 if key not in (None, admitted.key):
@@ -284,7 +284,7 @@ class Gateway:
                 await _write(driver, await upload.take(admitted.request))
             await _write(driver, await upload.finish() if upload else ())
         await driver.done_writing()
-        return await driver
+        return restore_summaries(await driver, upload.client_names if upload else {})
 
 
 async def _write(driver: Any, requests: Sequence[bytes]) -> None:
