@@ -103,7 +103,7 @@ class TestForgedRows:
         assert put.code.name == INVALID
         assert bob.cached(forged, schema).code.name != OK
         # Spark would allocate as much as the first letters say: 538 MB.
-        assert "not found" in bob.cached(schema, schema).text
+        assert "Not found" in bob.cached(schema, schema).text
         assert honest != forged
         assert spark.createDataFrame([("x",)], "c STRING").collect() == [("x",)]
 
@@ -158,6 +158,15 @@ class TestStockClient:
 
         assert many.count() == 30_000
         assert tuple(many.first() or ()) == VALUES
+
+    def test_an_artifact_that_is_there_is_not_sent_again(self, spark: SparkSession) -> None:
+        artifacts = spark.client._artifact_manager
+        honest = rows(1234)
+        assert not artifacts.is_cached_artifact(hashlib.sha256(honest).hexdigest())
+
+        assert spark.client.cache_artifacts([honest]) == [hashlib.sha256(honest).hexdigest()]
+
+        assert artifacts.is_cached_artifact(hashlib.sha256(honest).hexdigest())
 
     def test_variants_arrive(self, spark: SparkSession) -> None:
         schema = types.StructType([types.StructField("v", types.VariantType())])

@@ -4,8 +4,10 @@ import asyncio
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -266,3 +268,30 @@ def test_a_pool_works_on_several_loops_in_turn() -> None:
             assert read(asyncio.run(once())).num_rows == 3
         finally:
             pool.close()
+
+
+PARENT = """
+import asyncio, sys, time
+from headgate.untrusted_input.pool import ParserPool
+async def main():
+    pool = ParserPool()
+    await pool.start()
+    print(pool.launcher_pid, flush=True)
+    await asyncio.sleep(600)
+asyncio.run(main())
+"""
+
+
+def test_the_launcher_ends_with_its_parent() -> None:
+    with subprocess.Popen((sys.executable, "-c", PARENT), stdout=subprocess.PIPE, text=True) as parent:
+        launcher = int(parent.stdout.readline() if parent.stdout else 0)
+        os.kill(launcher, 0)
+        parent.kill()
+
+    for _ in range(500):
+        command = ("ps", "-o", "stat=", "-p", str(launcher))
+        state = subprocess.run(command, capture_output=True, check=False).stdout
+        if state.strip()[:1] in {b"", b"Z"}:
+            return
+        time.sleep(0.02)
+    pytest.fail("the launcher is still there")
