@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pytest
@@ -23,6 +25,8 @@ from tests.untrusted_input.parsers import Parsers, parsers
 
 MANY = [stream(pa.table({"i": range(1_000_000)}))] * 100
 """Takes long enough for a test to find the parser."""
+T = TypeVar("T")
+root = pytest.mark.skipif(os.geteuid() != 0, reason="a parser shows its files and memory to root only")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces these limits")
 
 
@@ -196,31 +200,32 @@ class TestLyingParsers:
 
 @linux
 class TestRestrictions:
-    def test_a_parser_has_limits_no_files_and_no_environment(self, pool: Parsers) -> None:
-        async def look() -> tuple[dict[str, str], list[str], bytes, str]:
-            task = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY))
-            place = Path("/proc") / str(await pool.parser())
-            for _ in range(1000):  # the limit that is set last
-                if _limits(place)["Max address space"] != "unlimited":
-                    break
-                await asyncio.sleep(0.01)
-            files = sorted(str(file.readlink()) for file in (place / "fd").iterdir())
-            seen = _limits(place), files, (place / "environ").read_bytes(), (place / "status").read_text()
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            return seen
+    def test_a_parser_has_limits_and_one_thread(self, pool: Parsers) -> None:
+        async def look(place: Path) -> tuple[dict[str, str], str]:
+            return _limits(place), (place / "status").read_text()
 
-        limits, files, environment, status = pool.run(look())
+        limits, status = pool.run(_look(pool, look))
 
         assert limits["Max core file size"] == limits["Max file size"] == limits["Max processes"] == "0"
         assert limits["Max cpu time"] == "10"
         assert int(limits["Max address space"]) < 2048 * MEBIBYTE
         assert int(limits["Max data size"]) < 1024 * MEBIBYTE
-        assert [file.partition(":")[0] for file in files] == ["/dev/null", "/dev/null", "socket"]
-        assert b"PATH=" not in environment.replace(b"PYTHONPATH=", b"")
         assert "NoNewPrivs:\t1" in status
         assert "Threads:\t1" in status
 
+    @root
+    def test_a_parser_has_no_files_and_no_environment(self, pool: Parsers) -> None:
+        async def look(place: Path) -> tuple[list[str], bytes, str]:
+            files = sorted(str(file.readlink()) for file in (place / "fd").iterdir())
+            return files, (place / "environ").read_bytes(), (place / "oom_score_adj").read_text()
+
+        files, environment, score = pool.run(_look(pool, look))
+
+        assert [file.partition(":")[0] for file in files] == ["/dev/null", "/dev/null", "socket"]
+        assert b"PATH=" not in environment.replace(b"PYTHONPATH=", b"")
+        assert score.strip() == "1000"
+
+    @root
     def test_a_parser_has_seen_no_other_job(self, pool: Parsers) -> None:
         """What one client sent is not in the process that reads what another client sent."""
         secret = b"a secret of ann, " * 1000
@@ -236,6 +241,20 @@ class TestRestrictions:
             return memory
 
         assert b"a secret of ann, a secret" not in pool.run(look())
+
+
+async def _look(pool: Parsers, look: Callable[[Path], Awaitable[T]]) -> T:
+    """Return what is seen of a parser that has restricted itself."""
+    task = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY))
+    place = Path("/proc") / str(await pool.parser())
+    for _ in range(1000):  # the limit that is set last
+        if _limits(place)["Max address space"] != "unlimited":
+            break
+        await asyncio.sleep(0.01)
+    seen = await look(place)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return seen
 
 
 def _limits(process: Path) -> dict[str, str]:

@@ -35,11 +35,11 @@ def restriction(limits: ParserLimits) -> Callable[[], None]:
     prctl = _prctl()
 
     def restrict() -> None:
-        for option, value in ((_PR_SET_PDEATHSIG, _KILL), (_PR_SET_NO_NEW_PRIVS, 1), (_PR_SET_DUMPABLE, 0)):
-            prctl(option, value, 0, 0, 0)
         with suppress(OSError):
             # Where the machine runs out of memory, a parser goes before anything else does.
             Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+        for option, value in ((_PR_SET_PDEATHSIG, _KILL), (_PR_SET_NO_NEW_PRIVS, 1), (_PR_SET_DUMPABLE, 0)):
+            prctl(option, value, 0, 0, 0)
         for name, most in _resource_limits(limits).items():
             _lower(name, most)
 
