@@ -37,7 +37,7 @@ def restriction(limits: ParserLimits) -> Callable[[], None]:
     def restrict() -> None:
         with suppress(OSError):
             # Where the machine runs out of memory, a parser goes before anything else does.
-            Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+            Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
         for option, value in ((_PR_SET_PDEATHSIG, _KILL), (_PR_SET_NO_NEW_PRIVS, 1), (_PR_SET_DUMPABLE, 0)):
             prctl(option, value, 0, 0, 0)
         for name, most in _resource_limits(limits).items():
@@ -62,7 +62,7 @@ def _resource_limits(limits: ParserLimits) -> dict[str, int]:
 def _memory_in_use() -> tuple[int, int]:
     """Return the bytes of address space and of private memory. Elsewhere than on Linux nothing enforces either."""
     try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()
     except OSError:
         return 0, 0
     size = os.sysconf("SC_PAGE_SIZE")
