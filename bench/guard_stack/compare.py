@@ -16,13 +16,14 @@ from bench.guard_stack.statement import end_to_end, large_catalog, large_result
 from bench.guard_stack.statements import DATABASE, TABLES
 from bench.guard_stack.timing import WrongAnswerError
 from bench.guard_stack.tpch import generator, tpch
+from bench.guard_stack.upload import large_upload
 from bench.http_engines.figures import Aim
 from headgate.app.settings import default_settings
 from headgate.spark.toolchain import Toolchain, prepare
 
 SHARE = "share"
 TPCH = "tpch"
-ON_SERVER = ("end", "arrow", TPCH, "catalog")
+ON_SERVER = ("end", "arrow", "upload", TPCH, "catalog")
 """What is measured on a server, the part that fills the catalog last."""
 PARTS = (SHARE, *ON_SERVER)
 
@@ -59,6 +60,7 @@ def _on_server(tools: Toolchain, wanted: Sequence[str], effort: Effort) -> Itera
         measures: dict[str, Callable[[Served, Effort], Outcome]] = {
             "end": end_to_end,
             "arrow": large_result,
+            "upload": large_upload,
             TPCH: partial(tpch, folder),
             "catalog": large_catalog,
         }

@@ -10,9 +10,9 @@ class Effort:
     rounds: int = 200
     """Of a short statement."""
     scans: int = 10
-    """Of the large result and of each query of TPC-H."""
+    """Of the large result, of the upload and of each query of TPC-H."""
     rows: int = 2_000_000
-    """Of the large result."""
+    """Of the large result, and of the upload."""
     tables: int = 10_000
     """In the large catalog."""
     scale: float = 0.1

@@ -16,10 +16,12 @@ from running import RunningGateway, running_gateway
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, RunId, TokenId
 from headgate.spark.gateway import protos
+from headgate.spark.gateway.artifact_names import PREFIX, ROWS, driver_hash
 from headgate.spark.gateway.bindings import HANDLE_KEY, PRINCIPAL_KEY
 from headgate.spark.gateway.identity import SessionKey, user_id
 from headgate.spark.gateway.rpcs import SERVICE
 from headgate.spark.signature import sign_session
+from tests import arrow_streams
 
 DENIED, UNKNOWN_TOKEN = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED
 ANN = "ann:token-t-ann"
@@ -297,15 +299,16 @@ class TestCalls:
         assert "Config" not in backend.names()
 
     def test_an_upload_is_checked_message_by_message(self, ann: Client, backend: FakeBackend) -> None:
+        sent = arrow_streams.rows()
+
         def part(name: str, session_id: str = ann.session_id) -> bytes:
-            chunk = {"data": b"\xff\xff\xff\xff"}
-            batch = {"artifacts": [{"name": name, "data": chunk}]}
+            batch = {"artifacts": [{"name": name, "data": arrow_streams.chunk(sent)}]}
             return base.AddArtifactsRequest(session_id=session_id, batch=batch).SerializeToString()
 
         def upload(*parts: bytes) -> Any:
             return ann.channel.stream_unary(SERVICE + "AddArtifacts")(iter(parts), metadata=ann.metadata)
 
-        rows = "cache/" + "0" * 64
+        rows = arrow_streams.artifact_name(sent)
         upload(part(rows), part(rows))
         with pytest.raises(grpc.RpcError) as refused:
             upload(part(rows), part("jars/a.jar"))
@@ -317,4 +320,4 @@ class TestCalls:
         for name, request in backend.calls:
             if name == "AddArtifacts":
                 assert request.user_context.user_id == ANN
-                assert request.batch.artifacts[0].name == rows
+                assert request.batch.artifacts[0].name == PREFIX + driver_hash(ROWS, rows.removeprefix(PREFIX))

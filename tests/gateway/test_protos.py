@@ -7,6 +7,7 @@ LIGHT = """
 import sys
 import headgate.spark.gateway.server
 assert not {"pyspark", "numpy", "pandas"} & set(sys.modules), sorted(sys.modules)
+assert "pyarrow" not in sys.modules, "rows of clients are read in another process"
 """
 AND_THEN_PYSPARK = """
 from headgate.spark.gateway.protos import base

@@ -24,6 +24,8 @@ class References:
 
     unseen: list[Any] = field(default_factory=list[Any])
     named: set[str] = field(default_factory=set[str])
+    local_rows: list[Any] = field(default_factory=list[Any])
+    """The local relations that carry rows themselves."""
 
 
 def references(request: Message) -> References:
@@ -44,6 +46,8 @@ def references(request: Message) -> References:
             found.unseen.append(_explained("INSERT INTO {} VALUES (1)", message.table.table_name))
         elif name == "CachedRemoteRelation":
             found.named.add(message.relation_id)
+        elif name == "LocalRelation" and message.HasField("data"):
+            found.local_rows.append(message)
     found.unseen.extend(plan for plan in plans if not (plan.common.HasField("plan_id") and plan.common.plan_id in used))
     if len(found.unseen) > _MOST:
         raise RefusedError(f"the request refers to more than {_MOST} plans that nothing uses; leave them out")

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from google.protobuf.message import Message
 
+from headgate.spark.gateway.artifact_names import name_cached_rows
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.messages import walk
 from headgate.spark.gateway.protos import commands, relations
@@ -22,6 +23,8 @@ def rewrite(request: Message) -> None:
             _rewrite_relation(message)
         elif isinstance(message, commands.Command):
             _name_written_table(message)
+        elif isinstance(message, relations.ChunkedCachedLocalRelation):
+            name_cached_rows(message)
 
 
 def _rewrite_relation(relation: Any) -> None:

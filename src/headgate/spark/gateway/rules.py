@@ -205,7 +205,10 @@ def _check_write_format(name: str) -> None:
 
 
 def _artifact(message: Any, _reader: Reader) -> None:
-    """Let the two parts of a large local relation pass: its rows as Arrow, and its schema in text."""
+    """Let the two parts of a large local relation pass: its rows as Arrow, and its schema in text.
+
+    The whole artifact is looked at once it is collected.
+    """
     _check_artifact_name(message.name)
     if not message.data.data.startswith(_ARROW):
         check_schema(message.data.data.decode(errors="replace"))
@@ -213,8 +216,8 @@ def _artifact(message: Any, _reader: Reader) -> None:
 
 def _chunked_artifact(message: Any, _reader: Reader) -> None:
     _check_artifact_name(message.name)
-    if not message.initial_chunk.data.startswith(_ARROW):
-        raise RefusedError("an artifact in several chunks must be rows in Arrow format")
+    if not message.initial_chunk.data:
+        raise RefusedError("an artifact in several chunks begins with an empty one; send its first bytes")
 
 
 def _artifact_names(message: Any, _reader: Reader) -> None:

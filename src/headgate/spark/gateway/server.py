@@ -2,7 +2,8 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from headgate.control.error_text import mask
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.admission import Admitted, admit, inspector
 from headgate.spark.gateway.answering import Answering, Context
+from headgate.spark.gateway.arrow_rows import ArrowRows
+from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
 from headgate.spark.gateway.authority import Admission, Authority, Credential, Running
 from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of
 from headgate.spark.gateway.backends import Backends
@@ -34,6 +37,7 @@ from headgate.spark.gateway.relay import Relay
 from headgate.spark.gateway.router import Router
 from headgate.spark.gateway.rpcs import (
     ANALYZE_PLAN,
+    ARTIFACT_STATUS,
     CLONE_SESSION,
     FETCH_ERROR_DETAILS,
     REATTACH_EXECUTE,
@@ -44,8 +48,12 @@ from headgate.spark.gateway.rpcs import (
 from headgate.spark.gateway.rules import Reader
 from headgate.spark.gateway.scrubbing import scrub_chain
 from headgate.spark.gateway.under_way import UnderWay
+from headgate.spark.gateway.upload_budget import Share, UploadBudget
+from headgate.spark.gateway.uploads import Upload
 from headgate.spark.gateway.watch import Watch
 from headgate.spark.statements import NOT_READY
+from headgate.untrusted_input.errors import ParsersBusyError
+from headgate.untrusted_input.pool import ParserPool
 
 _LOOPBACK: Final = "127.0.0.1"
 _CALLS_AT_ONCE: Final = 4096
@@ -91,6 +99,9 @@ class Gateway:
         self.watch = Watch(authority, self._bindings, self._operations, self._interrupts, self._counts)
         self._relay = Relay(self._operations, self._interrupts, self._counts, self.watch.require_current)
         self._inspector = inspector()
+        self._parsers = ParserPool()
+        self._rows = ArrowRows(self._parsers)
+        self._budget = UploadBudget()
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> tuple[int, int]:
@@ -99,6 +110,8 @@ class Gateway:
         self._server.add_generic_rpc_handlers((Router(self),))
         ports = self._listen(self._server)
         await self._server.start()
+        with suppress(ParsersBusyError):  # tried again with the first upload
+            await self._parsers.start()
         self.watch.start()
         return ports
 
@@ -111,6 +124,7 @@ class Gateway:
         await self._calls.close()
         await self._backends.close()
         self._inspector.shutdown(wait=False)
+        self._parsers.close()
 
     def _listen(self, server: grpc.aio.Server) -> tuple[int, int]:
         settings = self._settings
@@ -134,9 +148,12 @@ class Gateway:
                 return await self._release_session(call, admitted)
             if rpc is CLONE_SESSION:
                 return await self._clone(rpc, call, admitted)
+            asked = name_asked_artifacts(admitted.request) if rpc is ARTIFACT_STATUS else {}
             answer = await self._send(rpc, call, admitted, binding)
             if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
                 self._release(call, admitted)
+            if rpc is ARTIFACT_STATUS:
+                return restore_statuses(answer, asked)
             return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
         raise AssertionError("an aborted call goes no further")
 
@@ -160,7 +177,8 @@ class Gateway:
             async with self._calls.uploads.held(call.caller.principal):
                 upload = call.backend.upload(rpc)
                 try:
-                    return await self._upload(rpc, call, requests, upload)
+                    with self._budget.share(call.caller.principal) as share:
+                        return await self._upload(rpc, call, requests, upload, share)
                 finally:
                     upload.cancel()
         raise AssertionError("an aborted call goes no further")
@@ -190,6 +208,7 @@ class Gateway:
     async def _admit(self, rpc: Rpc, call: UnderWay, data: bytes) -> tuple[Admitted, Binding]:
         """Check a request, and see to it that its session is signed."""
         admitted = await self._inspect(rpc, call, data)
+        await self._rows.rewrite_relations(call.caller.principal, admitted.references.local_rows)
         if rpc.opens:
             async with self._calls.others.held(call.caller.principal):
                 binding = await self._bindings.ensure(admitted.key, call.credential, call.backend)
@@ -268,22 +287,30 @@ class Gateway:
     async def _send(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
         return await self._calls.send(rpc, call, binding, admitted.request.SerializeToString())
 
-    async def _upload(self, rpc: Rpc, call: UnderWay, requests: AsyncIterator[bytes], upload: Any) -> bytes:
+    async def _upload(
+        self, rpc: Rpc, call: UnderWay, requests: AsyncIterator[bytes], driver: Any, share: Share
+    ) -> bytes:
         key: SessionKey | None = None
-        while (data := await _next(requests)) is not None:
-            if key is None:
-                admitted, _ = await self._admit(rpc, call, data)
-            else:
-                admitted = await self._inspect(rpc, call, data)
-            if key not in (None, admitted.key):
-                raise InvalidRequestError("all requests of one upload must be of one session")
-            key = admitted.key
-            try:
-                await upload.write(admitted.request.SerializeToString())
-            except asyncio.InvalidStateError:
-                break  # the driver has answered already, most likely with an error
-        await upload.done_writing()
-        return await upload
+        upload: Upload | None = None
+        with suppress(asyncio.InvalidStateError):  # the driver has answered already, most likely with an error
+            while (data := await _next(requests)) is not None:
+                if upload is None:
+                    admitted, _ = await self._admit(rpc, call, data)
+                    upload = Upload(admitted.request, self._rows, call.caller.principal, share)
+                else:
+                    admitted = await self._inspect(rpc, call, data)
+                if key not in (None, admitted.key):
+                    raise InvalidRequestError("all requests of one upload must be of one session")
+                key = admitted.key
+                await _write(driver, await upload.take(admitted.request))
+            await _write(driver, await upload.finish() if upload else ())
+        await driver.done_writing()
+        return restore_summaries(await driver, upload.client_names if upload else {})
+
+
+async def _write(driver: Any, requests: Sequence[bytes]) -> None:
+    for request in requests:
+        await driver.write(request)
 
 
 async def _next(requests: AsyncIterator[bytes]) -> bytes | None:

@@ -1,0 +1,63 @@
+"""One upload of artifacts: from the client's requests to requests of our own for the driver."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from headgate.spark.gateway.arrow_rows import ArrowRows
+from headgate.spark.gateway.artifact_names import PREFIX, ROWS, SCHEMA, driver_hash
+from headgate.spark.gateway.artifacts import Artifact, Collector, Request, requests_for, verify
+from headgate.spark.gateway.protos import base
+from headgate.spark.gateway.upload_budget import Share
+
+_GROUP_BYTES: Final = 4 * 1024 * 1024
+_GROUP_ARTIFACTS: Final = 256
+"""One parser process rewrites a group: starting one costs as much as rewriting a megabyte."""
+
+
+class Upload:
+    """Collects the client's artifacts, and returns what goes to the driver as soon as there is enough for a parser."""
+
+    def __init__(self, head: Request, rows: ArrowRows, principal: str, share: Share) -> None:
+        """`head` is the first request, checked and in the caller's name."""
+        self._head = base.AddArtifactsRequest()
+        self._head.CopyFrom(head)
+        self._head.ClearField(head.WhichOneof("payload") or "batch")
+        self._rows = rows
+        self._principal = principal
+        self._share = share
+        self._collector = Collector(share)
+        self._group: list[Artifact] = []
+        self.client_names: dict[str, str] = {}
+        """Of the artifacts that went to the driver, by the names that the driver has."""
+
+    async def take(self, request: Request) -> Sequence[bytes]:
+        """Return the requests for the driver that a checked request of the client completes. Raises `GatewayError`s."""
+        self._group += self._collector.take(request)
+        size = sum(len(artifact.data) for artifact in self._group)
+        if size < _GROUP_BYTES and len(self._group) < _GROUP_ARTIFACTS:
+            return ()
+        return await self._rewrite()
+
+    async def finish(self) -> Sequence[bytes]:
+        """Return the last requests for the driver. Raises `GatewayError`s."""
+        self._collector.finish()
+        return await self._rewrite()
+
+    async def _rewrite(self) -> Sequence[bytes]:
+        group, self._group = self._group, []
+        await asyncio.to_thread(verify, group)
+        rows = [artifact for artifact in group if artifact.is_rows]
+        schemas = [artifact for artifact in group if not artifact.is_rows]
+        written = await self._rows.rewrite(self._principal, [artifact.data for artifact in rows])
+        # A group is complete with the last chunk of an artifact, so nothing else is held.
+        self._share.give()
+        renewed = [self._renamed(ROWS, replace(each, data=data)) for each, data in zip(rows, written, strict=True)]
+        return tuple(requests_for(self._head, [self._renamed(SCHEMA, each) for each in schemas] + renewed))
+
+    def _renamed(self, kind: str, artifact: Artifact) -> Artifact:
+        """Return the artifact under the hash that the driver knows it by."""
+        hash = driver_hash(kind, artifact.hash)
+        self.client_names[PREFIX + hash] = PREFIX + artifact.hash
+        return replace(artifact, hash=hash)

@@ -1,0 +1,87 @@
+"""Arrow streams: read, validated in full, and written again, so that no byte of the client's framing goes on."""
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from headgate.untrusted_input.arrow_types import plain_schema
+from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
+
+MAX_STREAM_BYTES: Final = 160 * 1024 * 1024
+"""The rows of one stream after decompression, as they are written again."""
+MAX_ROWS: Final = 10_000_000
+"""Rows of one stream, and slots that take no memory: a column of nulls of any length is a few bytes."""
+
+_END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+_READ: Final = pa.ipc.IpcReadOptions(use_threads=False)
+_WRITE: Final = pa.ipc.IpcWriteOptions(compression=None, use_threads=False, allow_64bit=False)
+_MALFORMED: Final = "the rows are not a valid Arrow stream; create them with pyarrow or pandas and send them again"
+
+
+def rewrite_arrow(data: bytes | bytearray) -> pa.Buffer:
+    """Return the stream with the same rows, written by us.
+
+    Raises:
+        UnreadableInputError: it is malformed, or of types that do not pass.
+        OversizedInputError: its rows are too many or too large.
+    """
+    source = pa.BufferReader(pa.py_buffer(data))
+    try:
+        rewritten = _rewrite(pa.ipc.open_stream(source, options=_READ))
+        consumed = source.tell()
+    except MemoryError:
+        raise OversizedInputError("the rows need more memory than one upload may use; send fewer at once") from None
+    except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError):
+        raise UnreadableInputError(_MALFORMED) from None
+    if consumed != len(data) or data[-len(_END) :] != _END:
+        raise UnreadableInputError("the Arrow stream does not end with its end-of-stream marker; send the whole stream")
+    return rewritten
+
+
+def _rewrite(reader: pa.RecordBatchStreamReader) -> pa.Buffer:
+    schema = plain_schema(reader.schema)
+    sink = pa.BufferOutputStream()
+    room = _Room()
+    with pa.ipc.new_stream(sink, schema, options=_WRITE) as writer:
+        for read in reader:
+            # In this order: sizes are looked at before what takes time or memory in proportion to them.
+            read.validate()
+            batch = pa.RecordBatch.from_arrays(read.columns, schema=schema) if schema.names else read
+            room.take(batch)
+            batch.validate(full=True)
+            writer.write_batch(batch)
+    return sink.getvalue()
+
+
+class _Room:
+    """What is left of the limits of one stream."""
+
+    def __init__(self) -> None:
+        self._rows = self._slots = MAX_ROWS
+        self._bytes = MAX_STREAM_BYTES
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Raise `OversizedInputError` if the stream has become too large with this batch."""
+        self._rows -= batch.num_rows
+        self._slots -= sum(_count_free_slots(column) for column in batch.columns)
+        if self._rows < 0 or self._slots < 0:
+            raise OversizedInputError(f"the rows are more than {MAX_ROWS:,}; send fewer at once")
+        self._bytes -= pa.ipc.get_record_batch_size(batch)
+        if self._bytes < 0:
+            most = MAX_STREAM_BYTES // 1024 // 1024
+            raise OversizedInputError(f"the rows are larger than {most} MiB; send fewer at once")
+
+
+def _count_free_slots(array: pa.Array) -> int:
+    """Return how many values of the array, and of those within it, take no memory of their own."""
+    if pa.types.is_null(array.type):
+        return len(array)
+    if pa.types.is_struct(array.type):
+        fields = array.type.num_fields
+        return sum(_count_free_slots(array.field(index)) for index in range(fields)) if fields else len(array)
+    if pa.types.is_map(array.type):
+        return _count_free_slots(array.keys) + _count_free_slots(array.items)
+    if pa.types.is_list(array.type):
+        return _count_free_slots(array.values)
+    return 0

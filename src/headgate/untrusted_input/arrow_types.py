@@ -1,0 +1,102 @@
+"""The Arrow types that Spark reads from a client, and schemas reduced to them: every other type is refused."""
+
+import re
+from typing import Final
+
+import pyarrow as pa
+
+from headgate.untrusted_input.errors import UnreadableInputError
+
+MAX_DEPTH: Final = 64
+"""Types within types; Arrow's own limit."""
+MAX_FIELDS: Final = 10_000
+"""Columns and their nested fields in one schema."""
+
+_PLAIN_TYPES: Final = frozenset(
+    {
+        pa.null(),
+        pa.bool_(),
+        pa.int8(),
+        pa.int16(),
+        pa.int32(),
+        pa.int64(),
+        pa.float32(),
+        pa.float64(),
+        pa.string(),
+        pa.large_string(),
+        pa.binary(),
+        pa.large_binary(),
+        pa.date32(),
+        pa.timestamp("us"),
+        pa.duration("us"),
+        pa.time64("ns"),
+        pa.month_day_nano_interval(),
+    }
+)
+_MONTHS: Final = 21
+"""The id of intervals of months, which Scala clients send; PyArrow reads them and has no name for them."""
+_PLAIN_IDS: Final = frozenset({pa.decimal128(1).id, _MONTHS})
+_TIME_ZONE: Final = re.compile(r"[\w+:/-]{1,64}", re.ASCII)
+_EXTENSION: Final = b"ARROW:extension:name"
+_METADATA: Final = {
+    b"variant": re.compile(rb"true"),
+    b"geometry": re.compile(rb"true"),
+    b"geography": re.compile(rb"true"),
+    b"srid": re.compile(rb"-?\d{1,10}|ANY|any"),
+}
+"""By these keys Spark knows what a struct of binaries means. Any other key, such as pandas' own, is left out."""
+_LONGEST_NAME: Final = 60
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema as Spark needs it, without other metadata. Raises `UnreadableInputError`."""
+    fields = _Fields()
+    return pa.schema([fields.plain(schema.field(index), 1) for index in range(len(schema))])
+
+
+class _Fields:
+    """Reduces the fields of one schema, and counts them."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def plain(self, field: pa.Field, depth: int) -> pa.Field:
+        self._count += 1
+        if self._count > MAX_FIELDS:
+            raise UnreadableInputError(f"the rows have more than {MAX_FIELDS:,} columns and nested fields; send fewer")
+        if depth > MAX_DEPTH:
+            raise UnreadableInputError(f"the column types are nested more than {MAX_DEPTH} levels deep; flatten them")
+        if _EXTENSION in (field.metadata or {}):
+            raise _unsupported(field)
+        return pa.field(field.name, self._plain_type(field, depth + 1), field.nullable, _plain_metadata(field))
+
+    def _plain_type(self, field: pa.Field, depth: int) -> pa.DataType:
+        kind = field.type
+        if kind in _PLAIN_TYPES or kind.id in _PLAIN_IDS or _is_zoned_timestamp(kind):
+            return kind
+        # The classes are compared, not asked with `isinstance`: an extension type is none of these.
+        if type(kind) is pa.StructType:
+            return pa.struct([self.plain(kind.field(index), depth) for index in range(kind.num_fields)])
+        if type(kind) is pa.ListType:
+            return pa.list_(self.plain(kind.value_field, depth))
+        if type(kind) is pa.MapType:
+            return pa.map_(self.plain(kind.key_field, depth), self.plain(kind.item_field, depth), kind.keys_sorted)
+        raise _unsupported(field)
+
+
+def _is_zoned_timestamp(kind: pa.DataType) -> bool:
+    if type(kind) is not pa.TimestampType or kind.unit != "us" or kind.tz is None:
+        return False
+    return _TIME_ZONE.fullmatch(kind.tz) is not None
+
+
+def _plain_metadata(field: pa.Field) -> dict[bytes, bytes]:
+    given = field.metadata or {}
+    return {key: value for key, value in given.items() if key in _METADATA and _METADATA[key].fullmatch(value)}
+
+
+def _unsupported(field: pa.Field) -> UnreadableInputError:
+    name, kind = field.name[:_LONGEST_NAME], str(field.type)[:_LONGEST_NAME]
+    return UnreadableInputError(
+        f"the column `{name}` has the Arrow type `{kind}`, which does not pass; cast the column"
+    )

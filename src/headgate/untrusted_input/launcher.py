@@ -1,0 +1,103 @@
+"""`python -P -m headgate.untrusted_input.launcher LIMITS`: forks a restricted parser process for each job.
+
+The launcher itself reads no document. It has imported what parsers need, so that a job begins within milliseconds in a
+process that has seen no other job.
+"""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, NoReturn
+
+from headgate.untrusted_input.frames import COMMAND, READY, Command
+from headgate.untrusted_input.limits import ParserLimits, restriction
+
+_FILES: Final = 256
+"""More descriptors than the launcher ever has open."""
+
+
+def main() -> None:
+    """Serve the parent on the socket at descriptor 0 until the parent closes it."""
+    limits = limits_from(sys.argv[1:])
+    control = socket.socket(fileno=0)
+    # NumPy would start threads, and a process with threads is not safe to fork; PyArrow works without it.
+    sys.modules["numpy"] = None  # pyright: ignore[reportArgumentType]
+    from headgate.untrusted_input.parser import serve  # noqa: PLC0415 - after NumPy was ruled out
+
+    restrict = restriction(limits)
+
+    def work(job: socket.socket) -> None:
+        restrict()
+        serve(job, limits)
+
+    os.environ.clear()
+    control.sendall(READY)
+    _Launcher(control, work).run()
+
+
+def limits_from(arguments: list[str]) -> ParserLimits:
+    """Return the limits from the command line, in the order of their fields."""
+    memory_bytes, cpu_seconds, wall_seconds, document_bytes, answer_bytes = arguments
+    return ParserLimits(
+        int(memory_bytes), int(cpu_seconds), float(wall_seconds), int(document_bytes), int(answer_bytes)
+    )
+
+
+class _Launcher:
+    """The parser processes that run, by the number of their job."""
+
+    def __init__(self, control: socket.socket, work: Callable[[socket.socket], None]) -> None:
+        self._control = control
+        self._work = work
+        self._processes: dict[int, int] = {}
+
+    def run(self) -> None:
+        while (received := self._receive()) is not None:
+            command, number, descriptors = received
+            if command is Command.BEGIN and descriptors:
+                self._begin(number, socket.socket(fileno=descriptors[0]))
+            elif command is Command.END:
+                self._end(number)
+        for number in tuple(self._processes):
+            self._end(number)
+
+    def _receive(self) -> tuple[Command, int, list[int]] | None:
+        data, descriptors, _, _ = socket.recv_fds(self._control, COMMAND.size, 1)
+        while data and len(data) < COMMAND.size:
+            more = self._control.recv(COMMAND.size - len(data))
+            data = data + more if more else b""
+        if not data:
+            return None
+        command, number = COMMAND.unpack(data)
+        return Command(command), number, descriptors
+
+    def _begin(self, number: int, job: socket.socket) -> None:
+        with job, suppress(OSError):  # without a process the parent finds the job's socket closed
+            process = os.fork()
+            if process == 0:
+                _become_parser(job, self._work)
+            self._processes[number] = process
+
+    def _end(self, number: int) -> None:
+        process = self._processes.pop(number, None)
+        if process is not None:
+            # Until it is waited for, its number belongs to no other process.
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+
+def _become_parser(job: socket.socket, work: Callable[[socket.socket], None]) -> NoReturn:
+    """Turn a forked process into the parser of one job; it ends here, whatever happens."""
+    try:
+        os.dup2(job.fileno(), 0)
+        os.closerange(3, _FILES)
+        work(socket.socket(fileno=0))
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

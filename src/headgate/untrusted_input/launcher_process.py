@@ -1,0 +1,120 @@
+"""The launcher as its parent sees it: started when it is first needed, and again after it has ended."""
+
+import asyncio
+import itertools
+import os
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import astuple
+from typing import Final
+
+from headgate.untrusted_input.frames import COMMAND, READY, Command
+from headgate.untrusted_input.limits import ParserLimits
+
+_START_WITHIN: Final = 60.0
+_STOP_WITHIN: Final = 1.0
+_ENVIRONMENT: Final = {
+    # One allocator and no threads of its own, so that the limits count what a document takes.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "MALLOC_ARENA_MAX": "1",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+class LauncherError(Exception):
+    """The launcher does not start, or has ended."""
+
+
+class LauncherProcess:
+    """One launcher at a time. Of one event loop."""
+
+    def __init__(self, limits: ParserLimits) -> None:
+        self._limits = limits
+        self._lock = asyncio.Lock()
+        self._numbers = itertools.count(1)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The launcher's process id, if it has been started."""
+        return self._process.pid if self._process else None
+
+    async def start(self) -> None:
+        """Return when the launcher is ready. Raises `LauncherError`."""
+        async with self._lock:
+            if self._process is None or self._process.poll() is not None or self._control is None:
+                self.stop()
+                await self._launch()
+
+    def stop(self) -> None:
+        """End the launcher and every parser. It can be started again."""
+        if self._control is not None:
+            self._control.close()
+        if self._process is not None:
+            # Without a parent it ends its parsers and then itself; one that does not takes them along when it is killed.
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_STOP_WITHIN)
+            self._process.kill()
+            self._process.wait()
+        self._control = self._process = None
+
+    def begin(self) -> tuple[int, socket.socket]:
+        """Begin a job; return its number and the socket of its parser. Raises `LauncherError`."""
+        mine, theirs = socket.socketpair()
+        number = next(self._numbers) & 0xFFFFFFFF
+        with theirs:
+            try:
+                self._command(Command.BEGIN, number, theirs)
+            except LauncherError:
+                mine.close()
+                raise
+        mine.setblocking(False)  # noqa: FBT003 - a C function without keywords
+        return number, mine
+
+    def end(self, number: int) -> None:
+        """End a job, with its process."""
+        with suppress(LauncherError):
+            self._command(Command.END, number)
+
+    def _command(self, command: Command, number: int, passed: socket.socket | None = None) -> None:
+        descriptors = [] if passed is None else [passed.fileno()]
+        try:
+            if self._control is None:
+                raise LauncherError("the launcher of parsers is not started")
+            if socket.send_fds(self._control, [COMMAND.pack(command, number)], descriptors) != COMMAND.size:
+                raise LauncherError("the launcher of parsers does not read its commands")
+        except OSError:
+            # Half a command cannot be taken back, so the launcher that did not read it is not used again.
+            self.stop()
+            raise LauncherError("the launcher of parsers has ended") from None
+
+    async def _launch(self) -> None:
+        mine, theirs = socket.socketpair()
+        mine.setblocking(False)  # noqa: FBT003 - a C function without keywords
+        try:
+            with theirs:
+                self._process = _spawn(theirs, self._limits)
+            async with asyncio.timeout(_START_WITHIN):
+                ready = await asyncio.get_running_loop().sock_recv(mine, len(READY))
+        except (OSError, TimeoutError):
+            ready = b""
+        if ready != READY:
+            mine.close()
+            self.stop()
+            raise LauncherError("the launcher of parsers does not start")
+        self._control = mine
+
+
+def _spawn(control: socket.socket, limits: ParserLimits) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        (sys.executable, "-P", "-m", "headgate.untrusted_input.launcher", *map(str, astuple(limits))),
+        stdin=control.fileno(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=_ENVIRONMENT | {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
+        start_new_session=True,
+    )

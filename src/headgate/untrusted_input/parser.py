@@ -1,0 +1,48 @@
+"""A parser process: answers the documents of one job, one after the other, until its parent closes the socket."""
+
+import socket
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from headgate.untrusted_input.arrow import rewrite_arrow
+from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
+from headgate.untrusted_input.frames import ANSWER, DOCUMENT, Outcome
+from headgate.untrusted_input.limits import ParserLimits
+
+Rewriter = Callable[[bytearray], Any]
+"""Takes a document and returns the rewritten one, as an object with a buffer."""
+
+REWRITERS: Final[Mapping[bytes, Rewriter]] = {b"arrow": rewrite_arrow}
+"""Format -> how a document of it is rewritten."""
+
+
+def serve(job: socket.socket, limits: ParserLimits) -> None:
+    """Answer until the parent closes the socket."""
+    while head := _receive(job, DOCUMENT.size):
+        kind, length = DOCUMENT.unpack(head)
+        if length > limits.document_bytes:
+            return
+        outcome, answer = _rewrite(kind.rstrip(b"\0"), _receive(job, length))
+        job.sendall(ANSWER.pack(outcome, memoryview(answer).nbytes))
+        job.sendall(answer)
+
+
+def _rewrite(kind: bytes, document: bytearray) -> tuple[Outcome, Any]:
+    try:
+        return Outcome.REWRITTEN, REWRITERS[kind](document)
+    except UnreadableInputError as error:
+        return Outcome.UNREADABLE, str(error).encode(errors="replace")
+    except OversizedInputError as error:
+        return Outcome.OVERSIZED, str(error).encode(errors="replace")
+
+
+def _receive(job: socket.socket, length: int) -> bytearray:
+    """Return exactly so many bytes, or none if the parent has closed the socket."""
+    data = bytearray(length)
+    view, filled = memoryview(data), 0
+    while filled < length:
+        received = job.recv_into(view[filled:])
+        if not received:
+            return bytearray()
+        filled += received
+    return data

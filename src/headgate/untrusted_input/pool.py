@@ -1,0 +1,122 @@
+"""The parent's side of the parser processes: one process for each job, which sees the documents of no other job."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Sequence
+from typing import Final
+
+from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
+from headgate.untrusted_input.frames import ANSWER, DOCUMENT, Outcome
+from headgate.untrusted_input.launcher_process import LauncherError, LauncherProcess
+from headgate.untrusted_input.limits import ParserLimits
+from headgate.untrusted_input.turns import Turns
+
+_OUTCOMES: Final = frozenset(map(int, Outcome))
+_MESSAGE_BYTES: Final = 400
+_AT_ONCE: Final = min(16, max(4, 2 * (os.cpu_count() or 2)))
+"""An owner has a quarter of them at most."""
+_WAITING: Final = 256
+_WAITING_PER_OWNER: Final = 64
+_LOST: Final = (
+    "the upload could not be read: it is malformed, or needs more memory or time than one upload may use; "
+    "send fewer rows at once"
+)
+_DOWN: Final = "uploads cannot be read at the moment; send this one again in a few seconds"
+
+
+class ParserPool:
+    """Rewrites untrusted documents in processes that may fail without harm. Of one event loop.
+
+    A process may be under the control of whoever made its documents. So each job has a process of its own, and what a
+    process answers is bounded here and then treated as the work of the same client.
+    """
+
+    def __init__(self, limits: ParserLimits | None = None, at_once: int = _AT_ONCE) -> None:
+        self._limits = limits or ParserLimits()
+        self._launcher = LauncherProcess(self._limits)
+        self._turns = Turns(at_once, max(1, at_once // 4), _WAITING_PER_OWNER, _WAITING)
+
+    @property
+    def launcher_pid(self) -> int | None:
+        """The process id of the launcher, if it has been started."""
+        return self._launcher.pid
+
+    async def start(self) -> None:
+        """Start what the first job would otherwise wait for. Raises `ParsersBusyError` if it does not start."""
+        try:
+            await self._launcher.start()
+        except LauncherError:
+            raise ParsersBusyError(_DOWN) from None
+
+    def close(self) -> None:
+        """End every process."""
+        self._launcher.stop()
+
+    async def rewrite(self, owner: str, kind: bytes, documents: Sequence[bytes]) -> list[bytes]:
+        """Return the documents as a parser wrote them, in the same order. `owner` shares the parsers with other owners.
+
+        Raises:
+            UnreadableInputError: a document is malformed, or ended its parser.
+            OversizedInputError: a document needs too much memory or time.
+            ParsersBusyError: too many documents wait.
+        """
+        if any(len(document) > self._limits.document_bytes for document in documents):
+            most = self._limits.document_bytes // 1024 // 1024
+            raise OversizedInputError(f"one part of the upload is larger than {most} MiB; send fewer rows at once")
+        async with self._turns.turn(owner):
+            await self.start()
+            try:
+                number, job = self._launcher.begin()
+            except LauncherError:
+                raise ParsersBusyError(_DOWN) from None
+            try:
+                with job:
+                    return await self._exchange(job, kind, documents)
+            finally:
+                self._launcher.end(number)
+
+    async def _exchange(self, job: socket.socket, kind: bytes, documents: Sequence[bytes]) -> list[bytes]:
+        try:
+            async with asyncio.timeout(self._limits.wall_seconds):
+                return [await self._rewrite(job, kind, document) for document in documents]
+        except TimeoutError:
+            raise OversizedInputError("the upload takes too long to read; send fewer rows at once") from None
+        except OSError:
+            raise UnreadableInputError(_LOST) from None
+
+    async def _rewrite(self, job: socket.socket, kind: bytes, document: bytes) -> bytes:
+        outcome, answer = await self._answer(job, kind, document)
+        if outcome is Outcome.REWRITTEN:
+            return answer
+        failure = OversizedInputError if outcome is Outcome.OVERSIZED else UnreadableInputError
+        raise failure(_printable(answer))
+
+    async def _answer(self, job: socket.socket, kind: bytes, document: bytes) -> tuple[Outcome, bytes]:
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(job, DOCUMENT.pack(kind, len(document)))
+        await loop.sock_sendall(job, document)
+        code, length = ANSWER.unpack(await _receive(job, ANSWER.size))
+        if code not in _OUTCOMES or length > (
+            self._limits.answer_bytes if code == Outcome.REWRITTEN else _MESSAGE_BYTES
+        ):
+            raise ConnectionAbortedError
+        return Outcome(code), await _receive(job, length)
+
+
+async def _receive(job: socket.socket, length: int) -> bytes:
+    """Return exactly so many bytes. Raises `OSError` if the parser has ended before."""
+    data = bytearray(length)
+    view, filled, loop = memoryview(data), 0, asyncio.get_running_loop()
+    while filled < length:
+        received = await loop.sock_recv_into(job, view[filled:])
+        if not received:
+            raise ConnectionResetError
+        filled += received
+    return bytes(data)
+
+
+def _printable(message: bytes) -> str:
+    """Return a message as one line; the process that wrote it is not trusted."""
+    text = message.decode(errors="replace")
+    return "".join(letter if letter.isprintable() else "?" for letter in text) or _LOST

@@ -1,0 +1,50 @@
+"""Who may use a parser next: a bounded number at once, few of them for one owner, and a bounded number that wait."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from headgate.untrusted_input.errors import ParsersBusyError
+
+_BUSY: Final = "too many uploads wait to be read; send this one again in a few seconds"
+
+
+@dataclass(slots=True)
+class _Owner:
+    """The jobs of one owner."""
+
+    free: asyncio.Semaphore
+    jobs: int = field(default=0)
+    """That run or wait."""
+
+
+class Turns:
+    """Hands out the parsers. Of one event loop."""
+
+    def __init__(self, at_once: int, per_owner: int, waiting_per_owner: int, waiting: int) -> None:
+        self._free = asyncio.Semaphore(at_once)
+        self._per_owner = per_owner
+        self._most_jobs = waiting
+        self._most_jobs_per_owner = waiting_per_owner
+        self._owners: dict[str, _Owner] = {}
+        self._jobs = 0
+
+    @asynccontextmanager
+    async def turn(self, owner: str) -> AsyncIterator[None]:
+        """Wait for a parser, and hold it until the block ends. Raises `ParsersBusyError` if too many wait."""
+        mine = self._owners.setdefault(owner, _Owner(asyncio.Semaphore(self._per_owner)))
+        if self._jobs >= self._most_jobs or mine.jobs >= self._most_jobs_per_owner:
+            raise ParsersBusyError(_BUSY)
+        self._jobs += 1
+        mine.jobs += 1
+        try:
+            # An owner waits for its own jobs first, so that only few of them stand in line before another owner's.
+            async with mine.free, self._free:
+                yield
+        finally:
+            self._jobs -= 1
+            mine.jobs -= 1
+            if not mine.jobs:
+                self._owners.pop(owner, None)
