@@ -8,8 +8,9 @@ import grpc
 import pytest
 from guarded import Guarded
 from raw_client import Client
-from test_interrupts import tracked, until
+from test_interrupts import until
 
+from headgate.spark.gateway.operations import Operation
 from headgate.spark.gateway.protos import base
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -18,6 +19,12 @@ CROSS_JOIN = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b 
 COUNT = "SELECT count(*) FROM lake.raw.flights"
 WITHIN = 10.0
 """Seconds in which another person's statement is answered."""
+
+
+def running(gateway: Guarded, person: str) -> list[Operation]:
+    """Return the operations of a person that the gateway tracks; other tests may have left some of other people."""
+    every = gateway.gateway.gateway._operations.running()  # pyright: ignore[reportPrivateUsage]
+    return [each for each in every if each.principal == person]
 
 
 def plan(text: str) -> Any:
@@ -54,7 +61,7 @@ def test_a_statement_ends_when_its_client_leaves(spark_behind_gateway: Guarded) 
         answers.cancel()
 
     assert seconds_to_count(spark_behind_gateway) < WITHIN
-    until(lambda: tracked(spark_behind_gateway.gateway) == 0)
+    until(lambda: not running(spark_behind_gateway, ATTACKER))
 
 
 def test_a_statement_that_no_client_waits_for_ends_with_its_token(spark_behind_gateway: Guarded) -> None:
@@ -64,7 +71,7 @@ def test_a_statement_that_no_client_waits_for_ends_with_its_token(spark_behind_g
     caller = tokens.callers.pop(ENDING)
     try:
         assert seconds_to_count(spark_behind_gateway) < WITHIN
-        until(lambda: tracked(spark_behind_gateway.gateway) == 0)
+        until(lambda: not running(spark_behind_gateway, ENDING))
     finally:
         tokens.callers[ENDING] = caller
 
@@ -78,13 +85,13 @@ def test_results_are_refused_at_once_when_the_session_has_ended(spark_behind_gat
     if state == "finished":
         assert list(answers)
     answers.cancel()
-    handle = gateway.gateway._operations.running()[0].handle  # pyright: ignore[reportPrivateUsage]
+    handle = next(each.handle for each in running(spark_behind_gateway, ATTACKER) if each.id == operation)
 
     gateway.sessions.close(handle)
 
     with pytest.raises(grpc.RpcError, match="the session that this was started in has ended"):
         list(client.begin("ReattachExecute", operation_id=operation))
-    until(lambda: tracked(gateway) == 0)
+    until(lambda: not running(spark_behind_gateway, ATTACKER))
 
 
 def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Guarded) -> None:
@@ -100,4 +107,4 @@ def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Gua
         each.cancel()
 
     assert seconds_to_count(spark_behind_gateway) < WITHIN
-    until(lambda: tracked(gateway) == 0, seconds=120)
+    until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=120)
