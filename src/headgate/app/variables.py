@@ -163,6 +163,13 @@ _LISTENING = (
         "the first one alone has Spark",
     ),
     Variable(
+        "HEADGATE_SPARK_STATEMENT_SECONDS",
+        "seconds",
+        "spark_statement_seconds",
+        "how long a statement may run",
+        "no limit",
+    ),
+    Variable(
         "HEADGATE_CLUSTERS",
         "clusters",
         "clusters",

@@ -27,6 +27,7 @@ object Known {
   }
 
   private def requireExpression(node: Walk.Node): Unit = node match {
+    case _: GuardExpression =>
     case expression: Expression if !Lists.expressions(expression.getClass.getName.stripSuffix("$")) => Refuse.node(expression)
     case _ =>
   }
