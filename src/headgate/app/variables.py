@@ -166,7 +166,7 @@ _LISTENING = (
         "HEADGATE_SPARK_STATEMENT_SECONDS",
         "seconds",
         "spark_statement_seconds",
-        "how long a statement may run",
+        "how long a statement runs",
         "no limit",
     ),
     Variable(
