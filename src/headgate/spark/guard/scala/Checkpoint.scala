@@ -24,6 +24,8 @@ final case class Checkpoint(child: Expression, isKept: Boolean) extends UnaryExp
   @transient private var runs = 0
   @transient private var kept = 0L
 
+  /** A constant body is one value that an array holds many times; each is written into the row. */
+  override def foldable: Boolean = false
   override def dataType: DataType = child.dataType
   override def nullable: Boolean = child.nullable
   override def prettyName: String = child.prettyName
