@@ -1,7 +1,7 @@
 package io.headgate.guard
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.{CollectionGenerator, Expression, Generator, JsonTuple, Literal, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -13,6 +13,7 @@ import org.apache.spark.sql.types.DataType
 final case class Pulse(child: Expression, every: Int) extends UnaryExpression with GuardExpression {
   @transient private var beats = 0
 
+  override def foldable: Boolean = false
   override def dataType: DataType = child.dataType
   override def nullable: Boolean = child.nullable
   override def prettyName: String = child.prettyName
@@ -48,8 +49,11 @@ object Pulses extends ColumnarRule {
     case join: SortMergeJoinExec => join.copy(condition = pulsing(join.condition))
     case join: ShuffledHashJoinExec => join.copy(condition = pulsing(join.condition))
     case join: BroadcastHashJoinExec if !join.isNullAwareAntiJoin => join.copy(condition = pulsing(join.condition))
-    case generate: GenerateExec =>
-      generate.copy(generator = generate.generator.mapChildren(pulsing).asInstanceOf[generate.generator.type])
+    case generate: GenerateExec => generate.generator match {
+      case _: CollectionGenerator | _: JsonTuple =>
+        generate.copy(generator = generate.generator.mapChildren(pulsing).asInstanceOf[Generator])
+      case _ => generate
+    }
   }
 
   private def pulsing(condition: Option[Expression]): Option[Expression] = condition.getOrElse(Literal.TrueLiteral) match {
@@ -59,7 +63,6 @@ object Pulses extends ColumnarRule {
 
   private def pulsing(rows: Expression): Expression = rows match {
     case done: Pulse => done
-    case literal: Literal => literal
     case other => Pulse(other, 1)
   }
 }
