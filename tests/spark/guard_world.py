@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -150,10 +151,10 @@ class World:
 
 
 @contextmanager
-def world(toolchain: Toolchain, folder: Path) -> Iterator[World]:
+def world(toolchain: Toolchain, folder: Path, statement_seconds: float = 0.0) -> Iterator[World]:
     """Run a driver over a lake of its own until the block ends."""
     decisions = DecisionService()
-    driver = Driver(settings(toolchain, folder, decisions.url))
+    driver = Driver(replace(settings(toolchain, folder, decisions.url), statement_seconds=statement_seconds))
     decisions.key = lambda: driver.key
     with event_loop() as run:
         run(driver.start())

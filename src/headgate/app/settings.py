@@ -58,6 +58,8 @@ class Settings:
     """Whether to start Spark. Without it this process serves the control plane alone, as a further replica does."""
     spark_organizations: tuple[str, ...] = ()
     """The organizations beside the home one that get a driver of their own, by name or id; `*` means all."""
+    spark_statement_seconds: float = 0.0
+    """The longest that a statement on Spark may run; 0 sets no limit."""
     clusters: Clusters = field(default_factory=lambda: Clusters(Cluster(EMBEDDED)))
     """What runs of pipelines can execute on."""
     worker: bool = True

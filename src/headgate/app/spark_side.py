@@ -176,6 +176,7 @@ class SparkSide:
             name=("home" if home else organization.id) + (f"@{cluster.name}" if cluster.remote else ""),
             conf=rest_lake(f"{inner_url}/iceberg"),
             cluster=cluster,
+            statement_seconds=settings.spark_statement_seconds,
         )
         return Driver(settings_of_it, self._say, self._deployment.tasks)
 

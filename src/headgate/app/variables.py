@@ -163,6 +163,9 @@ _LISTENING = (
         "the first one alone has Spark",
     ),
     Variable(
+        "HEADGATE_SPARK_STATEMENT_SECONDS", "seconds", "spark_statement_seconds", "of the longest statement", "no limit"
+    ),
+    Variable(
         "HEADGATE_CLUSTERS",
         "clusters",
         "clusters",

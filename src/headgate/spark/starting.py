@@ -58,6 +58,8 @@ CLOSED = (
     "-Djdk.serialFilter=" + ";".join((*(f"!{each}.**" for each in _NOT_READ), *(f"{each}.**" for each in _READ), "!*")),
 )
 """What a driver's JVM does not do, whatever a statement makes Spark try."""
+_STACK = "16m"
+"""Of each thread, taken as it is used: Spark works on plans and expressions by recursion."""
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 _OF_KUBERNETES = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """How Spark's client of Kubernetes finds its way and its account."""
@@ -78,6 +80,8 @@ class DriverSettings:
     """What it is called among the drivers."""
     conf: Mapping[str, str] = field(default_factory=dict[str, str])
     cluster: Cluster = field(default_factory=lambda: Cluster(EMBEDDED))
+    statement_seconds: float = 0.0
+    """The longest that a statement may run; 0 sets no limit. Streams have none."""
 
     @property
     def jars(self) -> tuple[Path, ...]:
@@ -108,6 +112,7 @@ def command(settings: DriverSettings) -> tuple[str, ...]:
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-Xshare:auto",
         *CLOSED,
+        f"-Xss{_STACK}",
         f"-Djava.io.tmpdir={settings.scratch}",
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",
@@ -157,10 +162,20 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
         "spark.sql.streaming.fileStreamSink.ignoreMetadata": "true",
         "spark.sql.connect.serverStacktrace.enabled": "false",
+        "spark.driver.maxResultSize": f"{_heap_mib(settings.cluster.memory) // 4}m",
+        "spark.sql.maxBroadcastTableSize": f"{_heap_mib(settings.cluster.memory) // 8}m",
         "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.interceptor.classes": "io.headgate.guard.OnlyTheGateway",
+        "headgate.statement.seconds": str(settings.statement_seconds),
+        "spark.connect.grpc.interceptor.classes": "io.headgate.guard.OnlyTheGateway,io.headgate.guard.StatementErrors",
         **(_between(settings) if settings.cluster.remote else {}),
     }
+
+
+def _heap_mib(memory: str) -> int:
+    """Return the MiB of a heap as Java writes it (`1g`, `512m`, `1048576k`, or bytes)."""
+    unit = memory[-1].lower()
+    shift = {"k": 10, "m": 20, "g": 30, "t": 40}.get(unit, 0)
+    return int(memory[:-1] if shift else memory) << shift >> 20
 
 
 def _between(settings: DriverSettings) -> dict[str, str]:
@@ -173,5 +188,7 @@ def _between(settings: DriverSettings) -> dict[str, str]:
         "spark.network.crypto.enabled": "true",
         "spark.network.crypto.saslFallback": "false",
         "spark.io.encryption.enabled": "true",
+        "spark.task.reaper.enabled": "true",
+        "spark.task.reaper.killTimeout": "15s",
         **({"spark.authenticate.secret": secret.read_text(encoding="utf-8").strip()} if secret else {}),
     }

@@ -25,7 +25,7 @@ final case class CheckedSketch(child: Expression, format: String) extends UnaryE
     value
   }
 
-  /** Throws `AccessDenied` for bytes that are no sketch of this format. Generated code calls this. */
+  /** Throws `LimitExceeded` for bytes that are no sketch of this format. Generated code calls this. */
   def checked(value: Any): Unit = value match {
     case bytes: Array[Byte] => Sketches.check(format, bytes)
     case state: InternalRow if !state.isNullAt(0) => Sketches.check(format, state.getBinary(0))

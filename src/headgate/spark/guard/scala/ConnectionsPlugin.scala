@@ -4,11 +4,19 @@ import java.util.{Map => JavaMap}
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.SparkContext
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
 
 /** Lets executors in processes of their own ask the driver how a database is entered. */
 final class ConnectionsPlugin extends SparkPlugin {
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
+    override def init(spark: SparkContext, context: PluginContext): JavaMap[String, String] = {
+      val workload = new Workload
+      spark.addSparkListener(workload)
+      new Limiter(spark, workload).start()
+      java.util.Collections.emptyMap()
+    }
+
     override def receive(message: AnyRef): AnyRef = message match {
       case reference: String => ConnectionsPlugin.told(ConnectionProvider.known(reference))
       case _ => Refuse.because("that is no reference")

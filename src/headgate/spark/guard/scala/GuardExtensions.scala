@@ -10,12 +10,20 @@ import org.apache.spark.sql.execution.SparkSqlParser
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((_, _) => new LakeParser(new SparkSqlParser))
+    SizedFunctions.all.foreach(extensions.injectFunction)
     extensions.injectHintResolutionRule(_ => LoadByName)
+    extensions.injectHintResolutionRule(session => new PlanLimits.Parsed(session))
+    extensions.injectHintResolutionRule(_ => LimitedCalls)
     extensions.injectHintResolutionRule(session => new Gate(session))
     extensions.injectPostHocResolutionRule(session => new Authorize(session))
+    extensions.injectPostHocResolutionRule(_ => PlanLimits.Resolved)
+    extensions.injectPostHocResolutionRule(_ => LimitedCalls)
     extensions.injectPostHocResolutionRule(session => new CurrentPrincipal(session))
     extensions.injectPostHocResolutionRule(session => new DescribeWithoutData(session))
     extensions.injectCheckRule(session => new Undecided(session))
+    extensions.injectOptimizerRule(_ => PlanLimits.Optimized)
+    extensions.injectOptimizerRule(_ => HarmlessCalls)
+    extensions.injectColumnar(_ => Pulses)
     extensions.injectPlannerStrategy(session => new KeptRows(session))
   }
 }

@@ -39,6 +39,7 @@ class GuardedCatalog extends SparkCatalog {
   /** A view's text is a query, whoever wrote it and in whichever way it came into the catalog. */
   override def loadView(identifier: Identifier): View = {
     Statement.requireReadable(session, Names.of(this, identifier))
+    ViewNesting.count(identifier.toString)
     val view = super.loadView(identifier)
     new ViewText(session).check(view.query)
     view

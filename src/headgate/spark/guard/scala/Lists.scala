@@ -6,6 +6,10 @@ import scala.io.Source
 object Lists {
   val expressions: Set[String] = of("expressions")
 
+  /** Functions whose values may be larger than their arguments, or that may run long (see `sizes.txt`). */
+  val sized: Set[String] = lines("sizes").map(_.split(":", 2)).collect { case Array("sized", names) => names }
+    .flatMap(_.trim.split(" +")).toSet
+
   /** Functions by the name they are called by; some act while Spark analyzes, so the class comes too late. */
   val functions: Set[String] = of("functions")
 

@@ -1,5 +1,7 @@
 package io.headgate.guard
 
+import java.util.Properties
+
 import org.apache.spark.sql.SparkSession
 
 /**
@@ -11,9 +13,16 @@ object Operation {
   private val Tag = "SparkConnect_OperationTag_User_.*_Session_.*_Operation_([^_,]+)".r
   private val Tags = "spark.job.tags"
   private val Stream = "sql.streaming.queryId"
+  private val Pool = "spark.scheduler.pool"
 
-  def current(session: SparkSession): Option[String] = {
-    def property(key: String): Option[String] = Option(session.sparkContext.getLocalProperty(key))
+  def current(session: SparkSession): Option[String] = named(key => Option(session.sparkContext.getLocalProperty(key)))
+
+  /** The name of the work that a job or a stage with these properties belongs to. */
+  def named(properties: Properties): Option[String] = named(key => Option(properties).flatMap(all => Option(all.getProperty(key))))
+
+  /** The pool that work with these properties is in: that of its principal. */
+  def owner(properties: Properties): String = Option(properties).flatMap(all => Option(all.getProperty(Pool))).getOrElse("default")
+
+  private def named(property: String => Option[String]): Option[String] =
     property(Stream).map("stream:" + _).orElse(property(Tags).flatMap(_.split(',').collectFirst { case Tag(id) => id }))
-  }
 }

@@ -18,11 +18,11 @@ object Sketches {
   private val checks: Map[String, Bytes => Boolean] =
     Map("hll" -> isHll, "theta" -> isTheta, "kll" -> isKll, "items" -> isItems)
 
-  /** Throws `AccessDenied` if the bytes say that they hold more than they can. */
+  /** Throws `LimitExceeded` if the bytes say that they hold more than they can. */
   def check(format: String, bytes: Array[Byte]): Unit = {
     val read = new Bytes(bytes)
     if (bytes.length > Longest || (bytes.length < Preamble && format != "kll") || !checks(format)(read))
-      Refuse.because(s"these bytes are no $format sketch that Headgate reads; make one with Spark's own functions, of at most ${Longest >> 20} MiB")
+      throw new LimitExceeded(s"these bytes are no $format sketch that Headgate reads; make one with Spark's own functions, of at most ${Longest >> 20} MiB")
   }
 
   /** Bytes in the order that the library writes; beyond their end are zeros. */

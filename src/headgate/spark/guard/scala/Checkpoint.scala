@@ -1,0 +1,56 @@
+package io.headgate.guard
+
+import org.apache.spark.{TaskContext, TaskKilledException}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.types.DataType
+
+/** Where a loop that Spark does not interrupt asks whether it is to end. */
+object Interruption {
+  /** Throws if the task on this thread was killed, or this thread interrupted. */
+  def check(): Unit = {
+    val task = TaskContext.get()
+    if (task != null && task.isInterrupted()) throw new TaskKilledException("interrupted within one row")
+    if (Thread.currentThread.isInterrupted) throw new LimitExceeded("the statement was interrupted", LimitExceeded.Ended)
+  }
+}
+
+/**
+ * The body of a lambda function: one row may run it without end. Where the function keeps what the body returns,
+ * its size is counted from one row to the next.
+ */
+final case class Checkpoint(child: Expression, isKept: Boolean) extends UnaryExpression with CodegenFallback with GuardExpression {
+  @transient private var runs = 0
+  @transient private var kept = 0L
+
+  /** A constant body is one value that an array holds many times; each is written into the row. */
+  override def foldable: Boolean = false
+  override def dataType: DataType = child.dataType
+  override def nullable: Boolean = child.nullable
+  override def prettyName: String = child.prettyName
+  override def sql: String = child.sql
+  override def toString: String = child.toString
+  override protected def withNewChildInternal(changed: Expression): Checkpoint = copy(child = changed)
+
+  override def eval(row: InternalRow): Any = {
+    runs += 1
+    if ((runs & Checkpoint.Mask) == 0) Interruption.check()
+    val value = child.eval(row)
+    if (isKept) count(value)
+    value
+  }
+
+  /** A new row begins. */
+  def reset(): Unit = kept = 0L
+
+  private def count(value: Any): Unit = {
+    kept += Checkpoint.Word + Sizes.of(value)
+    Sizes.require("lambda function", kept)
+  }
+}
+
+private object Checkpoint {
+  val Mask = 1023
+  val Word = 8
+}

@@ -1,0 +1,25 @@
+package io.headgate.guard
+
+/** Decides whose statement is to give up its slots. Freed slots go to who has none, so only long tasks starve others. */
+object Fairness {
+  /** Milliseconds for which a task may hold a slot that another principal waits for. */
+  val Patience = 5000L
+
+  /** The same, if its principal has lost a statement for this reason a short time ago. */
+  val PatienceAfterwards = 1000L
+
+  /** Milliseconds without a slot after which a principal waits: between two stages it does for a moment. */
+  val Wait = 1000L
+
+  /** The work to end: that of the longest task of the principal who holds the most slots; None while nobody starves. */
+  def unfair(slots: Int, held: Seq[HeldSlot], waiting: Seq[WaitingOwner], now: Long, warned: String => Boolean): Option[Work] = {
+    val full = slots > 0 && held.size >= slots
+    waiting.filter(_ => full).flatMap { waiter =>
+      val longest = held.filter(_.work.owner != waiter.owner).filter { slot =>
+        val patience = if (warned(slot.work.owner)) PatienceAfterwards else Patience
+        now - waiter.since > Wait && now - slot.since > patience
+      }
+      longest.groupBy(_.work.owner).values.maxByOption(_.size).map(_.minBy(_.since))
+    }.minByOption(_.since).map(_.work)
+  }
+}

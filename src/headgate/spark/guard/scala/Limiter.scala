@@ -1,0 +1,132 @@
+package io.headgate.guard
+
+import java.lang.management.{ManagementFactory, MemoryPoolMXBean, MemoryUsage}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkContext
+
+/** Watches over the driver from a thread of its own: fairness between principals, the longest statement, the memory. */
+final class Limiter(spark: SparkContext, workload: Workload) {
+  private val longest = Option(System.getProperty(Limiter.StatementSeconds)).fold(0d)(_.toDouble)
+  private val begun = mutable.Map.empty[String, Long]
+  private val ended = mutable.Map.empty[Int, Long]
+  private val warned = mutable.Map.empty[String, Long]
+  private val memory = new MemoryWatch
+  private var fullSince = 0L
+
+  def start(): Unit = {
+    val thread = new Thread(() => while (true) {
+      try look(System.currentTimeMillis())
+      catch { case NonFatal(error) => System.err.println(s"headgate: the limiter goes on after an error: $error") }
+      Thread.sleep(Limiter.Period)
+    }, "headgate-limiter")
+    thread.setDaemon(true)
+    thread.setPriority(Thread.MAX_PRIORITY)
+    thread.start()
+  }
+
+  private def look(now: Long): Unit = {
+    val threads = DriverThreads.all
+    keepFair(now)
+    endLong(now, threads)
+    keepMemory(now, threads)
+    haltIfStuck(now)
+  }
+
+  private def keepFair(now: Long): Unit = {
+    val recent: String => Boolean = owner => warned.get(owner).exists(now - _ < Limiter.Memorable)
+    val held = workload.held.filter(slot => !ended.contains(slot.work.job))
+    val stuck = workload.held.size - held.size
+    Fairness.unfair(workload.slots - stuck, held, workload.waiting, now, recent).foreach { work =>
+      warned(work.owner) = now
+      end(work, Limiter.Unfair, now)
+    }
+  }
+
+  private def endLong(now: Long, threads: Map[String, Thread]): Unit = {
+    begun.filterInPlace((operation, _) => threads.contains(operation))
+    threads.keys.foreach(begun.getOrElseUpdate(_, now))
+    if (longest > 0) begun.filter { case (_, since) => now - since > longest * 1000 }.keys.foreach { operation =>
+      end(Work("", Some(operation), -1), s"the statement ran for more than $longest s; the operator allows no longer one", now)
+    }
+  }
+
+  /** Ends the largest statement where the heap stays full; the driver itself, where that has not helped. */
+  private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {
+    if (!memory.isFull) { if (memory.hasRoom) fullSince = 0L }
+    else {
+      if (fullSince == 0L) fullSince = now
+      memory.largest(workload.held, threads).foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now))
+    }
+    if (fullSince > 0 && now - fullSince > Limiter.Stuck) halt("the memory stays full")
+  }
+
+  private def halt(why: String): Unit = {
+    System.err.println(s"headgate: $why after statements were ended; this driver ends")
+    Runtime.getRuntime.halt(Limiter.Halted)
+  }
+
+  private def end(work: Work, reason: String, now: Long): Unit = {
+    val jobs = workload.jobs(work)
+    (jobs :+ work.job).foreach(ended(_) = now)
+    Endings.end(spark, work.operation, jobs, reason)
+  }
+
+  /** Tasks that were ended and go on hold their slots for ever: where they hold all, only a new driver helps. */
+  private def haltIfStuck(now: Long): Unit = {
+    val stuck = workload.held.count(slot => ended.get(slot.work.job).exists(now - _ > Limiter.Stuck))
+    if (workload.slots > 0 && stuck >= workload.slots) halt("every processor stays taken")
+    ended.filterInPlace((job, since) => now - since < Limiter.Forgotten || workload.held.exists(_.work.job == job))
+  }
+}
+
+object Limiter {
+  val StatementSeconds = "headgate.statement.seconds"
+  private val Period = 250L
+  private val Memorable = 60000L
+  private val Forgotten = 600000L
+  private val Stuck = 15000L
+  private val Halted = 4
+  private val Unfair =
+    "the statement held the processors of this Spark for more than 5 s while others waited; split it into shorter tasks, or run it when Spark is idle"
+  private val Memory = "this Spark has run out of memory, and the statement used the most; read or keep less at once"
+}
+
+/** Whether the heap is full after a collection, and which operation fills it. */
+private final class MemoryWatch {
+  private val Full = 0.88
+  private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
+  private val task = "Executor task launch worker for task .* \\(TID (\\d+)\\)".r
+  private var seen = 0L
+
+  private val old: Option[MemoryPoolMXBean] =
+    ManagementFactory.getMemoryPoolMXBeans.asScala.find(pool => pool.getName.contains("Old Gen"))
+
+  /** Whether the last collection left room. */
+  def hasRoom: Boolean = !old.exists(pool => isOver(pool.getCollectionUsage))
+
+  private def isOver(usage: MemoryUsage): Boolean = usage != null && usage.getMax > 0 && usage.getUsed > Full * usage.getMax
+
+  /** Whether a collection since the last call has left the heap almost full. */
+  def isFull: Boolean = {
+    val collections = ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionCount).sum
+    val isNew = collections != seen
+    seen = collections
+    isNew && old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
+  }
+
+  /** The operation whose threads have allocated the most. */
+  def largest(held: Seq[HeldSlot], connect: Map[String, Thread]): Option[String] = {
+    val tasks = held.map(slot => slot.task -> slot.work.operation).toMap
+    val known = threads.getThreadInfo(threads.getAllThreadIds).filter(_ != null).flatMap { info =>
+      (info.getThreadName match {
+        case task(id) => tasks.get(id.toLong).flatten
+        case _ => connect.collectFirst { case (operation, thread) if thread.getId == info.getThreadId => operation }
+      }).map(_ -> threads.getThreadAllocatedBytes(info.getThreadId))
+    }
+    known.groupMapReduce(_._1)(_._2)(_ + _).filter { case (operation, _) => Endings.reason(operation).isEmpty }.maxByOption(_._2).map(_._1)
+  }
+}

@@ -1,0 +1,126 @@
+package io.headgate.guard
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{BaseGroupingSets, Cube, Expression, Rollup, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * How large a statement may be before Spark works on it: what it has to analyze, optimize and plan on the driver, where
+ * no task can be taken away from it.
+ */
+object PlanLimits {
+  /** Plan nodes, with views and every use of a common table expression. */
+  val MaxNodes = 4000
+
+  /** Expressions in all nodes. */
+  val MaxExpressions = 250000
+
+  /** Levels of plan nodes and expressions below each other. */
+  val MaxDepth = 1000
+
+  val MaxPartitions = 10000
+  private val MaxGroupingSets = 4096d
+
+  /** The parsed statement: throws `LimitExceeded` if it is too large. */
+  final class Parsed(session: SparkSession) extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = {
+      Interruption.check()
+      requirePartitions(session.sessionState.conf.getConf(SQLConf.SHUFFLE_PARTITIONS))
+      require(plan)
+      plan
+    }
+  }
+
+  /** The resolved statement, in which views are known. Spark's own checks write common table expressions out after it. */
+  object Resolved extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = {
+      Interruption.check()
+      require(plan)
+      new Expansion().require(plan)
+      plan
+    }
+  }
+
+  /** Ends the work of the optimizer on a statement that was ended. */
+  object Optimized extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = {
+      Interruption.check()
+      plan
+    }
+  }
+
+  private def require(root: LogicalPlan): Unit = {
+    val open = mutable.Stack[(AnyRef, Int)](root -> 1)
+    var (nodes, expressions) = (0, 0)
+    while (open.nonEmpty) {
+      val (part, depth) = open.pop()
+      if (depth > MaxDepth) tooComplex(s"is nested more than $MaxDepth levels deep")
+      part match {
+        case plan: LogicalPlan =>
+          nodes += 1
+          if (nodes > MaxNodes) tooComplex(s"has more than $MaxNodes operations")
+          requireSmall(plan)
+          open.pushAll((plan.children ++ plan.expressions).map(_ -> (depth + 1)))
+        case expression: Expression =>
+          expressions += 1
+          if (expressions > MaxExpressions) tooComplex(s"has more than $MaxExpressions expressions")
+          open.pushAll(expression.children.map(_ -> (depth + 1)))
+        case _ =>
+      }
+    }
+  }
+
+  private def requireSmall(plan: LogicalPlan): Unit = plan match {
+    case range: Range => range.numSlices.foreach(requirePartitions)
+    case repartition: Repartition => requirePartitions(repartition.numPartitions)
+    case repartition: RepartitionByExpression => repartition.optNumPartitions.foreach(requirePartitions)
+    case rebalance: RebalancePartitions => rebalance.optNumPartitions.foreach(requirePartitions)
+    case aggregate: Aggregate => requireGroupingSets(aggregate.groupingExpressions)
+    case _ =>
+  }
+
+  private def requirePartitions(number: Int): Unit =
+    if (number > MaxPartitions) throw new LimitExceeded(s"$number partitions are too many; use at most $MaxPartitions")
+
+  private def requireGroupingSets(grouping: Seq[Expression]): Unit = {
+    val sets = grouping.map {
+      case cube: Cube => math.pow(2, cube.groupingSetIndexes.size)
+      case rollup: Rollup => rollup.groupingSetIndexes.size + 1d
+      case other: BaseGroupingSets => math.pow(2, other.children.count(_.isInstanceOf[Cube])) * math.max(other.children.size, 1)
+      case _ => 1d
+    }.product
+    if (sets > MaxGroupingSets)
+      throw new LimitExceeded(s"the statement has more than ${MaxGroupingSets.toInt} grouping sets; group by fewer columns")
+  }
+
+  private def tooComplex(what: String): Nothing =
+    throw new LimitExceeded(s"the statement $what; split it, or write a part of it to a table first", LimitExceeded.TooComplex)
+
+  /** Counts a plan's nodes as Spark will see them: it may write a common table expression out wherever it is used. */
+  private final class Expansion {
+    private val sizes = mutable.Map.empty[Long, Double]
+
+    def require(plan: LogicalPlan): Unit =
+      if (size(plan) > MaxNodes) tooComplex(s"has more than $MaxNodes operations once its common table expressions are written out")
+
+    private def size(plan: LogicalPlan): Double = {
+      plan match {
+        case WithCTE(_, definitions) => definitions.foreach(each => sizes(each.id) = size(each.child))
+        case _ =>
+      }
+      val own = plan match {
+        case use: CTERelationRef => sizes.getOrElse(use.cteId, 0d)
+        case WithCTE(body, _) => return size(body)
+        case _ => 1d
+      }
+      own + plan.children.map(size).sum + plan.expressions.flatMap(subqueries).map(size).sum
+    }
+
+    private def subqueries(expression: Expression): Seq[LogicalPlan] =
+      expression.collect { case subquery: SubqueryExpression => subquery.plan }
+  }
+}

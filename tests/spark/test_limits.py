@@ -1,0 +1,192 @@
+"""Limits of one statement: its depth and its size, and what it may take from others."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from headgate.spark.toolchain import Toolchain
+from tests.spark.guard_world import ADMIN, World, world
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+TOO_COMPLEX, ENDED = "54001", "57014"
+STRANGER = "hgs_stranger"
+SOON = 10.0
+"""Seconds within which another user's query answers, whatever somebody else sends."""
+CROSS = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
+SKEWED = (
+    "SELECT count(*) FROM (SELECT 1 AS k, id FROM range(1000000)) a "
+    "JOIN (SELECT /*+ REPARTITION(2) */ 1 AS k, id FROM range(1000000)) b ON a.k = b.k WHERE a.id + b.id < -1"
+)
+NESTED = (
+    "SELECT count(*) FROM (SELECT explode(sequence(1, 2000000)) AS x FROM range(2)) "
+    "LATERAL VIEW explode(sequence(1, 2000000)) y AS y WHERE x + y < 0"
+)
+HEAVY = {
+    "cross join": CROSS,
+    "join of one key": SKEWED,
+    "nested generators": NESTED,
+    "regular expression": r"SELECT count(*) FROM range(0, 64, 1, 8) WHERE rlike(concat(repeat('x', 40), id), r'(x+x+)+y\1')",
+    "lambda functions": "SELECT count(*) FROM range(0, 64, 1, 8) WHERE "
+    "exists(sequence(1, 2000000), x -> exists(sequence(1, 2000000), y -> x + y + id < 0))",
+    "recursion": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1000000000) SELECT max(n) FROM r",
+    "doubled common table expressions": "WITH a0 AS (SELECT 1 x), "
+    + ", ".join(f"a{n} AS (SELECT l.x FROM a{n - 1} l, a{n - 1} r)" for n in range(1, 28))
+    + " SELECT * FROM a27",
+}
+
+
+def open_as(lake: World, handle: str) -> SparkSession:
+    """Open a session in a pool of its own, as the gateway does."""
+    session = lake.session(handle)
+    session.conf.set("spark.scheduler.pool", handle)
+    return session
+
+
+class Attempt:
+    """A statement that runs beside the test. `state` is the SQLSTATE that it ended with."""
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        self.state: str | None = None
+        self.message = ""
+        self._run = run
+        self._thread = threading.Thread(target=self._attempt, daemon=True)
+        self._thread.start()
+
+    def _attempt(self) -> None:
+        try:
+            self._run()
+        except PySparkException as error:
+            self.state, self.message = error.getSqlState(), str(error)
+
+    def wait(self, seconds: float) -> bool:
+        """Return whether it has ended within that time."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+
+class TestFairness:
+    """One principal's long tasks give way to another's."""
+
+    @pytest.mark.parametrize("kind", HEAVY)
+    def test_another_user_is_answered_soon(self, lake: World, kind: str) -> None:
+        other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
+        other.sql("SELECT count(*) FROM lake.raw.flights").collect()
+        heavy = Attempt(lambda: stranger.sql(HEAVY[kind]).collect())
+        time.sleep(2)
+
+        begun = time.monotonic()
+        answer = other.sql("SELECT count(*) FROM lake.raw.flights").collect()
+
+        assert answer[0][0] == 1
+        assert time.monotonic() - begun < SOON
+        stranger.interruptAll()
+        assert heavy.wait(SOON)
+
+    def test_the_ended_statement_says_why(self, lake: World) -> None:
+        other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
+        heavy = Attempt(lambda: stranger.sql(CROSS).collect())
+        time.sleep(1)
+
+        other.sql("SELECT count(*) FROM lake.raw.flights").collect()
+
+        assert heavy.wait(SOON)
+        assert heavy.state == ENDED
+        assert "more than 5 s while others waited" in heavy.message
+
+    def test_a_statement_of_short_tasks_goes_on(self, lake: World) -> None:
+        other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
+        job = Attempt(
+            lambda: stranger.sql("SELECT count(*) FROM range(0, 2000000000, 1, 60) WHERE hash(id) = 1").collect()
+        )
+
+        while not job.wait(0.5):
+            other.sql("SELECT count(*) FROM lake.raw.flights").collect()
+
+        assert job.state is None, job.message
+
+
+class TestSize:
+    """A statement that is too large is refused before the driver works on it."""
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            " UNION ALL ".join(["SELECT 1"] * 3000),
+            "SELECT " + "(" * 1500 + "1" + ")" * 1500 + " + 1" * 1500,
+            "SELECT 1 WHERE " + " AND ".join(f"{n} = {n}" for n in range(8000)),
+            HEAVY["doubled common table expressions"],
+        ],
+        ids=["unions", "parentheses", "conditions", "expansion"],
+    )
+    def test_a_large_statement_is_refused_with_a_sentence(self, lake: World, statement: str) -> None:
+        with pytest.raises(PySparkException) as caught:
+            lake.session(ADMIN).sql(statement).collect()
+
+        assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
+        assert "split it" in str(caught.value)
+
+    def test_a_deep_dataframe_is_refused_with_a_sentence(self, lake: World) -> None:
+        frame = lake.session(ADMIN).range(1)
+        for number in range(900):
+            frame = frame.limit(number + 1)
+
+        with pytest.raises(PySparkException) as caught:
+            frame.collect()
+
+        assert caught.value.getSqlState() in {TOO_COMPLEX, "42501"}, caught.value
+
+    def test_honest_pipelines_pass(self, lake: World) -> None:
+        admin = lake.session(ADMIN)
+        steps = admin.range(3)
+        for number in range(200):
+            steps = steps.withColumn(f"c{number}", sf.col("id") + number)
+        filters = admin.range(3)
+        for number in range(200):
+            filters = filters.filter(sf.col("id") != -number - 1)
+
+        assert len(steps.collect()[0]) == 201
+        assert filters.count() == 3
+        assert admin.sql(" UNION ALL ".join(["SELECT 1 AS x"] * 300)).count() == 300
+        assert admin.sql("SELECT " + "(" * 100 + "1" + ")" * 100).collect()[0][0] == 1
+
+
+@pytest.fixture(scope="module")
+def small(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Return a world whose statements may run for three seconds."""
+    with world(toolchain, tmp_path_factory.mktemp("limits"), statement_seconds=3) as made:
+        yield made
+
+
+class TestOperatorsLimits:
+    """What an operator sets for every statement, and what the heap sets."""
+
+    def test_a_statement_that_runs_too_long_is_ended(self, small: World) -> None:
+        with pytest.raises(PySparkException) as caught:
+            small.session(ADMIN).sql(CROSS).collect()
+
+        assert caught.value.getSqlState() == ENDED
+        assert "more than 3.0 s" in str(caught.value)
+
+    def test_a_regular_expression_that_the_driver_folds_is_ended(self, small: World) -> None:
+        with pytest.raises(PySparkException) as caught:
+            small.session(ADMIN).sql(r"SELECT rlike(repeat('x', 60), r'(x+x+)+y\1')").collect()
+
+        assert caught.value.getSqlState() == ENDED
+
+    def test_an_aggregate_that_fills_the_heap_ends_and_the_driver_lives(self, lake: World) -> None:
+        generation = lake.driver.generation
+
+        with pytest.raises(PySparkException) as caught:
+            lake.session(ADMIN).sql(
+                "SELECT size(collect_list(concat(id, 'some text', id))) FROM range(1000000000)"
+            ).collect()
+
+        assert caught.value.getSqlState() == ENDED, caught.value
+        assert "out of memory" in str(caught.value)
+        assert lake.driver.generation == generation
