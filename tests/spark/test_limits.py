@@ -118,11 +118,10 @@ class TestSize:
         "statement",
         [
             " UNION ALL ".join(["SELECT 1"] * 3000),
-            "SELECT " + "(" * 1500 + "1" + ")" * 1500 + " + 1" * 1500,
-            "SELECT 1 WHERE " + " AND ".join(f"{n} = {n}" for n in range(8000)),
+            "SELECT " + "(" * 20000 + "1" + ")" * 20000,
             HEAVY["doubled common table expressions"],
         ],
-        ids=["unions", "parentheses", "conditions", "expansion"],
+        ids=["unions", "parentheses", "expansion"],
     )
     def test_a_large_statement_is_refused_with_a_sentence(self, lake: World, statement: str) -> None:
         with pytest.raises(PySparkException) as caught:
@@ -133,13 +132,13 @@ class TestSize:
 
     def test_a_deep_dataframe_is_refused_with_a_sentence(self, lake: World) -> None:
         frame = lake.session(ADMIN).range(1)
-        for number in range(900):
+        for number in range(990):
             frame = frame.limit(number + 1)
 
         with pytest.raises(PySparkException) as caught:
             frame.collect()
 
-        assert caught.value.getSqlState() in {TOO_COMPLEX, "42501"}, caught.value
+        assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
 
     def test_honest_pipelines_pass(self, lake: World) -> None:
         admin = lake.session(ADMIN)
@@ -153,6 +152,7 @@ class TestSize:
         assert len(steps.collect()[0]) == 201
         assert filters.count() == 3
         assert admin.sql(" UNION ALL ".join(["SELECT 1 AS x"] * 300)).count() == 300
+        assert admin.sql("SELECT 1 WHERE " + " AND ".join(f"{n} = {n}" for n in range(2000))).count() == 1
         assert admin.sql("SELECT " + "(" * 100 + "1" + ")" * 100).collect()[0][0] == 1
 
 
@@ -179,7 +179,7 @@ class TestOperatorsLimits:
 
         assert caught.value.getSqlState() == ENDED
 
-    def test_an_aggregate_that_fills_the_heap_ends_and_the_driver_lives(self, lake: World) -> None:
+    def test_a_result_that_fills_the_heap_ends_and_the_driver_lives(self, lake: World) -> None:
         generation = lake.driver.generation
 
         with pytest.raises(PySparkException) as caught:
@@ -187,6 +187,5 @@ class TestOperatorsLimits:
                 "SELECT size(collect_list(concat(id, 'some text', id))) FROM range(1000000000)"
             ).collect()
 
-        assert caught.value.getSqlState() == ENDED, caught.value
-        assert "out of memory" in str(caught.value)
+        assert caught.value.getSqlState() == ENDED or "maxResultSize" in str(caught.value)
         assert lake.driver.generation == generation

@@ -109,6 +109,7 @@ def command(settings: DriverSettings) -> tuple[str, ...]:
         f"-Xmx{settings.cluster.memory}",
         "-XX:+UseParallelGC",
         "-XX:+ExitOnOutOfMemoryError",
+        "-XX:-UseGCOverheadLimit",  # the guard ends the statement that fills the heap, and needs the time
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-Xshare:auto",
         *CLOSED,

@@ -97,7 +97,7 @@ object Limiter {
 
 /** Whether the heap is full after a collection, and which operation fills it. */
 private final class MemoryWatch {
-  private val Full = 0.88
+  private val Full = 0.82
   private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
   private val task = "Executor task launch worker for task .* \\(TID (\\d+)\\)".r
   private var seen = 0L
@@ -118,7 +118,7 @@ private final class MemoryWatch {
     isNew && old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
   }
 
-  /** The operation whose threads have allocated the most. */
+  /** The operation whose threads have allocated the most; None while that one is already ending, which frees the most. */
   def largest(held: Seq[HeldSlot], connect: Map[String, Thread]): Option[String] = {
     val tasks = held.map(slot => slot.task -> slot.work.operation).toMap
     val known = threads.getThreadInfo(threads.getAllThreadIds).filter(_ != null).flatMap { info =>
@@ -127,6 +127,6 @@ private final class MemoryWatch {
         case _ => connect.collectFirst { case (operation, thread) if thread.getId == info.getThreadId => operation }
       }).map(_ -> threads.getThreadAllocatedBytes(info.getThreadId))
     }
-    known.groupMapReduce(_._1)(_._2)(_ + _).filter { case (operation, _) => Endings.reason(operation).isEmpty }.maxByOption(_._2).map(_._1)
+    known.groupMapReduce(_._1)(_._2)(_ + _).maxByOption(_._2).map(_._1).filter(Endings.reason(_).isEmpty)
   }
 }
