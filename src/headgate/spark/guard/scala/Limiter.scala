@@ -56,7 +56,8 @@ final class Limiter(spark: SparkContext, workload: Workload) {
 
   /** Ends the largest statement where the heap stays full; the driver itself, where that has not helped. */
   private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {
-    if (!memory.isFull) { if (memory.hasRoom) fullSince = 0L }
+    memory.sample(now)
+    if (!memory.isFull) fullSince = 0L
     else {
       if (fullSince == 0L) fullSince = now
       memory.largest(workload.held, threads).foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now))
@@ -95,27 +96,34 @@ object Limiter {
   private val Memory = "this Spark has run out of memory, and the statement used the most; read or keep less at once"
 }
 
-/** Whether the heap is full after a collection, and which operation fills it. */
+/** Whether the heap is full and collecting it takes most of the time, and which operation fills it. */
 private final class MemoryWatch {
-  private val Full = 0.82
+  private val Full = 0.9
+  private val Overhead = 0.5
+  private val Window = 3000L
   private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
   private val task = "Executor task launch worker for task .* \\(TID (\\d+)\\)".r
-  private var seen = 0L
+  private val samples = mutable.Queue.empty[Sample]
+
+  private final case class Sample(at: Long, collecting: Long)
 
   private val old: Option[MemoryPoolMXBean] =
     ManagementFactory.getMemoryPoolMXBeans.asScala.find(pool => pool.getName.contains("Old Gen"))
 
-  /** Whether the last collection left room. */
-  def hasRoom: Boolean = !old.exists(pool => isOver(pool.getCollectionUsage))
+  /** Takes note of how long collections have taken so far, in milliseconds. */
+  def sample(now: Long): Unit = {
+    samples.enqueue(Sample(now, ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionTime).sum))
+    samples.dequeueWhile(_.at < now - Window)
+  }
+
+  /** A heap that is full of what idle sessions hold is no trouble by itself: it is where collecting it takes most of the time. */
+  def isFull: Boolean = overhead > Overhead && old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
 
   private def isOver(usage: MemoryUsage): Boolean = usage != null && usage.getMax > 0 && usage.getUsed > Full * usage.getMax
 
-  /** Whether a collection since the last call has left the heap almost full. */
-  def isFull: Boolean = {
-    val collections = ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionCount).sum
-    val isNew = collections != seen
-    seen = collections
-    isNew && old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
+  private def overhead: Double = {
+    val (first, last) = (samples.head, samples.last)
+    if (last.at - first.at < Window / 2) 0 else (last.collecting - first.collecting).toDouble / (last.at - first.at)
   }
 
   /** The operation whose threads have allocated the most; None while that one is already ending, which frees the most. */

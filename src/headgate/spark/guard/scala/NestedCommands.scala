@@ -1,5 +1,7 @@
 package io.headgate.guard
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.plans.logical._
 
 /**
@@ -15,8 +17,14 @@ object NestedCommands {
     case _ => plan.children.foreach(inside)
   }
 
-  private def inside(plan: LogicalPlan): Unit = plan.find(acts).foreach { _ =>
-    Refuse.because("a command stands inside a query; run it as a statement of its own")
+  /** Without recursion: how deep a plan may be is for others to say. */
+  private def inside(plan: LogicalPlan): Unit = {
+    val open = mutable.Stack(plan)
+    while (open.nonEmpty) {
+      val part = open.pop()
+      if (acts(part)) Refuse.because("a command stands inside a query; run it as a statement of its own")
+      open.pushAll(part.children)
+    }
   }
 
   private def acts(plan: LogicalPlan): Boolean = plan match {
