@@ -90,10 +90,10 @@ class TestFairness:
 
     def test_the_ended_statement_says_why(self, lake: World) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
-        heavy = Attempt(lambda: stranger.sql(CROSS).collect())
-        time.sleep(1)
+        heavy, begun = Attempt(lambda: stranger.sql(CROSS).collect()), time.monotonic()
 
-        other.sql("SELECT count(*) FROM lake.raw.flights").collect()
+        while not heavy.wait(0.5) and time.monotonic() - begun < 3 * SOON:
+            other.sql("SELECT count(*) FROM lake.raw.flights").collect()
 
         assert heavy.wait(SOON)
         assert heavy.state == ENDED
@@ -130,15 +130,13 @@ class TestSize:
         assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
         assert "split it" in str(caught.value)
 
-    def test_a_deep_dataframe_is_refused_with_a_sentence(self, lake: World) -> None:
+    def test_a_deep_dataframe_is_answered(self, lake: World) -> None:
+        """Without the larger stack of the driver's threads this ends in an error without a message."""
         frame = lake.session(ADMIN).range(1)
-        for number in range(990):
+        for number in range(400):
             frame = frame.limit(number + 1)
 
-        with pytest.raises(PySparkException) as caught:
-            frame.collect()
-
-        assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
+        assert frame.count() == 1
 
     def test_honest_pipelines_pass(self, lake: World) -> None:
         admin = lake.session(ADMIN)
@@ -158,8 +156,8 @@ class TestSize:
 
 @pytest.fixture(scope="module")
 def small(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Return a world whose statements may run for three seconds."""
-    with world(toolchain, tmp_path_factory.mktemp("limits"), statement_seconds=3) as made:
+    """Return a world whose statements may run for eight seconds."""
+    with world(toolchain, tmp_path_factory.mktemp("limits"), statement_seconds=8) as made:
         yield made
 
 
@@ -171,7 +169,7 @@ class TestOperatorsLimits:
             small.session(ADMIN).sql(CROSS).collect()
 
         assert caught.value.getSqlState() == ENDED
-        assert "more than 3.0 s" in str(caught.value)
+        assert "more than 8.0 s" in str(caught.value)
 
     def test_a_regular_expression_that_the_driver_folds_is_ended(self, small: World) -> None:
         with pytest.raises(PySparkException) as caught:
