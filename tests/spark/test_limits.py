@@ -149,16 +149,24 @@ class TestSize:
 
         assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
 
+    def test_a_dataframe_of_many_steps_is_answered(self, lake: World) -> None:
+        # Without the larger stack of the driver's threads this ends in an error without a message.
+        frame = lake.session(ADMIN).range(1)
+        for number in range(400):
+            frame = frame.limit(number + 1)
+
+        assert frame.count() == 1
+
     def test_honest_pipelines_pass(self, lake: World) -> None:
         admin = lake.session(ADMIN)
         steps = admin.range(3)
-        for number in range(60):  # much further Spark itself gives up, after 100 iterations
+        for number in range(200):
             steps = steps.withColumn(f"c{number}", sf.col("id") + number)
         filters = admin.range(3)
-        for number in range(40):
+        for number in range(200):
             filters = filters.filter(sf.col("id") != -number - 1)
 
-        assert len(steps.collect()[0]) == 61
+        assert len(steps.collect()[0]) == 201
         assert filters.count() == 3
         assert admin.sql(" UNION ALL ".join(["SELECT 1 AS x"] * 300)).count() == 300
         assert admin.sql("SELECT 1 WHERE " + " AND ".join(f"{n} = {n}" for n in range(2000))).count() == 1

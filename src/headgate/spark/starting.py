@@ -158,6 +158,7 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.variable.substitute": "false",
+        "spark.sql.analyzer.maxIterations": "1000",  # each filter in a chain takes one
         "spark.sql.scripting.enabled": "true",
         "spark.sql.artifact.isolation.enabled": "true",
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
