@@ -34,7 +34,7 @@ def errors(tree: ast.AST, known: tuple[str, ...]) -> Iterator[tuple[str, ast.AST
 
 
 def as_text(name: str, code: ast.AST) -> Iterator[int]:
-    """Yield the lines where an error becomes text; a comparison tells nobody anything."""
+    """Yield the lines where an error becomes text; a comparison shows nothing."""
     compared = {id(each) for node in ast.walk(code) if isinstance(node, ast.Compare) for each in ast.walk(node)}
     for node in ast.walk(code):
         if id(node) in compared:

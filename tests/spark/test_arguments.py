@@ -196,7 +196,7 @@ class TestSchemasInText:
 
 
 class TestFunctionsThatAreOnNoList:
-    """A function that nobody has reviewed is not built, whichever way its name comes about."""
+    """A function that has not been reviewed is not built, whichever way its name comes about."""
 
     @pytest.mark.parametrize("name", ["java_method", "reflect", "try_reflect", "xpath_string", "xpath"])
     def test_a_computed_name_is_refused_like_a_written_one(self, lake: World, name: str) -> None:

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 TOO_COMPLEX, ENDED = "54001", "57014"
 STRANGER = "hgs_stranger"
 SOON = 10.0
-"""Seconds within which another user's query answers, whatever somebody else sends."""
+"""Seconds within which another user's query answers, whatever other users send."""
 CROSS = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
 SKEWED = (
     "SELECT count(*) FROM (SELECT 1 AS k, id FROM range(1000000)) a "

@@ -51,7 +51,7 @@ class CaseStores:
         """Return records of a log."""
         return self._organizations.audited(root, wanted, before, limit)
 
-    def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:  # noqa: ARG002 (nobody else writes)
+    def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:  # noqa: ARG002 (the only writer)
         """Tell nothing: no other process writes here."""
         return lambda: None
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from headgate.control.command import InvalidError, MissingError, Plan, View
-from headgate.control.narrowing import is_narrowed
 from headgate.control.ports import DocumentPut
+from headgate.control.token_scope import is_narrowed
 from headgate.decision.explain import smallest_fixes
 from headgate.decision.records import Fix, Question
 from headgate.facts.caller import Caller

@@ -72,7 +72,7 @@ class BackgroundTasks:
         return tuple(each for each in self._copied() if not each.is_running)
 
     def not_ready_reason(self) -> str | None:
-        """Return which task is not running although something rests on it, or None."""
+        """Return which task is not running although a promise depends on it, or None."""
         return next((str(each) for each in self.stopped() if each.endangers), None)
 
     @property

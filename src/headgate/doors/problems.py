@@ -105,7 +105,7 @@ def install(app: FastAPI) -> None:
             return _audited(request, refused(_organization(request), error), "refused", error.question)
         status, code = _STATUS[type(error)]
         answer = problem(status, code, str(error))
-        # The answer tells that a hidden name is taken: whoever looks for such names is seen in the audit.
+        # The answer tells that a hidden name is taken: a caller that looks for such names is seen in the audit.
         is_hidden = isinstance(error, TakenError) and error.is_hidden
         return _recorded(request, answer, code) if is_hidden else _audited(request, answer, code)
 

@@ -28,7 +28,7 @@ _DOWN: Final = "uploads cannot be read at the moment; send this one again in a f
 class ParserPool:
     """Rewrites untrusted documents in processes that may fail without harm. Of one event loop.
 
-    A process may be under the control of whoever made its documents. So each job has a process of its own, and what a
+    A process may be under the control of the caller that sent its documents. So each job has a process of its own, and what a
     process answers is bounded here and then treated as the work of the same client.
     """
 

@@ -8,10 +8,10 @@ from headgate.control.call import BY_ITSELF, Call
 from headgate.control.command import InvalidError, MissingError, Plan, RefusedError, UnknownCallerError, View
 from headgate.control.ids import new_id
 from headgate.control.logins.credential import INVITATION, made, read
-from headgate.control.narrowing import is_narrowed
 from headgate.control.organization import Organization, Organizations
 from headgate.control.ports import DocumentConflictError, DocumentPut
 from headgate.control.principals import AddPrincipal
+from headgate.control.token_scope import is_narrowed
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId

@@ -9,7 +9,7 @@ from fastapi import Depends, Query
 
 from headgate.control.command import MissingError
 from headgate.control.control import Control
-from headgate.control.narrowing import is_narrowed
+from headgate.control.token_scope import is_narrowed
 from headgate.control.wording import hidden
 from headgate.decision.answers import Answers
 from headgate.doors.api.names import Text, full_name, require, seen

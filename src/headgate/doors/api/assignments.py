@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
-from headgate.control.narrowing import is_narrowed
 from headgate.control.several import Several
+from headgate.control.token_scope import is_narrowed
 from headgate.decision.records import Question
 from headgate.doors.api import names
 from headgate.doors.api.asking import Asking, Moment

@@ -7,8 +7,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.logins.break_glass import break_glass
-from headgate.control.narrowing import is_narrowed
 from headgate.control.people import knows_of
+from headgate.control.token_scope import is_narrowed
 from headgate.doors.api.names import written
 from headgate.doors.api.routing import own
 from headgate.doors.services import By, Services, Uses
@@ -98,7 +98,7 @@ def held(services: Services, caller: Caller, subject: str) -> list[dict[str, Any
 
 
 def _sees(services: Services, caller: Caller, own: str) -> bool:
-    """Return whether the caller is told of a group or team of its principal."""
+    """Return whether the caller may see a group or team of its principal."""
     control = services.control
     return not is_narrowed(control.snapshot, caller) or knows_of(control.answers, caller, ResourceId(own), control.now)
 

@@ -8,11 +8,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.command import MissingError
-from headgate.control.narrowing import is_narrowed
 from headgate.control.pipelines import KINDS
 from headgate.control.ports import DocumentPut
 from headgate.control.queue import FAILED, REFUSED, RunWanted
 from headgate.control.runs import runs_as_nobody
+from headgate.control.token_scope import is_narrowed
 from headgate.decision.records import Question
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called, Page

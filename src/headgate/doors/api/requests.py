@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from headgate.control.command import MissingError
 from headgate.control.ids import new_id
-from headgate.control.narrowing import is_narrowed
 from headgate.control.requests import ApproveRequest, FileRequest, RejectRequest
+from headgate.control.token_scope import is_narrowed
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import ORGANIZATION, Text, called
 from headgate.doors.api.paging import Pages, page

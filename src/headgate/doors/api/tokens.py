@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from headgate.control import tokens
 from headgate.control.command import InvalidError, MissingError
 from headgate.control.ids import new_id
-from headgate.control.narrowing import is_narrowed
 from headgate.control.people import knows_of
+from headgate.control.token_scope import is_narrowed
 from headgate.control.tokens import LAST_USE, IssueToken, RevokeToken
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import Text, resource, written
@@ -121,7 +121,7 @@ def revoke_token(token: str, services: Uses, caller: By, write: Writes) -> dict[
 
 
 def _is_shown(services: Services, caller: Caller, id: TokenId) -> bool:
-    """Return whether the caller is told of a token that acts as a principal they know; a narrowed one of itself alone."""
+    """Return whether the caller may see a token that acts as a principal they know; a narrowed one of itself alone."""
     control = services.control
     token = control.snapshot.tokens[id]
     narrowed = token.principal == caller.principal and is_narrowed(control.snapshot, caller)

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict
 
 from headgate.control.call import Call, Expected
 from headgate.control.command import Command, Plan
-from headgate.control.narrowing import replay_scope
 from headgate.control.people import knows_of
 from headgate.control.ports import DocumentConflictError, DocumentPut, Origin
+from headgate.control.token_scope import replay_scope
 from headgate.decision.consequences import Effect
 from headgate.doors.api.consequences import ShownEffect, ShownPipeline, effect, pipeline
 from headgate.doors.api.names import Text

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from headgate.control.command import MissingError
-from headgate.control.narrowing import is_narrowed
 from headgate.control.organization import Organization
+from headgate.control.token_scope import is_narrowed
 from headgate.decision.answers import Answers
 from headgate.decision.records import Question
 from headgate.doors.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError

@@ -45,7 +45,7 @@ class Hosts:
 
 
 class HostCheck:
-    """Refuses a request that names a host of somebody else, before anything builds a URL from it."""
+    """Refuses a request that names a host that is not this server, before anything builds a URL from it."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self._app = app

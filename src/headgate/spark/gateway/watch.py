@@ -146,7 +146,7 @@ class Watch:
             await asyncio.wait_for(self._stop(refused), _END_WITHIN)
         except grpc.aio.AioRpcError as error:
             if error.code() in _AWAY:
-                log.warning("the driver could not be told to end a stream that is refused; it is told again")
+                log.warning("the driver could not be reached to end a refused stream; the gateway tries again")
                 return None
             # The stream has ended already, and perhaps its session with it.
         except Exception:

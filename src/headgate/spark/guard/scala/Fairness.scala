@@ -11,7 +11,7 @@ object Fairness {
   /** Milliseconds without a slot after which a principal waits: between two stages it does for a moment. */
   val Wait = 1000L
 
-  /** The work to end: that of the longest task of the principal who holds the most slots; None while nobody starves. */
+  /** The work to end: that of the longest task of the principal that holds the most slots; None while no principal waits. */
   def unfair(slots: Int, held: Seq[HeldSlot], waiting: Seq[WaitingOwner], now: Long, warned: String => Boolean): Option[Work] = {
     val full = slots > 0 && held.size >= slots
     waiting.filter(_ => full).flatMap { waiter =>
