@@ -104,14 +104,14 @@ class Person:
         """Return the rows of a statement. Raises `RefusedError`."""
         from pyspark.errors import PySparkException
 
+        from headgate.control.error_text import visible_words
         from headgate.spark.statements import REFUSED as REFUSED_STATE
-        from headgate.spark.statements import own_words
 
         try:
             return [tuple(row) for row in self.spark.sql(statement).collect()]
         except PySparkException as error:
             if error.getSqlState() == REFUSED_STATE or "PERMISSION_DENIED" in str(error):
-                raise RefusedError(own_words(error)) from error
+                raise RefusedError(visible_words(error)) from error
             raise
 
     def value(self, statement: str) -> Any:

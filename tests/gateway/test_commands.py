@@ -212,6 +212,11 @@ class TestUnseen:
         request = base.ExecutePlanRequest(session_id=SESSION, plan=plan)
         return admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).references.unseen
 
+    @staticmethod
+    def probes(**fields: Any) -> list[Any]:
+        request = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(**fields))
+        return admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).references.probes
+
     @classmethod
     def unseen_in(cls, root: Any, *references: Any) -> list[Any]:
         return cls.unseen(root={"with_relations": {"root": root, "references": references}})
@@ -236,7 +241,7 @@ class TestUnseen:
     def test_rows_for_a_table_that_may_be_hidden(self) -> None:
         def saved(name: str, mode: int) -> list[Any]:
             written = {"input": a_range(), "mode": mode, "table": {"table_name": name, "save_method": 1}}
-            return self.unseen(command={"write_operation": written})
+            return self.probes(command={"write_operation": written})
 
         append, overwrite = commands.WriteOperation.SAVE_MODE_APPEND, commands.WriteOperation.SAVE_MODE_OVERWRITE
 
@@ -252,6 +257,6 @@ class TestUnseen:
     def test_a_graph_of_pipelines_needs_what_a_table_there_needs(self) -> None:
         graph = {"create_dataflow_graph": {"default_catalog": "lake", "default_database": "se`cret"}}
 
-        queries = [query.sql.query for query in self.unseen(command={"pipeline_command": graph})]
+        queries = [query.sql.query for query in self.probes(command={"pipeline_command": graph})]
 
         assert queries == ["EXPLAIN CREATE TABLE `lake`.`se``cret`.`t` (x INT)"]

@@ -28,13 +28,16 @@ OPENED = [
     "sun.util.calendar",
 ]
 """The packages of java.base that Spark reaches into (its own `JavaModuleOptions`)."""
-_NOT_READ = ("java.rmi", "javax.management", "javax.naming", "javax.script", "com.sun", "sun")
-_READ = (
-    *("java", "scala", "io.headgate", "org.apache.spark", "org.apache.iceberg", "org.apache.hadoop"),
-    *("org.apache.parquet", "org.apache.avro", "org.apache.orc", "org.apache.arrow", "org.apache.datasketches"),
-    *("org.sparkproject", "org.json4s", "org.roaringbitmap", "org.postgresql", "com.univocity", "com.google.common"),
+_NOT_READ = (
+    *("java.rmi", "javax.management", "javax.naming", "javax.script", "javax.swing", "java.beans", "com.sun", "sun"),
+    *(
+        "org.apache.commons.collections.functors",
+        "org.apache.commons.collections4.functors",
+        "org.apache.commons.beanutils",
+    ),
+    *("com.mchange", "com.zaxxer", "groovy", "org.codehaus", "javassist", "org.springframework", "org.python"),
 )
-"""The packages whose objects Java's serialization reads back: tasks and their results; and those below them that it does not."""
+"""The packages whose objects Java's serialization does not read back: those that are known to act when they are read."""
 CLOSED = (
     # Nothing is loaded by an XML document, a name service or a remote object that data names.
     "-Djavax.xml.accessExternalDTD=",
@@ -55,7 +58,7 @@ CLOSED = (
     "-XX:+DisableAttachMechanism",
     # Bytes of a sketch say how long they are; the library checks that in assertions only.
     "-ea:org.apache.datasketches...",
-    "-Djdk.serialFilter=" + ";".join((*(f"!{each}.**" for each in _NOT_READ), *(f"{each}.**" for each in _READ), "!*")),
+    "-Djdk.serialFilter=" + ";".join((*(f"!{each}.**" for each in _NOT_READ), "maxdepth=10000")),
 )
 """What a driver's JVM does not do, whatever a statement makes Spark try."""
 _STACK = "16m"

@@ -25,8 +25,8 @@ from headgate.spark.gateway.rpcs import (
     RELEASE_SESSION,
     Rpc,
 )
-from headgate.spark.gateway.scrubbing import scrub
-from headgate.spark.statements import NOT_READY
+from headgate.spark.gateway.scrubbing import scrub, sqlstate
+from headgate.spark.statements import NOT_READY, REFUSED
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024
 """Spark's own limit, on both sides."""
@@ -41,6 +41,10 @@ _UNARY_SECONDS: Final = 600.0
 _INTERRUPT_SECONDS: Final = 5.0
 _NOT_SENT: Final = "failed to connect"
 """What gRPC says of a call that never left, in lower case."""
+
+
+_NO_MISTAKE: Final = ("08", "54", "57", "XX")
+"""How SQLSTATEs begin that say nothing about a statement: connections, limits, cancellations, internal errors."""
 
 
 class Backend:
@@ -159,6 +163,13 @@ def rich_status(error: grpc.aio.AioRpcError) -> tuple[tuple[str, bytes], ...]:
     """Return the rich status of an error: Spark's own errors have one, failures of the connection do not."""
     trailers = error.trailing_metadata() or ()
     return tuple((key, bytes(value)) for key, value in trailers if key == STATUS_KEY and isinstance(value, bytes))
+
+
+def is_mistake(error: grpc.aio.AioRpcError) -> bool:
+    """Return whether Spark found a mistake in a statement; a refusal, a limit and a lost connection are none."""
+    rich = rich_status(error)
+    state = sqlstate(rich[0][1]) if rich else ""
+    return bool(state) and state != REFUSED and not state.startswith(_NO_MISTAKE)
 
 
 def lost_statement(error: grpc.aio.AioRpcError) -> GatewayError | None:

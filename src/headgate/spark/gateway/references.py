@@ -23,6 +23,8 @@ class References:
     """
 
     unseen: list[Any] = field(default_factory=list[Any])
+    probes: list[Any] = field(default_factory=list[Any])
+    """Statements that need what the request needs: their refusal counts, and no other error of theirs."""
     named: set[str] = field(default_factory=set[str])
     local_rows: list[Any] = field(default_factory=list[Any])
     """The local relations that carry rows themselves."""
@@ -41,15 +43,15 @@ def references(request: Message) -> References:
         elif name == "SubqueryExpression":
             used.add(message.plan_id)
         elif name == "PipelineCommand.CreateDataflowGraph":
-            found.unseen.append(_graph(message))
+            found.probes.append(_graph(message))
         elif name == "WriteOperation" and _appends(message):
-            found.unseen.append(_explained("INSERT INTO {} VALUES (1)", message.table.table_name))
+            found.probes.append(_explained("INSERT INTO {} VALUES (1)", message.table.table_name))
         elif name == "CachedRemoteRelation":
             found.named.add(message.relation_id)
         elif name == "LocalRelation" and message.HasField("data"):
             found.local_rows.append(message)
     found.unseen.extend(plan for plan in plans if not (plan.common.HasField("plan_id") and plan.common.plan_id in used))
-    if len(found.unseen) > _MOST:
+    if len(found.unseen) + len(found.probes) > _MOST:
         raise RefusedError(f"the request refers to more than {_MOST} plans that nothing uses; leave them out")
     return found
 

@@ -33,6 +33,11 @@ def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, byt
     return code, status.message, rich
 
 
+def sqlstate(rich: bytes) -> str:
+    """Return the SQLSTATE of a rich status, or an empty text."""
+    return _read(rich)[1].metadata.get("sqlState", "")
+
+
 def scrub_chain(answer: bytes) -> bytes:
     """Return an answer about an error's causes with the same done to each of them."""
     response = base.FetchErrorDetailsResponse.FromString(answer)

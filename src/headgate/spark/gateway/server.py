@@ -17,7 +17,7 @@ from headgate.spark.gateway.answering import Answering, Context
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
 from headgate.spark.gateway.authority import Admission, Authority, Credential, Running
-from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of
+from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of, is_mistake
 from headgate.spark.gateway.backends import Backends
 from headgate.spark.gateway.bindings import Binding, Bindings
 from headgate.spark.gateway.calls import Calls
@@ -218,7 +218,17 @@ class Gateway:
             raise NoSessionError
         for query in admitted.references.unseen:
             await self._calls.send(ANALYZE_PLAN, call, binding, analysis_of(admitted.key, query))
+        for statement in admitted.references.probes:
+            await self._probe(call, binding, analysis_of(admitted.key, statement))
         return admitted, binding
+
+    async def _probe(self, call: UnderWay, binding: Binding, request: bytes) -> None:
+        """Let Spark analyse a statement for the refusal alone: another error of it says nothing about the request."""
+        try:
+            await self._calls.send(ANALYZE_PLAN, call, binding, request)
+        except grpc.aio.AioRpcError as error:
+            if not is_mistake(error):
+                raise
 
     async def _inspect(self, rpc: Rpc, call: UnderWay, data: bytes) -> Admitted:
         loop = asyncio.get_running_loop()
