@@ -108,7 +108,7 @@ def _written(text: str) -> str:
 
 
 def _parse(content: bytes) -> Bytecode:
-    texts, pool, at = _constants(content)
+    texts, pool, at = read_constants(content)
     _, this, above, interfaces = struct.unpack_from(">4H", content, at)
     parents = (above, *struct.unpack_from(f">{interfaces}H", content, at + 8))
     this, *parents = (texts[pool[each]].replace("/", ".") for each in (this, *parents) if each)
@@ -119,7 +119,8 @@ def _parse(content: bytes) -> Bytecode:
     return found
 
 
-def _constants(content: bytes) -> tuple[dict[int, str], dict[int, int], int]:
+def read_constants(content: bytes) -> tuple[dict[int, str], dict[int, int], int]:
+    """Return the texts of a class file, the entries that refer to one, and where the constant pool ends."""
     count = struct.unpack_from(">H", content, 8)[0]
     texts, pool, at, index = dict[int, str](), dict[int, int](), 10, 1
     while index < count:

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_UTF8, _CLASS = 1, 7
-_SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
-"""How many bytes follow each tag of a constant pool, but for text."""
-_TWO_PLACES = (5, 6)
+from tests.spark.bytecode import read_constants
+
 _ABSTRACT = 0x0400
 _NO_PLANS = ("$anon", "/parser/", "/proto/", "/codegen/")
 """What compilers made: half of all classes, and never a plan."""
@@ -49,19 +47,7 @@ def _read(jar: Path, wanted: Callable[[str], bool]) -> Iterator[ClassFile]:
 
 
 def _parse(content: bytes) -> ClassFile:
-    count = struct.unpack_from(">H", content, 8)[0]
-    texts, named, at, index = dict[int, str](), dict[int, int](), 10, 1
-    while index < count:
-        tag = content[at]
-        if tag == _UTF8:
-            length = struct.unpack_from(">H", content, at + 1)[0]
-            texts[index] = content[at + 3 : at + 3 + length].decode("utf-8", "replace")
-            at += 3 + length
-        else:
-            if tag == _CLASS:
-                named[index] = struct.unpack_from(">H", content, at + 1)[0]
-            at += 1 + _SIZES[tag]
-        index += 2 if tag in _TWO_PLACES else 1
+    texts, named, at = read_constants(content)
     access, this, above, interfaces = struct.unpack_from(">4H", content, at)
     parents = (above, *struct.unpack_from(f">{interfaces}H", content, at + 8))
     names = tuple(texts[named[each]].replace("/", ".") for each in parents if each)

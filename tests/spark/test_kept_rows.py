@@ -12,6 +12,7 @@ from pyspark.sql.connect.plan import LogicalPlan
 from pyspark.sql.connect.proto import Join, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
+from headgate.spark.signature import sign_session
 from tests.spark.guard_world import ADMIN, REFUSED, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -190,3 +191,21 @@ def test_operation_is_named_where_there_is_one(lake: World) -> None:
     spark.table("lake.raw.flights").collect()
     assert len(set(lake.decisions.operations)) == 1
     assert all(lake.decisions.operations)
+
+
+def test_a_cloned_session_has_no_variables_of_the_session_it_was_made_of(lake: World) -> None:
+    spark = lake.session(ADMIN)
+    assert isinstance(spark, ConnectSession)
+    spark.sql("DECLARE cloned_number INT").collect()
+    spark.sql("SET VAR cloned_number = (SELECT max(year) FROM lake.raw.flights)").collect()
+    clone = spark.cloneSession()
+    clone.conf.set("headgate.principal.token", sign_session(lake.driver.key, "hgs_clone"))
+    for statement in (
+        "SELECT cloned_number",
+        "SET VAR cloned_number = 1",
+        "EXECUTE IMMEDIATE 'SELECT ' || cloned_number",
+    ):
+        with pytest.raises(PySparkException, match="UNRESOLVED"):
+            clone.sql(statement).collect()
+    clone.sql("DECLARE cloned_number INT = 2").collect()
+    assert clone.sql("SELECT cloned_number").collect()[0][0] == 2

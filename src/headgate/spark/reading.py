@@ -106,7 +106,7 @@ class SparkReading:
         session = self._sessions.take(self._token)
         try:
             if session is self._session:
-                # Analyzed anew, and so decided anew by the guard.
+                # The guard decides on what Spark analyzes again.
                 self._guarded(lambda: self._spark().client.schema(self._plan))
                 return
         except StatementError as error:

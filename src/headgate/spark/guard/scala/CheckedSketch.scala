@@ -12,14 +12,6 @@ import org.apache.spark.sql.types.{BinaryType, DataType, StructType}
 final case class CheckedSketch(child: Expression, format: String) extends UnaryExpression with GuardExpression {
   override def nullIntolerant: Boolean = true
 
-  override def dataType: DataType = child.dataType
-
-  override def prettyName: String = child.prettyName
-
-  override def sql: String = child.sql
-
-  override def toString: String = child.toString
-
   override protected def nullSafeEval(value: Any): Any = {
     checked(value)
     value

@@ -26,11 +26,6 @@ final case class Checkpoint(child: Expression, isKept: Boolean) extends UnaryExp
 
   /** A constant body is one value that an array holds many times; each is written into the row. */
   override def foldable: Boolean = false
-  override def dataType: DataType = child.dataType
-  override def nullable: Boolean = child.nullable
-  override def prettyName: String = child.prettyName
-  override def sql: String = child.sql
-  override def toString: String = child.toString
   override protected def withNewChildInternal(changed: Expression): Checkpoint = copy(child = changed)
 
   override def eval(row: InternalRow): Any = {

@@ -14,11 +14,6 @@ final case class Pulse(child: Expression, every: Int) extends UnaryExpression wi
   @transient private var beats = 0
 
   override def foldable: Boolean = false
-  override def dataType: DataType = child.dataType
-  override def nullable: Boolean = child.nullable
-  override def prettyName: String = child.prettyName
-  override def sql: String = child.sql
-  override def toString: String = child.toString
   override protected def withNewChildInternal(changed: Expression): Pulse = copy(child = changed)
 
   override def eval(row: InternalRow): Any = {

@@ -17,14 +17,9 @@ final case class Sized(child: Expression) extends UnaryExpression with Condition
   @transient private lazy val inputs: Array[Expression] = child.children.filterNot(_.foldable).toArray
   @transient private lazy val call: PreparedCall = PreparedCall(child)
 
-  override def nullable: Boolean = child.nullable
-  override def dataType: DataType = child.dataType
   override def alwaysEvaluatedInputs: Seq[Expression] = child.children
   override def withNewAlwaysEvaluatedInputs(changed: Seq[Expression]): Sized = Sized(child.withNewChildren(changed))
   override def branchGroups: Seq[Seq[Expression]] = Nil
-  override def prettyName: String = child.prettyName
-  override def sql: String = child.sql
-  override def toString: String = child.toString
   override protected def withNewChildInternal(changed: Expression): Sized = Sized(changed)
 
   override def eval(row: InternalRow): Any = rule match {
@@ -80,11 +75,6 @@ final case class PreparedCall(private val original: Expression) {
 
 /** A call whose value is measured once it is made: it is at most a few times as large as the arguments. */
 final case class Measured(child: Expression, function: String) extends UnaryExpression with GuardExpression {
-  override def nullable: Boolean = child.nullable
-  override def dataType: DataType = child.dataType
-  override def prettyName: String = child.prettyName
-  override def sql: String = child.sql
-  override def toString: String = child.toString
   override protected def withNewChildInternal(changed: Expression): Measured = copy(child = changed)
   @transient private lazy val bodies: Seq[Checkpoint] = child match {
     case function: HigherOrderFunction => function.functionsForEval.collect { case body: Checkpoint => body }

@@ -1,11 +1,11 @@
 package io.headgate.guard
 
-import java.util.{LinkedHashMap => JavaLinkedHashMap, Locale, Map => JavaMap}
+import java.util.{Locale, Map => JavaMap}
 
 import com.google.common.collect.MapMaker
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier
-import org.apache.spark.sql.catalyst.catalog.VariableDefinition
+import org.apache.spark.sql.catalyst.catalog.{TempVariableManager, VariableDefinition}
 import org.apache.spark.sql.catalyst.expressions.VariableReference
 import org.apache.spark.sql.catalyst.plans.logical.{CreateVariable, LogicalPlan, SetVariable}
 import org.apache.spark.sql.connector.catalog.Identifier
@@ -17,16 +17,9 @@ import org.apache.spark.sql.connector.catalog.Identifier
  * A statement that fails leaves the value of an earlier one, so needs of a name only add up.
  */
 object Variables {
-  private val Most = 10000
-  private val InOrderOfUse = true
-
-  /** By a session's handle: what each variable needs. Those used last: a session that has ended leaves its own behind. */
-  private val given = new JavaLinkedHashMap[String, Map[String, Set[Need]]](16, 0.75f, InOrderOfUse) {
-    override def removeEldestEntry(eldest: JavaMap.Entry[String, Map[String, Set[Need]]]): Boolean = size > Most
-  }
-
-  /** By the value itself, as the same object: a cloned session has it under a handle of its own. */
-  private val known: JavaMap[VariableDefinition, Set[Need]] = new MapMaker().weakKeys().makeMap[VariableDefinition, Set[Need]]()
+  /** What each variable of a session needs, by where the session keeps its variables: a clone of the session has none of them. */
+  private val given: JavaMap[TempVariableManager, Map[String, Set[Need]]] =
+    new MapMaker().weakKeys().makeMap[TempVariableManager, Map[String, Set[Need]]]()
 
   /** Remembers what the values need that a statement is about to give to variables. */
   def assigned(session: SparkSession, plan: LogicalPlan): Unit = plan match {
@@ -43,33 +36,28 @@ object Variables {
    * IMMEDIATE, a computed name, a schema - before a rule sees what it has become.
    */
   def needs(session: SparkSession, name: Seq[String]): Set[Need] = {
-    val manager = session.sessionState.catalogManager.tempVariableManager
     val words = name.map(_.toLowerCase(Locale.ROOT))
-    val ofSession = if (manager.isEmpty) Nil else words.flatMap(word => manager.get(Seq(word))).flatMap(needs(session, _))
-    (ofSession ++ words.flatMap(word => ofHandle(session).getOrElse(word, Set.empty[Need]))).toSet
+    val variables = manager(session)
+    val ofSession = if (variables.isEmpty) Nil else words.flatMap(word => variables.get(Seq(word))).flatMap(needs(session, _))
+    (ofSession ++ words.flatMap(word => known(session).getOrElse(word, Set.empty[Need]))).toSet
   }
 
   private def needs(session: SparkSession, value: VariableDefinition): Set[Need] =
-    Option(known.get(value)).orElse(ofHandle(session).get(key(value.identifier)).map(keep(value, _))).getOrElse {
-      Refuse.because(s"it is not known where the value of `${value.identifier.name}` comes from; set it again")
-    }
+    known(session).getOrElse(
+      key(value.identifier),
+      Refuse.because(s"it is not known where the value of `${value.identifier.name}` comes from; set it again"))
 
   private def give(session: SparkSession, name: Identifier): Unit = Statement.sinceBegin(session) match {
-    case Some(operation) => synchronized {
-      val before = ofHandle(session)
-      given.put(operation.asker, before.updated(key(name), before.getOrElse(key(name), Set.empty[Need]) ++ operation.needs))
-    }
+    case Some(operation) => given.merge(manager(session), Map(key(name) -> operation.needs), (before, now) => add(before, now))
     case None => Refuse.because("a variable is set by a statement that runs")
   }
 
-  private def ofHandle(session: SparkSession): Map[String, Set[Need]] = synchronized {
-    Option(given.get(Statement.handle(session))).getOrElse(Map.empty)
-  }
+  private def add(before: Map[String, Set[Need]], now: Map[String, Set[Need]]): Map[String, Set[Need]] =
+    before ++ now.map { case (name, needs) => name -> (before.getOrElse(name, Set.empty[Need]) ++ needs) }
+
+  private def known(session: SparkSession): Map[String, Set[Need]] = given.getOrDefault(manager(session), Map.empty)
+
+  private def manager(session: SparkSession): TempVariableManager = session.sessionState.catalogManager.tempVariableManager
 
   private def key(name: Identifier): String = name.name.toLowerCase(Locale.ROOT)
-
-  private def keep(value: VariableDefinition, needs: Set[Need]): Set[Need] = {
-    known.put(value, needs)
-    needs
-  }
 }
