@@ -215,6 +215,8 @@ class TestExplain:
             "SELECT nothing FROM lake.raw.flights",
             "SELECT element_at(array(1), 0)",
             "SELECT from_json('{}', 'not a schema')",
+            "EXECUTE IMMEDIATE 'SELECT nothing FROM lake.raw.flights'",
+            "EXECUTE IMMEDIATE 'SELECT element_at(array(1), 0)'",
         ],
     )
     def test_an_error_is_raised_and_is_no_row(self, lake: World, statement: str) -> None:

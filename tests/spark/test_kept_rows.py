@@ -33,7 +33,15 @@ def held(spark: SparkSession) -> Mapping[str, Callable[[], object]]:
         "CREATE TEMPORARY FUNCTION held_count() RETURNS BIGINT RETURN (SELECT count(*) FROM lake.raw.flights)"
     ).collect()
     keep_in_variables(spark)
+    keep_in_views(spark)
+    filled = spark.sql(FLIGHTS).fillna(0)
+    of_a_snapshot = spark.sql(f"{FLIGHTS} VERSION AS OF {snapshot(spark)}").fillna(0)
+    assert filled.collect() == of_a_snapshot.collect()
+    checkpoint_of_filled = checkpointed(of_a_snapshot)
     return {
+        "a frame that Spark has analyzed": filled.collect,
+        "a frame of a snapshot that Spark has analyzed": of_a_snapshot.collect,
+        "a checkpoint of a frame that Spark has analyzed": checkpoint_of_filled.collect,
         "a frame": frame.collect,
         "the schema of a frame": lambda: spark.table("lake.raw.flights").schema,
         "a cached frame": cached.collect,
@@ -51,7 +59,41 @@ def held(spark: SparkSession) -> Mapping[str, Callable[[], object]]:
             "BEGIN DECLARE x INT; SET x = held_number; SELECT x; END"
         ).collect(),
         "a variable whose next value failed": lambda: spark.sql("SELECT held_failed").collect(),
+        "a variable of a parameter": lambda: spark.sql("SELECT held_parameter").collect(),
+        **{f"a view of {name}": lambda name=name: spark.sql(f"SELECT * FROM {name}").collect() for name in VIEWS},
     }
+
+
+VIEWS = (
+    "held_transposed",
+    "held_folded",
+    "held_text_of_a_view",
+    "held_cache_of_text",
+    "held_quantiles",
+)
+"""Views with rows in their plan, or values in their text."""
+
+
+def keep_in_views(spark: SparkSession) -> None:
+    """Keep what a table says in views that read no table."""
+    spark.table("lake.raw.flights").select("year").limit(9).transpose().createOrReplaceTempView("held_transposed")
+    spark.sql("VALUES (held_number)").createOrReplaceTempView("held_folded")
+    for statement in (
+        "EXECUTE IMMEDIATE 'CREATE TEMPORARY VIEW held_text_of_a_view AS ' || held_text",
+        "EXECUTE IMMEDIATE 'CACHE TABLE held_cache_of_text AS ' || held_text",
+    ):
+        spark.sql(statement).collect()
+    relation = Relation()
+    relation.approx_quantile.input.sql.query = FLIGHTS
+    relation.approx_quantile.cols.append("year")
+    relation.approx_quantile.probabilities.append(0.5)
+    relation.approx_quantile.relative_error = 0.0
+    written(spark, relation).createOrReplaceTempView("held_quantiles")
+
+
+def snapshot(spark: SparkSession) -> int:
+    """Return the newest snapshot of the table."""
+    return int(spark.sql("SELECT max(snapshot_id) FROM lake.raw.flights.snapshots").collect()[0][0])
 
 
 def keep_in_variables(spark: SparkSession) -> None:
@@ -71,6 +113,8 @@ def keep_in_variables(spark: SparkSession) -> None:
         "SET VAR held_schema = (SELECT 'a INT' FROM lake.raw.flights)",
         "DECLARE held_failed INT",
         f"SET VAR held_failed = ({count})",
+        "DECLARE held_parameter INT",
+        "EXECUTE IMMEDIATE 'SET VAR held_parameter = :p' USING held_number AS p",
     ):
         spark.sql(statement).collect()
     with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
@@ -135,6 +179,11 @@ def beside(spark: SparkSession, query: str, command: str) -> DataFrame:
     relation.join.left.sql.query = query
     relation.join.right.sql.query = command
     relation.join.join_type = Join.JOIN_TYPE_CROSS
+    return written(spark, relation)
+
+
+def written(spark: SparkSession, relation: Relation) -> DataFrame:
+    """Return a frame of a relation that a client has written."""
     assert isinstance(spark, ConnectSession)
     return ConnectFrame(Written(relation), spark)
 
@@ -209,3 +258,18 @@ def test_a_cloned_session_has_no_variables_of_the_session_it_was_made_of(lake: W
             clone.sql(statement).collect()
     clone.sql("DECLARE cloned_number INT = 2").collect()
     assert clone.sql("SELECT cloned_number").collect()[0][0] == 2
+
+
+def test_a_statement_that_has_read_something_creates_no_function(lake: World) -> None:
+    spark = lake.session(ADMIN)
+    for statement in ("DECLARE told = 1", "SET VAR told = (SELECT max(year) FROM lake.raw.flights)"):
+        spark.sql(statement).collect()
+    create = "CREATE TEMPORARY FUNCTION keeps_a_value() RETURNS INT RETURN "
+    for statement in (
+        f"EXECUTE IMMEDIATE '{create}' || told",
+        f"BEGIN SELECT max(year) FROM lake.raw.flights; {create} 2; END",
+    ):
+        with pytest.raises(PySparkException, match="create it in a statement of its own"):
+            spark.sql(statement).collect()
+    spark.sql(f"EXECUTE IMMEDIATE '{create} 2'").collect()
+    assert spark.sql("SELECT keeps_a_value()").collect()[0][0] == 2

@@ -169,6 +169,7 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.connect.serverStacktrace.enabled": "false",
         "spark.driver.maxResultSize": f"{_heap_mib(settings.cluster.memory) // 4}m",
         "spark.sql.maxBroadcastTableSize": f"{_heap_mib(settings.cluster.memory) // 8}m",
+        "spark.connect.session.planCache.maxSize": "0",  # the guard sees no plan that Spark has analyzed before
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "headgate.statement.seconds": str(settings.statement_seconds),
         "spark.connect.grpc.interceptor.classes": "io.headgate.guard.OnlyTheGateway,io.headgate.guard.StatementErrors",

@@ -25,5 +25,7 @@ class GuardExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectOptimizerRule(_ => HarmlessCalls)
     extensions.injectColumnar(_ => Pulses)
     extensions.injectPlannerStrategy(session => new KeptRows(session))
+    extensions.injectPlannerStrategy(session => new KeptViews(session))
+    extensions.injectPlannerStrategy(session => new FailingExplain(session))
   }
 }

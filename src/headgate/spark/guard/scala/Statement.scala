@@ -94,7 +94,7 @@ object Statement {
     allowed.remove()
     ask(session, asker, needs -- known, description)
     last.foreach(running.set)
-    accumulate(session, known ++ needs, reads)
+    accumulate(session, needs, reads)
   }
 
   /** Nothing that an operation has needed is forgotten before it ends, whatever statements it nests. */
@@ -115,8 +115,10 @@ object Statement {
     case _ => false
   }
 
-  private def ask(session: SparkSession, asker: String, needs: Set[Need], description: String): Unit =
-    if (needs.nonEmpty && Decisions.require(asker, needs.toSeq, description, Operation.current(session))) traced.set(asker)
+  private def ask(session: SparkSession, asker: String, needs: Set[Need], description: String): Unit = if (needs.nonEmpty) {
+    if (Decisions.require(asker, needs.toSeq, description, Operation.current(session))) traced.set(asker)
+    accumulate(session, needs, reads = false)
+  }
 
   /** Says what a statement writes of what, where somebody hears of that. No statement fails because it cannot be said. */
   def tell(session: SparkSession, written: => Option[Columns.Written]): Unit = {
