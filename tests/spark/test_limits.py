@@ -17,7 +17,7 @@ from tests.spark.guard_world import ADMIN, World, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
-TOO_COMPLEX, ENDED = "54001", "57014"
+TOO_LARGE, TOO_COMPLEX, ENDED = "54000", "54001", "57014"
 STRANGER = "hgs_stranger"
 SOON = 10.0
 """Seconds within which another user's query answers, whatever other users send."""
@@ -206,3 +206,31 @@ class TestOperatorsLimits:
 
         assert caught.value.getSqlState() == ENDED or "maxResultSize" in str(caught.value)
         assert small.driver.generation == generation
+
+
+class TestResults:
+    """A result is bounded while its tasks make it, not only once they have sent it."""
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "SELECT repeat('x', 1000000) FROM range(100000)",
+            "SELECT repeat('x', 1000000) FROM range(0, 100000, 1, 1)",
+            "SELECT repeat('x', 1000000), count(*) FROM range(100000) GROUP BY id",
+            "SELECT * FROM (SELECT repeat('x', 1000000) FROM range(100000)) ORDER BY 1",
+        ],
+    )
+    def test_a_result_that_is_too_large_is_refused_and_the_driver_lives(self, lake: World, statement: str) -> None:
+        spark = lake.session(ADMIN)
+        with pytest.raises(PySparkException) as caught:
+            spark.sql(statement).collect()
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+        assert spark.sql("SELECT 1").collect()[0][0] == 1
+
+    def test_rows_that_are_written_or_counted_are_no_result(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        rows = "SELECT repeat(uuid(), 30000) AS x FROM range(400)"
+        assert spark.sql(f"SELECT sum(length(x)) FROM ({rows})").collect()[0][0] == 400 * 30000 * 36
+        spark.sql(f"CREATE TABLE lake.raw.large_rows AS {rows}").collect()
+        assert spark.table("lake.raw.large_rows").count() == 400
+        spark.sql("DROP TABLE lake.raw.large_rows").collect()

@@ -1,0 +1,59 @@
+package io.headgate.guard
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder, UnsafeRow}
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, CommandResultExec, LocalTableScanExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.command.{DataWritingCommandExec, ExecutedCommandExec}
+import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
+import org.apache.spark.sql.execution.exchange.Exchange
+
+/**
+ * Bounds what one task holds of a result. Spark bounds the whole of a result in the driver, but only by what its tasks
+ * have sent, and a task sends its part at its end.
+ */
+object BoundedResults extends ColumnarRule {
+  override def preColumnarTransitions: Rule[SparkPlan] = {
+    case done @ (_: Exchange | _: BoundedResult | _: LocalTableScanExec | _: CommandResultExec) => done
+    case command @ (_: V2CommandExec | _: ExecutedCommandExec | _: DataWritingCommandExec) => command
+    case rows => BoundedResult(rows)
+  }
+
+  /** Throws `LimitExceeded` once the rows have more bytes than a result may. */
+  def counted(rows: Iterator[InternalRow], most: Long): Iterator[InternalRow] = {
+    var bytes = 0L
+    rows.map { row =>
+      bytes += (row match {
+        case row: UnsafeRow => row.getSizeInBytes.toLong
+        case row => Sizes.of(row)
+      })
+      if (bytes > most)
+        throw new LimitExceeded(s"the result is larger than ${most >> 20} MiB; ask for less of it, or write it to a table")
+      row
+    }
+  }
+}
+
+/** Rows that may be a result; where they are written or cached, they pass uncounted. */
+final case class BoundedResult(child: SparkPlan) extends UnaryExecNode {
+  override def output: Seq[Attribute] = child.output
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+  override protected def withNewChildInternal(changed: SparkPlan): BoundedResult = copy(child = changed)
+
+  override protected def doExecute(): RDD[InternalRow] =
+    if (BoundedResult.isCollected) {
+      val most = sparkContext.getConf.getSizeAsBytes("spark.driver.maxResultSize")
+      child.execute().mapPartitions(BoundedResults.counted(_, most))
+    } else child.execute()
+}
+
+object BoundedResult {
+  /** Where Spark begins to collect rows in the driver. */
+  private val Collecting = Set("processAsArrowBatches", "getByteArrayRdd")
+
+  private def isCollected: Boolean =
+    StackWalker.getInstance.walk[Boolean](_.anyMatch(frame => Collecting(frame.getMethodName)))
+}
