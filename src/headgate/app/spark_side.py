@@ -27,8 +27,8 @@ from headgate.spark.sparks import Sparks
 from headgate.spark.starting import DriverSettings, rest_lake
 from headgate.spark.toolchain import Toolchain, prepare
 
-_REPORTED_WITHIN = 10.0
-"""Seconds between two reports of a gateway that works. It sends one every two."""
+_ENFORCED_WITHIN = 10.0
+"""Seconds since a gateway that works has ended what was refused. It reports every two."""
 _ABANDONED = "statements of a gateway that has ended go on in Spark"
 _UNWATCHED = "Spark Connect refuses calls and ends what runs: no revoke would end it"
 
@@ -139,11 +139,11 @@ class SparkSide:
         await self._drivers.end()
 
     def _is_watched(self) -> bool:
-        """Whether a gateway that serves has reported what it runs lately. One that does not serve runs nothing."""
+        """Whether a gateway that serves has lately heard what may not go on. One that does not serve runs nothing."""
         gateway = self._gateway
         if gateway is None or gateway.state is not GatewayState.SERVING:
             return True
-        return time.monotonic() - max(self._authority.reported_at, gateway.serving_since) < _REPORTED_WITHIN
+        return time.monotonic() - max(self._authority.enforced_at, gateway.serving_since) < _ENFORCED_WITHIN
 
     def _forget(self) -> None:
         """Close the sessions of a gateway that has ended, here and in the drivers, where statements of theirs may run."""

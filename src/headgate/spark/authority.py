@@ -64,8 +64,11 @@ class DecidingAuthority:
         self._sparks = sparks
         self.figures: Mapping[str, Mapping[str, float]] = {}
         """What the gateway counted, as it said last."""
-        self.reported_at = 0.0
-        """When the gateway reported last, by the steady clock."""
+        self.enforced_at = 0.0
+        """When the gateway last heard an answer and ended what was refused, as it says, by the steady clock.
+
+        An answer that fails, or that comes too late for the gateway, ends nothing.
+        """
 
     def authenticate(self, credential: Credential) -> Admission | None:
         """Return who is calling, and the driver that serves them."""
@@ -102,7 +105,7 @@ class DecidingAuthority:
     def report(self, report: Report) -> Verdicts:
         """Take note of what is under way, and return what may not go on."""
         self.figures = report.figures
-        self.reported_at = time.monotonic()
+        self.enforced_at = time.monotonic() - report.late
         for handle, operation in report.ended:
             for spark in self._sparks():
                 spark.works.ended(handle, operation)
