@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from headgate.facts.caller import Caller
+from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.gateway.authority import (
     Admission,
     Credential,
@@ -19,6 +20,7 @@ from headgate.spark.gateway.authority import (
     Running,
     Verdicts,
 )
+from headgate.spark.gateway.identity import SessionKey, user_id
 from headgate.spark.needs import Reach
 from headgate.spark.sessions import Sessions
 from headgate.spark.signature import sign_session
@@ -59,8 +61,14 @@ class Known:
 class DecidingAuthority:
     """Answers from the facts as they are. `known` looks a credential up anew each time, and may wait for the store."""
 
-    def __init__(self, known: Callable[[Credential], Known | None], sparks: Callable[[], Iterable[Spark]]) -> None:
+    def __init__(
+        self,
+        known: Callable[[Credential], Known | None],
+        sparks: Callable[[], Iterable[Spark]],
+        abandoned: AbandonedSessions,
+    ) -> None:
         self._known = known
+        self._abandoned = abandoned
         self._sparks = sparks
         self.figures: Mapping[str, Mapping[str, float]] = {}
         """What the gateway counted, as it said last."""
@@ -89,6 +97,7 @@ class DecidingAuthority:
         driver = known.driver
         if driver is None or not driver.ready or (driver.name, driver.generation) != (name, generation):
             raise NotServedError
+        self._abandoned.reopen(SessionKey(user_id(known.caller), session_id))
         handle = known.spark.sessions.open(known.caller, session_id)
         return Opened(handle, sign_session(driver.key, handle))
 
