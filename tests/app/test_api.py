@@ -256,6 +256,16 @@ class TestTheGuardsDoor:
 
         assert len(works) == 1
 
+    def test_keeps_what_a_followed_operation_was_allowed(self, world: World) -> None:
+        followed = world.sparks.followed.follow("followed")
+        need = {"action": "database.describe", "object": ["lake", "raw"]}
+        world.add("vic")
+
+        self.asked(world, world.caller("owner"), [need], operation="followed")
+
+        assert followed.refusal(world.caller("owner")) is None
+        assert "lake.raw" in str(followed.refusal(world.caller("vic")))
+
     def test_answers_nobody_else(self, world: World) -> None:
         need = {"action": "database.describe", "object": ["lake", "raw"]}
 

@@ -5,9 +5,11 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
 from asyncio.subprocess import Process, create_subprocess_exec
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,18 +25,21 @@ from headgate.app.fronted import fronted
 from headgate.app.housekeeping import Housekeeping
 from headgate.app.listening import Alone
 from headgate.app.spark_side import SparkSide
+from headgate.control import audit as audit_module
 from headgate.control.audit import Audit
-from headgate.control.ports import AuditRecord
+from headgate.control.ports import AuditRecord, StoreError
 from headgate.control.supervision import BackgroundTasks
 from headgate.doors.http.tls import Certificate
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.pipelines import lineage_sending
+from headgate.pipelines import worker as worker_module
 from headgate.pipelines.lineage import Trace
 from headgate.pipelines.lineage_sending import Receiver, Sending
 from headgate.spark import driver as driver_module
 from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.driver import Driver
 from headgate.spark.gateway import process as process_module
+from headgate.spark.gateway.authority import Report
 from headgate.spark.gateway.child import Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayState
 from headgate.spark.supervising import Supervisor
@@ -42,7 +47,7 @@ from tests.app.world import World, world_in
 from tests.doors.http.asking import asks
 from tests.doors.http.test_tls import issue
 from tests.fakes.store import FakeStores
-from tests.pipelines.working import Clock, Work, opened, queued, row, runs, until, worker
+from tests.pipelines.working import QUICK, Clock, Work, lasting, opened, queued, row, runs, until, worker
 from tests.threads import served
 
 COVERED: Final = {
@@ -165,6 +170,71 @@ def test_the_worker_begins_runs_afterwards(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert tasks.deaths["worker"] == 1
     assert [each.state for each in runs(organization)] == ["succeeded"]
+
+
+@pytest.mark.parametrize("how", ["fails", "hangs"])
+def test_the_worker_is_shown_while_its_attempts_are_not_looked_after(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    organization, tasks = opened(Clock(1_000_000.0)), BackgroundTasks()
+    working = worker(organization, Work({"one": [lasting]}), replace(QUICK, lease=0.5))
+    working.start(tasks)
+    queued(organization, "one")
+    until(lambda: working.under_way == 1)
+    assert tasks.not_ready_reason() is None
+    works, mended = worker_module._UnderWay.look_after, threading.Event()  # pyright: ignore[reportPrivateUsage]
+
+    def look_after(under_way: Any) -> None:
+        if how == "fails" and not mended.is_set():
+            raise ZeroDivisionError("unexpected")
+        mended.wait()
+        works(under_way)
+
+    monkeypatch.setattr(worker_module._UnderWay, "look_after", look_after)  # pyright: ignore[reportPrivateUsage]
+
+    until(lambda: "outlive revoked rights" in str(tasks.not_ready_reason()))
+    assert tasks.deaths["worker"] == 0
+    mended.set()
+    until(lambda: tasks.not_ready_reason() is None)
+    working.stop()
+
+
+def test_an_audit_whose_write_hangs_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_module, "_LATE", 0.3)
+    monkeypatch.setattr(audit_module, "_IDLE", 0.01)
+    stores, tasks, mended = FakeStores(), BackgroundTasks(), threading.Event()
+    works = stores.audit
+
+    def hang(records: Any) -> None:
+        mended.wait()
+        works(records)
+
+    monkeypatch.setattr(stores, "audit", hang)
+    audit = Audit(stores, tasks=tasks)
+    audit.record(ROOT, RECORD)
+
+    until(lambda: "decisions are missing from the audit" in str(tasks.not_ready_reason()))
+    mended.set()
+    until(lambda: tasks.not_ready_reason() is None)
+    audit.close()
+
+    assert stores.records == [(ROOT, RECORD)]
+
+
+def test_housekeeping_whose_rounds_fail_is_shown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_away = [True]
+
+    def keep() -> None:
+        if is_away[0]:
+            raise StoreError("the store is away")
+
+    monkeypatch.setattr(world.deployment.organizations, "keep", keep)
+    monkeypatch.setattr(housekeeping_module, "EVERY", 0.05)
+    tasks = world.deployment.tasks
+
+    housekeeping = Housekeeping(world.deployment)
+    until(lambda: "`housekeeping`" in str(tasks.not_ready_reason()))
+    is_away[0] = False
+    until(lambda: tasks.not_ready_reason() is None)
+    housekeeping.close()
 
 
 def test_lineage_is_sent_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,7 +419,21 @@ def test_a_gateway_that_reports_nothing_is_shown(world: World) -> None:
     is_watched = [side._is_watched()]  # pyright: ignore[reportPrivateUsage]
     gateway.serving_since -= 11
     is_watched.append(side._is_watched())  # pyright: ignore[reportPrivateUsage]
-    side._authority.reported_at = time.monotonic()  # pyright: ignore[reportPrivateUsage]
+    side._authority.report(Report())  # pyright: ignore[reportPrivateUsage]
     is_watched.append(side._is_watched())  # pyright: ignore[reportPrivateUsage]
 
     assert is_watched == [True, False, True]
+
+
+def test_a_gateway_that_hears_no_answer_is_shown_although_it_reports(world: World) -> None:
+    class Gateway:
+        state = GatewayState.SERVING
+        serving_since = 0.0
+
+    side = SparkSide(world.deployment, lambda _: None)
+    gateway: Any = Gateway()
+    side._gateway = gateway  # pyright: ignore[reportPrivateUsage]
+
+    side._authority.report(Report(late=11.0))  # pyright: ignore[reportPrivateUsage]
+
+    assert not side._is_watched()  # pyright: ignore[reportPrivateUsage]

@@ -15,6 +15,7 @@ from headgate.control.organization import Organization
 from headgate.control.tables import DropDatabase
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
+from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import DecidingAuthority, Known
 from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.driver import DriverState
@@ -38,7 +39,7 @@ class Scene:
         embedded = Clusters(Cluster(EMBEDDED))
         self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("acme", "nosuch"), embedded)
         self.knowing = Knowing(self.deployment, self.world.sparks, self.drivers)
-        self.authority = DecidingAuthority(self.knowing.known, lambda: self.world.sparks.all)
+        self.authority = DecidingAuthority(self.knowing.known, lambda: self.world.sparks.all, AbandonedSessions())
         self.running: Running | None = None
 
     def begin(self, secret: str, *needs: Need) -> None:

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,43 @@ OPENING = [
     "from_xml('<r/>', schema_of_xml('<r/>', map('rowValidationXSDPath', '/etc/passwd')))",
     f'from_csv(\'1\', r\'{{"type": "struct", "fields": [{_DEFAULT}]}}\')',
 ]
+READING = [
+    "SELECT n FROM lake.raw.t",
+    "BEGIN SELECT n FROM lake.raw.t; END",
+    "BEGIN DECLARE found INT; SET found = (SELECT max(n) FROM lake.raw.t); SELECT found; END",
+    "EXECUTE IMMEDIATE 'SELECT n FROM lake.raw.t'",
+    "EXPLAIN SELECT n FROM lake.raw.t",
+    "DESCRIBE TABLE EXTENDED lake.raw.t",
+    "SHOW COLUMNS IN lake.raw.t",
+    "SHOW CREATE TABLE lake.raw.t",
+    "SHOW TBLPROPERTIES lake.raw.t",
+    "SHOW TABLES IN lake.raw",
+]
+"""Statements whose rows are of `lake.raw`, most of which come back from Spark as rows without a plan."""
+
+
+@dataclass(frozen=True)
+class Rebound:
+    """A statement whose names mean `lake.raw.t` after the statements `before`, and something readable after those `after`."""
+
+    before: tuple[str, ...]
+    statement: str
+    after: tuple[str, ...]
+
+
+REBOUND = [
+    Rebound(
+        ("CREATE TEMPORARY VIEW x AS SELECT n FROM lake.raw.t",),
+        "SELECT * FROM x",
+        ("CREATE OR REPLACE TEMPORARY VIEW x AS SELECT 1 AS n",),
+    ),
+    Rebound(("USE lake.raw",), "SELECT n FROM t", ("USE lake.open",)),
+    Rebound(
+        ("DECLARE VARIABLE v STRING", "SET VAR v = 'lake.raw.t'"),
+        "SELECT n FROM IDENTIFIER(v)",
+        ("SET VAR v = 'lake.open.t'",),
+    ),
+]
 
 
 class Person:
@@ -55,6 +94,17 @@ class Person:
         return list(answer.json()["rows"])
 
 
+@contextmanager
+def revoked(owner: Person) -> Iterator[None]:
+    """Take `lake.raw` away from vic for a while."""
+    role = {"subject": "vic", "role": "viewer", "resource": "lake.raw"}
+    assert owner.http.delete("/assignments", params=role).is_success
+    try:
+        yield
+    finally:
+        assert owner.http.post("/assignments", json=role).is_success
+
+
 @pytest.fixture(scope="module")
 def server(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     assert toolchain.guard_jar.exists()
@@ -66,19 +116,21 @@ def server(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(scope="module")
 def owner(server: Server) -> Person:
     person = Person(server, server.settings.owner_token.read_text(encoding="utf-8").strip())
-    for name in ("raw", "secret"):
+    for name in ("raw", "open", "secret"):
         assert person.http.post("/databases", json={"name": name}).is_success
     person.rows("CREATE TABLE lake.raw.t AS SELECT 1 AS n")
+    person.rows("CREATE TABLE lake.open.t AS SELECT 2 AS n")
     person.rows("CREATE TABLE lake.secret.s AS SELECT 'top' AS word")
     return person
 
 
 @pytest.fixture(scope="module")
 def vic(server: Server, owner: Person) -> Person:
-    """Who reads `raw` and knows of nothing else."""
+    """A user who reads `raw` and `open` and knows of nothing else."""
     assert owner.http.post("/users", json={"name": "vic"}).is_success
-    role = {"subject": "vic", "role": "viewer", "resource": "lake.raw"}
-    assert owner.http.post("/assignments", json=role).is_success
+    for name in ("raw", "open"):
+        role = {"subject": "vic", "role": "viewer", "resource": f"lake.{name}"}
+        assert owner.http.post("/assignments", json=role).is_success
     return Person(server, owner.http.post("/tokens", json={"principal": "vic"}).json()["token"])
 
 
@@ -156,17 +208,42 @@ class TestAStatement:
         assert found == [[[7]]] * 4
         assert state == "running"
 
-    def test_keeps_rows_for_who_may_read_them_now(self, owner: Person, vic: Person) -> None:
-        role = {"subject": "vic", "role": "viewer", "resource": "lake.raw"}
-        path = f"/sql/{vic.sql('SELECT n FROM lake.raw.t', wait_seconds=0).json()['id']}"
-        assert vic.http.get(path, params={"wait_seconds": 60}).json()["rows"] == [[1]]
+    @pytest.mark.parametrize("statement", READING)
+    def test_keeps_rows_for_who_may_read_them_now(self, owner: Person, vic: Person, statement: str) -> None:
+        path = f"/sql/{vic.sql(statement, wait_seconds=0).json()['id']}"
+        rows = vic.http.get(path, params={"wait_seconds": 60}).json()["rows"]
+        assert rows
 
-        assert owner.http.delete("/assignments", params=role).is_success
-        refused = vic.http.get(path)
-        assert owner.http.post("/assignments", json=role).is_success
+        with revoked(owner):
+            refused = vic.http.get(path)
 
-        assert (refused.status_code, refused.json()["sqlstate"]) == (403, "42501")
-        assert vic.http.get(path).json()["rows"] == [[1]]
+        assert (refused.status_code, refused.json().get("sqlstate")) == (403, "42501")
+        assert vic.http.get(path).json()["rows"] == rows
+
+    @pytest.mark.parametrize("rebound", REBOUND, ids=lambda rebound: rebound.statement)
+    def test_keeps_rows_of_what_its_names_meant_when_it_ran(
+        self, server: Server, owner: Person, vic: Person, rebound: Rebound
+    ) -> None:
+        person = Person(server, owner.http.post("/tokens", json={"principal": "vic"}).json()["token"])
+        for each in rebound.before:
+            person.rows(each)
+        path = f"/sql/{person.sql(rebound.statement, wait_seconds=0).json()['id']}"
+        assert person.http.get(path, params={"wait_seconds": 60}).json()["rows"] == [[1]]
+
+        with revoked(owner):
+            for each in rebound.after:
+                person.rows(each)
+            refused = person.http.get(path)
+
+        assert (refused.status_code, refused.json().get("sqlstate")) == (403, "42501")
+        assert vic.rows("SELECT n FROM lake.raw.t") == [[1]]
+
+    def test_that_leaves_no_rows_is_shown_although_its_table_is_gone(self, owner: Person) -> None:
+        owner.rows("CREATE TABLE lake.raw.dropped (n INT)")
+
+        path = f"/sql/{owner.sql('DROP TABLE lake.raw.dropped', wait_seconds=0).json()['id']}"
+
+        assert owner.http.get(path, params={"wait_seconds": 60}).json()["state"] == "succeeded"
 
     def test_of_another_token_sees_nothing_of_it(self, server: Server, owner: Person) -> None:
         owner.rows("CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT 7 AS n")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.control.supervision import BackgroundTask, BackgroundTasks
+from headgate.control.supervision import BackgroundTask, BackgroundTasks, Heartbeat
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -120,6 +120,49 @@ class TestATask:
         asyncio.run(supervised())
 
         assert tasks.deaths == {"watch": 1}
+
+
+class TestALoop:
+    def test_whose_rounds_fail_or_hang_is_shown_until_one_succeeds(self) -> None:
+        tasks, now, ending = BackgroundTasks(), [0.0], threading.Event()
+        heartbeat = Heartbeat(20.0, lambda: now[0])
+        now[0] = 1_000.0
+
+        def run() -> None:
+            ending.wait()
+
+        thread = tasks.start_thread("worker", run, "no run begins", heartbeat)
+        assert tasks.not_ready_reason() is None
+
+        now[0] += 21.0
+        late = tasks.not_ready_reason()
+        heartbeat.beat()
+        again = tasks.not_ready_reason()
+        ending.set()
+        thread.stop()
+
+        assert late == (
+            "no round of the background task `worker` has succeeded for 21 s; until one succeeds, no run begins; "
+            "read its errors in the log, and if there are none, restart the server"
+        )
+        assert again is None
+
+    def test_that_is_restarted_is_late_until_a_round_succeeds(self) -> None:
+        tasks, runs, ending = BackgroundTasks((0.01,)), list[int](), threading.Event()
+
+        def run() -> None:
+            runs.append(1)
+            if len(runs) == 1:
+                raise RuntimeError("broken")
+            ending.wait()
+
+        thread = tasks.start_thread("worker", run, "no run begins", Heartbeat(0.0))
+        until(lambda: len(runs) == 2)
+        why = tasks.not_ready_reason()
+        ending.set()
+        thread.stop()
+
+        assert why is not None
 
 
 def test_a_check_shows_a_task_that_something_else_runs() -> None:

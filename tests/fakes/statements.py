@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from headgate.facts.caller import Caller
 from headgate.spark.statements import CANCELLED, Column, Progress, StatementError, Wanted
 
 PATIENCE = 20.0
@@ -22,6 +23,8 @@ class FakeReading:
         self.more = False
         self.why: str | None = None
         self.refused: StatementError | None = None
+        self.readers = list[Caller]()
+        """The callers that the rows were decided for."""
         self._batches = batches
         self._error = error
 
@@ -45,8 +48,9 @@ class FakeReading:
                 return
             left -= each.num_rows
 
-    def decide_again(self) -> None:
+    def decide_again(self, caller: Caller) -> None:
         """Raise what it is to be refused with by now."""
+        self.readers.append(caller)
         if self.refused is not None:
             raise self.refused
 

@@ -61,6 +61,8 @@ class FakeBackend(grpc.GenericRpcHandler):
     held: bool = False
     held_analyses: bool = False
     """An analysis goes on until the test says so, as Spark's do: nothing interrupts it."""
+    held_releases: bool = False
+    """The release of a session goes on until the test says so."""
     deaf_to: int = 0
     """So many interrupts are answered and change nothing."""
     running: set[str] = field(default_factory=set[str])
@@ -94,6 +96,8 @@ class FakeBackend(grpc.GenericRpcHandler):
             elif rpc.name == "Interrupt":
                 self.deaf_to -= 1
             if rpc.name == "AnalyzePlan" and self.held_analyses:
+                self.go_on.wait()
+            if rpc.name == "ReleaseSession" and self.held_releases:
                 self.go_on.wait()
             if rpc.name == self.fail:
                 context.abort(*self.fail_with) if self.fail_with else _fail_as_spark(context)

@@ -11,6 +11,7 @@ from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
+from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import DecidingAuthority, Known
 from headgate.spark.gateway.authority import Credential, Driver
 from headgate.spark.gateway.remote import RemoteAuthority
@@ -114,7 +115,7 @@ def answering(spark: FakeSpark, tokens: Tokens, driver: Driver) -> Iterator[str]
         caller = tokens.authenticate(credential.token)
         return Known(caller, spark, driver) if caller else None
 
-    deciding = DecidingAuthority(known, lambda: (spark,))
+    deciding = DecidingAuthority(known, lambda: (spark,), AbandonedSessions())
     freshness = Freshness(Organizations(FakeStores(), {}, time.time))
     with served(gateway_application(deciding, known, KEY, freshness)) as url:
         yield url

@@ -1,50 +1,103 @@
-"""A driver ends what runs in the sessions of a gateway that has died."""
+"""A driver ends what runs in the sessions of a gateway that has died, and no session that a client has opened again."""
 
 import asyncio
+import threading
+from collections.abc import Iterator
 
 import grpc
 import grpc.aio
 import pytest
 from fake_backend import FakeBackend, fake_backend
+from running import FakeSpark
+from test_interrupts import until
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.abandoned_sessions import abandoned_keys, release_sessions
-from headgate.spark.authority import endpoint
-from headgate.spark.sessions import Sessions
+from headgate.spark.abandoned_sessions import AbandonedSessions
+from headgate.spark.authority import DecidingAuthority, Known, endpoint
+from headgate.spark.gateway.authority import Credential, NotServedError
 
 SESSION = "00112233-4455-6677-8899-aabbccddeeff"
+ANN = Caller(PrincipalId("ann"), TokenId("t-ann"))
 
 
-def release(backend: FakeBackend) -> None:
-    """Release ann's session in the driver."""
-    sessions = Sessions()
-    sessions.open(Caller(PrincipalId("ann"), TokenId("t-ann")), SESSION)
-    found = endpoint(backend.driver)
-    assert found is not None
-    asyncio.run(release_sessions([found], abandoned_keys([sessions])))
+class Abandoned:
+    """Ann's session after the death of the gateway that she opened it through, its driver, and the next gateway's authority."""
+
+    def __init__(self, backend: FakeBackend) -> None:
+        self.backend = backend
+        self.spark = FakeSpark()
+        self.sessions = AbandonedSessions()
+        known = Known(ANN, self.spark, backend.driver)
+        self.authority = DecidingAuthority(lambda _: known, lambda: (self.spark,), self.sessions)
+        self.open()
+        self.sessions.add([self.spark.sessions])
+        self.spark.forget()
+
+    def open(self) -> None:
+        """Open the session, as a gateway asks for it."""
+        driver = self.backend.driver
+        self.authority.open(Credential("ann"), SESSION, driver.name, driver.generation)
+
+    def release(self) -> None:
+        """Have the driver release what is abandoned."""
+        found = endpoint(self.backend.driver)
+        assert found is not None
+        asyncio.run(self.sessions.release([found]))
 
 
-def test_every_session_is_released_under_the_name_that_the_driver_knows() -> None:
+@pytest.fixture
+def abandoned() -> Iterator[Abandoned]:
     with fake_backend() as backend:
-        release(backend)
-
-        request = backend.last("ReleaseSession")
-        assert (request.session_id, request.user_context.user_id) == (SESSION, "ann:token-t-ann")
+        yield Abandoned(backend)
 
 
-def test_a_session_that_the_driver_does_not_know_is_released() -> None:
-    with fake_backend() as backend:
-        backend.fail = "ReleaseSession"
+def test_every_session_is_released_under_the_name_that_the_driver_knows(abandoned: Abandoned) -> None:
+    abandoned.release()
+    abandoned.release()
 
-        release(backend)
+    assert abandoned.backend.names() == ["ReleaseSession"]
+    request = abandoned.backend.last("ReleaseSession")
+    assert (request.session_id, request.user_context.user_id) == (SESSION, "ann:token-t-ann")
 
-        assert backend.names() == ["ReleaseSession"]
+
+def test_a_session_that_the_driver_does_not_know_is_released(abandoned: Abandoned) -> None:
+    abandoned.backend.fail = "ReleaseSession"
+
+    abandoned.release()
+
+    assert abandoned.backend.names() == ["ReleaseSession"]
 
 
-def test_a_driver_that_cannot_be_asked_is_asked_again() -> None:
-    with fake_backend() as backend:
-        backend.fail, backend.fail_with = "ReleaseSession", (grpc.StatusCode.UNAVAILABLE, "away")
+def test_a_driver_that_cannot_be_asked_is_asked_again(abandoned: Abandoned) -> None:
+    abandoned.backend.fail, abandoned.backend.fail_with = "ReleaseSession", (grpc.StatusCode.UNAVAILABLE, "away")
+    with pytest.raises(grpc.aio.AioRpcError):
+        abandoned.release()
 
-        with pytest.raises(grpc.aio.AioRpcError):
-            release(backend)
+    abandoned.backend.fail = ""
+    abandoned.release()
+
+    assert abandoned.backend.names() == ["ReleaseSession"] * 2
+
+
+def test_a_session_that_a_client_has_opened_again_is_not_released(abandoned: Abandoned) -> None:
+    abandoned.open()
+
+    abandoned.release()
+
+    assert abandoned.backend.names() == []
+
+
+def test_a_session_is_not_opened_again_while_a_driver_is_asked_to_release_it(abandoned: Abandoned) -> None:
+    abandoned.backend.held_releases = True
+    releasing = threading.Thread(target=abandoned.release)
+    releasing.start()
+    until(lambda: abandoned.backend.names() == ["ReleaseSession"])
+
+    with pytest.raises(NotServedError):
+        abandoned.open()
+    abandoned.backend.go_on.set()
+    releasing.join(10)
+    abandoned.open()
+
+    assert len(abandoned.spark.sessions) == 1

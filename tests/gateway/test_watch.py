@@ -1,6 +1,7 @@
 """The revocation watch does not end, whatever fails in it; while it does not work, nothing is served."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +14,9 @@ from running import RunningGateway, running_gateway
 from test_cutting import DENIED, READ, WHY, Statement
 from test_interrupts import until
 
+from headgate.spark.authority import DecidingAuthority
 from headgate.spark.gateway import watch
-from headgate.spark.gateway.authority import Report, Verdicts
+from headgate.spark.gateway.authority import Refused, Report, Verdicts
 from headgate.spark.gateway.backend import Backend
 
 REVOCATION_WATCH = "revocation watch"
@@ -146,6 +148,23 @@ def test_nothing_is_served_while_the_watch_cannot_report(
 
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert "ExecutePlan" not in backend.names()
+
+
+def test_reports_that_are_not_answered_do_not_count_as_enforced(
+    gateway: RunningGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enforced = list[float]()
+
+    def fail(authority: DecidingAuthority, _: Report) -> Iterator[Refused]:
+        enforced.append(authority.enforced_at)
+        raise ZeroDivisionError("unexpected")
+
+    monkeypatch.setattr(DecidingAuthority, "_dead", fail)
+    began = time.monotonic()
+    until(lambda: time.monotonic() - began > 2 and len(enforced) > 5)
+
+    assert gateway.gateway.watch.background.deaths[REVOCATION_WATCH] == 0
+    assert enforced[-1] - enforced[0] < 1
 
 
 def _is_served(gateway: RunningGateway) -> bool:

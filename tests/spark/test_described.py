@@ -77,6 +77,19 @@ def test_a_reader_is_shown_the_statistics(described: Callable[[str], SparkSessio
     assert "current-snapshot-id" in texts(described(ADMIN), SHOWN["properties"])
 
 
+def test_the_right_to_read_belongs_to_the_operation_that_shows_statistics(
+    lake: World, described: Callable[[str], SparkSession]
+) -> None:
+    spark = described(ADMIN)
+    texts(spark, SHOWN["properties"])
+    lake.decisions.operations.clear()
+
+    texts(spark, SHOWN["describe extended"])
+
+    assert lake.decisions.operations
+    assert None not in lake.decisions.operations
+
+
 def test_spark_describes_no_iceberg_table_as_json(described: Callable[[str], SparkSession]) -> None:
     # Once it does, `DescribeWithoutData` has to leave the data out of that too.
     with pytest.raises(PySparkException, match="NOT_SUPPORTED_COMMAND_FOR_V2_TABLE"):

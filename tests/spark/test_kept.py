@@ -1,8 +1,10 @@
 """Statements that are kept: whose they are, how many, for how long, and what becomes of them."""
 
+import pyarrow as pa
 import pytest
 
-from headgate.facts.ids import PrincipalId
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.kept import KeptStatement, KeptStatements
 from headgate.spark.statements import TOO_MANY, SqlLimits, StatementError, Wanted
 from tests.fakes.statements import PATIENCE, FakeSpark
@@ -62,6 +64,24 @@ class TestAStatement:
 
         assert kept.state == "failed"
         assert "/secret" not in str(kept.error)
+
+    def test_is_decided_again_for_the_caller_that_asks_once_it_has_rows(self) -> None:
+        spark = FakeSpark(waits=True)
+        kept = KeptStatements(spark, SqlLimits()).start("mine", ANN, WANTED)
+        kept.decide_again(Caller(ANN))
+        assert spark.last.readers == []
+
+        spark.last.go.set()
+        ended(kept).decide_again(Caller(ANN, TokenId("narrow")))
+
+        assert spark.last.readers == [Caller(ANN, TokenId("narrow"))]
+
+    def test_without_columns_has_nothing_to_decide_again(self) -> None:
+        spark = FakeSpark(pa.RecordBatch.from_pydict({}))
+
+        ended(KeptStatements(spark, SqlLimits()).start("mine", ANN, WANTED)).decide_again(Caller(ANN))
+
+        assert spark.last.readers == []
 
     def test_is_found_by_its_own_token_only(self) -> None:
         statements = KeptStatements(FakeSpark(), SqlLimits())

@@ -1,17 +1,24 @@
-"""A statement over HTTP that finds the session of its token gone runs in a new one, and is sent at most once."""
+"""A statement over HTTP is sent at most once, and its rows are given out by what its operations needed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkAssertionError, PySparkException
 from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnectGrpcException
+from pyspark.sql.connect.proto import ExecutePlanRequest
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId
 from headgate.spark.client_sessions import ClientSessions
-from headgate.spark.reading import SparkReading
-from headgate.spark.statements import StatementError, Wanted
+from headgate.spark.followed_operations import FollowedOperations
+from headgate.spark.needs import NameNeed, Need
+from headgate.spark.reading import OperationIds, SparkReading
+from headgate.spark.statements import REFUSED, StatementError, Wanted
 
+ANN = Caller(PrincipalId("ann"))
+READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
 SCHEMA = StructType([StructField("n", IntegerType())])
 
 LOST: dict[str, PySparkException] = {
@@ -22,6 +29,18 @@ LOST: dict[str, PySparkException] = {
 }
 
 
+class Rights:
+    """A judge that refuses while there is a reason."""
+
+    why: str | None = None
+
+    def refusal(self, _: Caller, needs: Sequence[Need]) -> str | None:
+        return self.why if needs else None
+
+    def resource(self, _: Need) -> None:
+        return None
+
+
 class Driver:
     """Runs statements, and says which it was sent."""
 
@@ -30,6 +49,24 @@ class Driver:
         self.sessions = 0
         self.on_probe: dict[int, PySparkException] = {}
         self.on_statement: dict[int, PySparkException] = {}
+        self.has_ids = True
+        self.operations: list[str] = []
+        self.followed = FollowedOperations()
+        self.rights = Rights()
+        self.reads: str | None = None
+        """The operation that reads a table, if one does; the others need nothing."""
+
+    def execute(self, operation: str) -> None:
+        """Send an operation as Spark's client does: through the interceptor, and again after a lost connection."""
+        needs = (READ,) if operation == self.reads else ()
+
+        def ask(_: object, request: Any) -> None:
+            self.operations.append(request.operation_id)
+            self.followed.record(request.operation_id, self.rights, needs)
+
+        request = ExecutePlanRequest(operation_id=operation if self.has_ids else "")
+        for _ in range(2):
+            OperationIds().intercept_unary_stream(ask, None, request)
 
     def connect(self, token: str) -> "Session":
         self.sessions += 1
@@ -53,6 +90,7 @@ class Session:
 
     def sql(self, text: str, _: Any) -> "Session":
         self.driver.sent.append((self.number, text))
+        self.driver.execute("command")
         if self.number in self.driver.on_statement:
             raise self.driver.on_statement[self.number]
         return self
@@ -64,6 +102,7 @@ class Session:
         return self
 
     def to_table_as_iterator(self, *_: Any) -> Iterator[Any]:
+        self.driver.execute("rows")
         yield SCHEMA
 
     def addTag(self, tag: str) -> None:  # noqa: N802 (Spark's name)
@@ -87,7 +126,7 @@ def sessions(driver: Driver) -> ClientSessions:
 
 def run(sessions: ClientSessions, text: str) -> None:
     """Run a statement to its end."""
-    reading = SparkReading(sessions, "token", Wanted(text, None, 10, 1000, 60))
+    reading = SparkReading(sessions, "token", Wanted(text, None, 10, 1000, 60), FollowedOperations().follow)
     try:
         reading.open()
         list(reading.batches())
@@ -140,3 +179,54 @@ class TestANewSession:
         run(ClientSessions(driver.connect), "first")  # pyright: ignore[reportArgumentType]
 
         assert driver.sent == [(1, "first")]
+
+
+class TestKeptRows:
+    def test_are_given_out_while_the_caller_may_have_what_they_needed(self, driver: Driver) -> None:
+        driver.reads = "rows"
+        reading = read(driver)
+        reading.decide_again(ANN)
+
+        driver.rights.why = "ann: the right is gone"
+
+        with pytest.raises(StatementError, match="ann: the right is gone") as raised:
+            reading.decide_again(ANN)
+        assert raised.value.sqlstate == REFUSED
+
+    def test_need_what_each_operation_of_the_statement_needed(self, driver: Driver) -> None:
+        driver.reads = "command"
+        reading = read(driver)
+
+        driver.rights.why = "ann: the right is gone"
+
+        assert driver.operations == ["command", "command", "rows", "rows"]
+        with pytest.raises(StatementError, match="ann: the right is gone"):
+            reading.decide_again(ANN)
+
+    def test_are_followed_where_the_client_names_no_operation(self, driver: Driver) -> None:
+        driver.has_ids, driver.reads = False, "rows"
+        reading = read(driver)
+
+        driver.rights.why = "ann: the right is gone"
+
+        assert all(driver.operations)
+        with pytest.raises(StatementError):
+            reading.decide_again(ANN)
+
+    def test_of_an_unknown_operation_are_refused(self, sessions: ClientSessions) -> None:
+        wanted = Wanted("SELECT 1", None, 10, 1000, 60)
+
+        with pytest.raises(StatementError, match="it is not known what the rows") as raised:
+            SparkReading(sessions, "token", wanted, FollowedOperations().follow).decide_again(ANN)
+
+        assert raised.value.sqlstate == REFUSED
+
+
+def read(driver: Driver) -> SparkReading:
+    """Run a statement to its end, and return it closed."""
+    sessions = ClientSessions(driver.connect)  # pyright: ignore[reportArgumentType]
+    reading = SparkReading(sessions, "token", Wanted("SELECT 1", None, 10, 1000, 60), driver.followed.follow)
+    reading.open()
+    list(reading.batches())
+    reading.close()
+    return reading

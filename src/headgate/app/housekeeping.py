@@ -5,12 +5,15 @@ import threading
 
 from headgate.app.deployment import Deployment
 from headgate.control.ports import StoreError
+from headgate.control.supervision import Heartbeat
 from headgate.facts.ids import ResourceId
 
 log = logging.getLogger(__name__)
 
 EVERY = 60.0
 """Seconds between two rounds."""
+_MISSED = 5
+"""So many rounds may be missed."""
 _ENDANGERS = "expired sessions and logins stay in the store, and the next start replays more"
 
 
@@ -21,7 +24,8 @@ class Housekeeping:
         self._deployment = deployment
         self._ended = threading.Event()
         self._deaf = deployment.stores.listen(self._heard, deployment.tasks)
-        self._thread = deployment.tasks.start_thread("housekeeping", self._rounds, _ENDANGERS)
+        self._heartbeat = Heartbeat(_MISSED * EVERY)
+        self._thread = deployment.tasks.start_thread("housekeeping", self._rounds, _ENDANGERS, self._heartbeat)
 
     def close(self) -> None:
         """End it."""
@@ -42,3 +46,5 @@ class Housekeeping:
                 self._deployment.entrance.tidy()
             except StoreError:
                 log.exception("a round waits for the store")
+            else:
+                self._heartbeat.beat()

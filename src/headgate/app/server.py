@@ -15,6 +15,7 @@ from headgate.app.settings import Settings
 from headgate.app.spark_side import SparkSide
 from headgate.app.worker import worker_of
 from headgate.control.supervision import BackgroundTasks
+from headgate.spark.followed_operations import FollowedOperation
 from headgate.spark.statements import NOT_READY, Reading, StatementError, Wanted
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Server:
             self._listening.close()
             raise
         self._side = SparkSide(self.deployment, say)
-        self._statements = _Statements(self._spark_port)
+        self._statements = _Statements(self._spark_port, self._side.sparks.followed.follow)
         self._stop = asyncio.Event()
         side = self._side
         self.worker = worker_of(
@@ -159,8 +160,9 @@ class Server:
 class _Statements:
     """SQL over HTTP, with PySpark loaded at the first statement."""
 
-    def __init__(self, port: Callable[[], int]) -> None:
+    def __init__(self, port: Callable[[], int], follow: Callable[[str], FollowedOperation]) -> None:
         self._port = port
+        self._follow = follow
         self._loaded: Statements | None = None
 
     def begin(self, token: str, wanted: Wanted) -> Reading:
@@ -168,7 +170,7 @@ class _Statements:
         from headgate.spark.client import Statements
 
         self._port()
-        self._loaded = self._loaded or Statements(self._port)
+        self._loaded = self._loaded or Statements(self._port, self._follow)
         return self._loaded.begin(token, wanted)
 
     def close(self) -> None:

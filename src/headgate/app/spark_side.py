@@ -16,19 +16,18 @@ from headgate.control.organization import Organization
 from headgate.control.supervision import BackgroundTask
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
-from headgate.spark.abandoned_sessions import abandoned_keys, release_sessions
+from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import DecidingAuthority, endpoint
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver import Driver, DriverState
 from headgate.spark.gateway.child import LogLevel, Told
-from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
 from headgate.spark.sparks import Sparks
 from headgate.spark.starting import DriverSettings, rest_lake
 from headgate.spark.toolchain import Toolchain, prepare
 
-_REPORTED_WITHIN = 10.0
-"""Seconds between two reports of a gateway that works. It sends one every two."""
+_ENFORCED_WITHIN = 10.0
+"""Seconds since a gateway that works has ended what was refused. It reports every two."""
 _ABANDONED = "statements of a gateway that has ended go on in Spark"
 _UNWATCHED = "Spark Connect refuses calls and ends what runs: no revoke would end it"
 
@@ -51,12 +50,11 @@ class SparkSide:
         )
         self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves)
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
-        self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all)
+        self._abandoned = AbandonedSessions()
+        self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all, self._abandoned)
         self._answering: Alone | None = None
         self._gateway: GatewayProcess | None = None
         self._releasing: BackgroundTask | None = None
-        self._abandoned = set[SessionKey]()
-        """Sessions of gateways that have ended, until the drivers have released them."""
         self.freshness = Freshness(deployment.organizations)
 
     @property
@@ -139,22 +137,21 @@ class SparkSide:
         await self._drivers.end()
 
     def _is_watched(self) -> bool:
-        """Whether a gateway that serves has reported what it runs lately. One that does not serve runs nothing."""
+        """Whether a gateway that serves has lately heard what may not go on. One that does not serve runs nothing."""
         gateway = self._gateway
         if gateway is None or gateway.state is not GatewayState.SERVING:
             return True
-        return time.monotonic() - max(self._authority.reported_at, gateway.serving_since) < _REPORTED_WITHIN
+        return time.monotonic() - max(self._authority.enforced_at, gateway.serving_since) < _ENFORCED_WITHIN
 
     def _forget(self) -> None:
         """Close the sessions of a gateway that has ended, here and in the drivers, where statements of theirs may run."""
-        self._abandoned |= abandoned_keys(spark.sessions for spark in self.sparks.all)
+        self._abandoned.add(spark.sessions for spark in self.sparks.all)
         for spark in self.sparks.all:
             spark.forget()
 
         async def release() -> None:
-            keys, found = frozenset(self._abandoned), (endpoint(driver) for driver in self._drivers.all())
-            await release_sessions([each for each in found if each is not None], keys)
-            self._abandoned -= keys
+            found = (endpoint(driver) for driver in self._drivers.all())
+            await self._abandoned.release([each for each in found if each is not None])
 
         if self._releasing is not None:
             self._releasing.cancel()

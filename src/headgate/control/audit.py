@@ -6,7 +6,7 @@ import threading
 from typing import Literal
 
 from headgate.control.ports import AuditRecord, StoreError, Stores
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.supervision import BackgroundTasks, Heartbeat
 from headgate.facts.ids import ResourceId
 
 log = logging.getLogger(__name__)
@@ -17,6 +17,10 @@ Level = Literal["changes", "denied", "all"]
 _AT_ONCE = 1000
 _GATHERING = 0.1
 """Seconds for which records gather before they are written: one write for each would cost more than all decisions."""
+_IDLE = 5.0
+"""Seconds without a record after which a round ends."""
+_LATE = 30.0
+"""Seconds without a round that succeeded after which the audit counts as not running."""
 _END = None
 
 
@@ -33,8 +37,9 @@ class Audit:
         self._ended = threading.Event()
         self._unwritten = list[tuple[ResourceId, AuditRecord]]()
         """Records that have left the queue: a thread that fails finds them again."""
+        self._heartbeat = Heartbeat(_LATE)
         self._thread = (tasks or BackgroundTasks()).start_thread(
-            "audit", self._write, "decisions are missing from the audit"
+            "audit", self._write, "decisions are missing from the audit", self._heartbeat
         )
 
     @property
@@ -61,9 +66,13 @@ class Audit:
     def _write(self) -> None:
         while True:
             self._until_written()
+            self._heartbeat.beat()
             if self._ended.is_set() and self._queue.empty():
                 return
-            self._take(self._queue.get())
+            try:
+                self._take(self._queue.get(timeout=_IDLE))
+            except queue.Empty:
+                continue
             self._ended.wait(_GATHERING)
             while len(self._unwritten) < _AT_ONCE and not self._queue.empty():
                 self._take(self._queue.get())

@@ -17,6 +17,32 @@ WAITS: Final = (0.1, 1.0, 5.0, 30.0)
 _STEADY_AFTER: Final = 60.0
 """Seconds after which a task that runs counts as healthy, so that its next restart is quick again."""
 
+_NO_ROUND: Final = "read its errors in the log, and if there are none, restart the server"
+
+
+class Heartbeat:
+    """When a loop last completed a round that succeeded: a loop may go on after errors, or hang, and keep no promise."""
+
+    def __init__(self, within: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """`within` is the longest time in seconds between two rounds of a loop that works."""
+        self._within = within
+        self._clock = clock
+        self._last = clock()
+
+    def beat(self) -> None:
+        """Record that a round has succeeded."""
+        self._last = self._clock()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the last round that succeeded."""
+        return self._clock() - self._last
+
+    @property
+    def is_late(self) -> bool:
+        """Whether no round has succeeded for too long."""
+        return self.seconds > self._within
+
 
 @dataclass(eq=False, slots=True)
 class BackgroundState:
@@ -26,19 +52,29 @@ class BackgroundState:
     endangers: str
     check: Callable[[], bool] | None = None
     """Reads the state of a task that reports it by itself."""
+    heartbeat: Heartbeat | None = None
+    """Of a task that works in rounds."""
     is_stopped: bool = False
     error: str = ""
 
     @property
     def is_running(self) -> bool:
-        """Whether the task runs now."""
-        return not self.is_stopped and (self.check is None or self.check())
+        """Whether the task runs now, and its rounds succeed."""
+        return not self.is_stopped and (self.check is None or self.check()) and not self._is_late
 
     def __str__(self) -> str:
         """Return one sentence for an operator."""
+        if self.heartbeat is not None and self._is_late and not self.is_stopped:
+            effect = f"; until one succeeds, {self.endangers}" if self.endangers else ""
+            rounds = f"no round of the background task `{self.name}` has succeeded for {self.heartbeat.seconds:.0f} s"
+            return f"{rounds}{effect}; {_NO_ROUND}"
         why = f" ({self.error})" if self.error else ""
         effect = f"; until it restarts, {self.endangers}" if self.endangers else ""
         return f"the background task `{self.name}` is not running{why}{effect}"
+
+    @property
+    def _is_late(self) -> bool:
+        return self.heartbeat is not None and self.heartbeat.is_late
 
 
 class BackgroundTasks:
@@ -50,9 +86,14 @@ class BackgroundTasks:
         self._states = list[BackgroundState]()
         self._deaths = Counter[str]()
 
-    def start_thread(self, name: str, run: Callable[[], None], endangers: str) -> "BackgroundThread":
-        """Start `run` in a thread, and start it again whenever it raises."""
-        return BackgroundThread(self, self._add(BackgroundState(name, endangers)), run, self._waits)
+    def start_thread(
+        self, name: str, run: Callable[[], None], endangers: str, heartbeat: Heartbeat | None = None
+    ) -> "BackgroundThread":
+        """Start `run` in a thread, and start it again whenever it raises. `run` beats after each round that succeeds."""
+        if heartbeat is not None:
+            heartbeat.beat()
+        state = self._add(BackgroundState(name, endangers, heartbeat=heartbeat))
+        return BackgroundThread(self, state, run, self._waits)
 
     def start_task(self, name: str, run: Callable[[], Awaitable[None]], endangers: str) -> "BackgroundTask":
         """Start `run` in the running event loop, and start it again whenever it raises."""

@@ -16,7 +16,7 @@ from headgate.control.organization import Organization
 from headgate.control.ports import RunConflictError, StoreError
 from headgate.control.queue import QUEUED, RUNNING, RunWanted
 from headgate.control.runs import EndRun, EndStray, TakeOverRun
-from headgate.control.supervision import BackgroundTasks, BackgroundThread
+from headgate.control.supervision import BackgroundTasks, BackgroundThread, Heartbeat
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.attempt import Attempt, Outcome, Stop, outcome
 from headgate.pipelines.claiming import Claims
@@ -77,6 +77,7 @@ class Worker:
         self._ready = ready
         self._lineage = lineage or Lineage()
         self._claims = Claims(self.settings.name, self.settings.lease, room, lacking)
+        self._heartbeat = Heartbeat(self.settings.lease)
         self._attempts = list[_UnderWay]()
         self._schedulers = dict[ResourceId, Scheduler]()
         self._woken = threading.Event()
@@ -85,7 +86,7 @@ class Worker:
 
     def start(self, tasks: BackgroundTasks | None = None) -> None:
         """Begin to take runs."""
-        self._thread = (tasks or BackgroundTasks()).start_thread("worker", self._rounds, _ENDANGERS)
+        self._thread = (tasks or BackgroundTasks()).start_thread("worker", self._rounds, _ENDANGERS, self._heartbeat)
 
     def wake(self) -> None:
         """Look at once: something is due."""
@@ -106,8 +107,7 @@ class Worker:
 
     def _rounds(self) -> None:
         while not self._ending.is_set():
-            self._safely(self._refresh)
-            self._look_after()
+            self._watch_over_attempts()
             for organization in self._each():
                 self._safely(lambda organization=organization: self._serve(organization))
             self._woken.wait(self.settings.round)
@@ -115,9 +115,14 @@ class Worker:
         for each in self._attempts:
             each.attempt.stop(Stop.ENDING)
         while self._attempts:
-            self._safely(self._refresh)
-            self._look_after()
+            self._watch_over_attempts()
             time.sleep(_SOON)
+
+    def _watch_over_attempts(self) -> None:
+        """Take over the newest facts and look after every attempt; where one fails, a revoke may not end an attempt."""
+        is_current = self._safely(self._refresh)
+        if self._look_after() and is_current:
+            self._heartbeat.beat()
 
     def _each(self) -> tuple[Organization, ...]:
         found = list[Organization]()
@@ -159,12 +164,14 @@ class Worker:
             if free <= 0:
                 return
 
-    def _look_after(self) -> None:
-        for each in self._attempts:
-            self._safely(each.look_after)
+    def _look_after(self) -> bool:
+        """Return whether every attempt could be looked after."""
+        succeeded = [self._safely(each.look_after) for each in self._attempts]
         self._attempts = [each for each in self._attempts if not each.over]
+        return all(succeeded)
 
-    def _safely(self, work: Callable[[], None]) -> None:
+    def _safely(self, work: Callable[[], None]) -> bool:
+        """Return whether it succeeded."""
         try:
             work()
         except StoreError as error:
@@ -172,6 +179,9 @@ class Worker:
         except Exception:
             # A worker that ended here would leave every other run waiting.
             log.exception("the worker goes on after an error of its own")
+        else:
+            return True
+        return False
 
 
 def _end_strays(organization: Organization) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from headgate.facts.caller import Caller
+from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.gateway.authority import (
     Admission,
     Credential,
@@ -19,6 +20,7 @@ from headgate.spark.gateway.authority import (
     Running,
     Verdicts,
 )
+from headgate.spark.gateway.identity import SessionKey, user_id
 from headgate.spark.needs import Reach
 from headgate.spark.sessions import Sessions
 from headgate.spark.signature import sign_session
@@ -59,13 +61,22 @@ class Known:
 class DecidingAuthority:
     """Answers from the facts as they are. `known` looks a credential up anew each time, and may wait for the store."""
 
-    def __init__(self, known: Callable[[Credential], Known | None], sparks: Callable[[], Iterable[Spark]]) -> None:
+    def __init__(
+        self,
+        known: Callable[[Credential], Known | None],
+        sparks: Callable[[], Iterable[Spark]],
+        abandoned: AbandonedSessions,
+    ) -> None:
         self._known = known
+        self._abandoned = abandoned
         self._sparks = sparks
         self.figures: Mapping[str, Mapping[str, float]] = {}
         """What the gateway counted, as it said last."""
-        self.reported_at = 0.0
-        """When the gateway reported last, by the steady clock."""
+        self.enforced_at = 0.0
+        """When the gateway last heard an answer and ended what was refused, as it says, by the steady clock.
+
+        An answer that fails, or that comes too late for the gateway, ends nothing.
+        """
 
     def authenticate(self, credential: Credential) -> Admission | None:
         """Return who is calling, and the driver that serves them."""
@@ -86,6 +97,7 @@ class DecidingAuthority:
         driver = known.driver
         if driver is None or not driver.ready or (driver.name, driver.generation) != (name, generation):
             raise NotServedError
+        self._abandoned.reopen(SessionKey(user_id(known.caller), session_id))
         handle = known.spark.sessions.open(known.caller, session_id)
         return Opened(handle, sign_session(driver.key, handle))
 
@@ -102,7 +114,7 @@ class DecidingAuthority:
     def report(self, report: Report) -> Verdicts:
         """Take note of what is under way, and return what may not go on."""
         self.figures = report.figures
-        self.reported_at = time.monotonic()
+        self.enforced_at = time.monotonic() - report.late
         for handle, operation in report.ended:
             for spark in self._sparks():
                 spark.works.ended(handle, operation)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import cast
 from urllib.parse import urlsplit
 
+from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.shell.progress import ProgressHandler
 
 from headgate.spark.client_sessions import ClientSessions
-from headgate.spark.reading import SparkReading, told
+from headgate.spark.reading import Follow, OperationIds, SparkReading, told
 from headgate.spark.statements import Reading, Wanted
 
 _RETRIES = 6
@@ -55,7 +56,9 @@ def connect_to(gateway: str, token: str) -> SparkSession:
 
 
 def _opened(url: str) -> SparkSession:
-    session = _Session(url)
+    builder = DefaultChannelBuilder(url)
+    builder.add_interceptor(OperationIds())
+    session = _Session(builder)
     # The client would keep itself for a last call when this process ends, and then wait long for a server that is gone.
     atexit.unregister(session.client._cleanup_ml_cache)  # noqa: SLF001 (there is no public way)
     # The client's own patience is ten minutes; whoever waits here would rather be told that Spark is away.
@@ -66,17 +69,20 @@ def _opened(url: str) -> SparkSession:
 class Statements:
     """Runs statements as the holder of a token, each beside the others in the one session of that token."""
 
-    def __init__(self, port: Callable[[], int]) -> None:
+    def __init__(self, port: Callable[[], int], follow: Follow) -> None:
+        """`follow` has the needs of an operation kept."""
+
         def connected(token: str) -> SparkSession:
             session = connect(port(), token)
             session.registerProgressHandler(cast(ProgressHandler, told))  # any function will do
             return session
 
         self._sessions = ClientSessions(connected)
+        self._follow = follow
 
     def begin(self, token: str, wanted: Wanted) -> Reading:
         """Return a statement that is about to run; returns at once."""
-        return SparkReading(self._sessions, token, wanted)
+        return SparkReading(self._sessions, token, wanted, self._follow)
 
     def close(self) -> None:
         """End every session."""

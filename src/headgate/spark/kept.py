@@ -10,6 +10,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.spark.statements import (
     TOO_MANY,
@@ -68,10 +69,13 @@ class KeptStatement:
         """End it."""
         self._reading.cancel(why)
 
-    def decide_again(self) -> None:
-        """Raise `StatementError` unless its rows, if there are any yet, may still be read."""
-        if self.rows is not None:
-            self._reading.decide_again()
+    def decide_again(self, caller: Caller) -> None:
+        """Raise `StatementError` unless the caller may read its rows now, if there are any yet.
+
+        A result without columns tells nothing; what a `DROP` needed could not be asked for after it.
+        """
+        if self.rows is not None and self.columns:
+            self._reading.decide_again(caller)
 
     def run(self) -> None:
         """Read all rows that are wanted, or what it fails with; in a thread of its own."""

@@ -6,10 +6,12 @@ from typing import Annotated, Final, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from headgate.control.connections import Entrance
+from headgate.control.names import named
 from headgate.control.organization import Organization
 from headgate.control.wording import reason
 from headgate.decision.asked import not_standing
 from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
 
 Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=8)]
 
@@ -82,6 +84,11 @@ class Judge:
     def name(self, caller: Caller) -> str:
         """Return what people call who asks."""
         return self._organization.wording.caller(caller)
+
+    def resource(self, need: Need) -> ResourceId | None:
+        """Return the resource that a need names now, or None."""
+        found = named(self._organization.control.snapshot, need.object) if isinstance(need, NameNeed) else None
+        return found.id if found else None
 
     def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
         """Return why the caller may not have all of this now, or None. Who is nobody any more may have nothing."""

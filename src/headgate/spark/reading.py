@@ -3,9 +3,10 @@
 import logging
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import grpc
 import pyarrow as pa
 from pyspark.errors import PySparkAssertionError, PySparkException
 from pyspark.sql.connect.session import SparkSession
@@ -13,7 +14,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from headgate.control.error_text import visible_words
+from headgate.facts.caller import Caller
 from headgate.spark.client_sessions import ClientSession, ClientSessions
+from headgate.spark.followed_operations import FollowedOperation
 from headgate.spark.several import several
 from headgate.spark.statements import (
     CANCELLED,
@@ -36,11 +39,14 @@ _AGAIN = 1.0
 """Seconds after which an interrupt is repeated: one that comes before what it ends has begun ends nothing."""
 
 _GONE = "INVALID_HANDLE"
-_ROWS_LOST = "the session that this ran in is gone; send it again"
+_UNKNOWN = "it is not known what the rows of the statement needed; run the statement again"
 _LOST = "Spark restarted while the statement ran; check whether the statement had its effect before you send it again"
 
 _here = threading.local()
-"""Which statement this thread reads: Spark's client tells of progress without saying whose."""
+"""Which statement this thread reads: Spark's client tells of progress and operations without saying whose."""
+
+Follow = Callable[[str], FollowedOperation]
+"""Returns what fills with the needs of the operation of this id."""
 
 
 def told(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001 (as called)
@@ -58,15 +64,31 @@ def told(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool)
         )
 
 
+class OperationIds(grpc.UnaryStreamClientInterceptor):
+    """Tells the statement that this thread reads of each operation that is about to be sent for it."""
+
+    def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        """Send the call. Spark's client sends operations in this way, and comes back for their results."""
+        reading: SparkReading | None = getattr(_here, "reading", None)
+        if reading is not None:
+            # An operation without an id would get one of the gateway's, which could not be followed.
+            request.operation_id = request.operation_id or str(uuid.uuid4())
+            reading.follow(request.operation_id)
+        return continuation(client_call_details, request)
+
+
 class SparkReading:
     """`headgate.spark.statements.Reading`: one thread at a time reads it, any thread may cancel it."""
 
-    def __init__(self, sessions: ClientSessions, token: str, wanted: Wanted) -> None:
+    def __init__(self, sessions: ClientSessions, token: str, wanted: Wanted, follow: Follow) -> None:
         self.progress = Progress()
         self.more = False
         self._sessions = sessions
         self._token = token
         self._wanted = wanted
+        self._follow = follow
+        self._operations: dict[str, FollowedOperation] = {}
+        """Spark's client runs a statement in up to two operations: commands and scripts in the first."""
         self._tag = f"headgate-{uuid.uuid4().hex}"
         self._lock = threading.Lock()
         self._busy = threading.Lock()
@@ -75,7 +97,6 @@ class SparkReading:
         self._session: ClientSession | None = None
         self._rows: Iterator[Any] = iter(())
         self._first: pa.RecordBatch | None = None
-        self._plan: Any = None
         self._timer = threading.Timer(wanted.seconds, self.cancel, (f"it took longer than {wanted.seconds:g} seconds",))
         self._timer.daemon = True
 
@@ -101,20 +122,22 @@ class SparkReading:
                 self.more = True
                 return
 
-    def decide_again(self) -> None:
-        """Raise `StatementError` unless what was read may still be read. Also once it is closed."""
-        session = self._sessions.take(self._token)
-        try:
-            if session is self._session:
-                # The guard decides on what Spark analyzes again.
-                self._guarded(lambda: self._spark().client.schema(self._plan))
-                return
-        except StatementError as error:
-            if error.condition != _GONE:
-                raise
-        finally:
-            self._sessions.give_back(session)
-        raise StatementError(_ROWS_LOST, None, _GONE)
+    def follow(self, operation: str) -> None:
+        """Have the needs of an operation kept with this. Raises nothing: an id that comes again is the same operation."""
+        if operation not in self._operations:
+            self._operations[operation] = self._follow(operation)
+
+    def decide_again(self, caller: Caller) -> None:
+        """Raise `StatementError` unless the caller may read now what was read. Also once it is closed.
+
+        What its operations needed is asked for: another analysis of the text can find rows without a plan, or names
+        that mean something else by now.
+        """
+        operations = tuple(self._operations.values())
+        refusals = (each.refusal(caller) for each in operations) if operations else iter((_UNKNOWN,))
+        why = next((each for each in refusals if each is not None), None)
+        if why is not None:
+            raise StatementError(why, REFUSED, None)
 
     def cancel(self, why: str) -> None:
         """End it: whoever reads hears why. What has ended stays as it is. From any thread."""
@@ -149,8 +172,7 @@ class SparkReading:
             self._go_on()
             # The public calls return everything at once, or row by row.
             limited: Any = frame.limit(self._wanted.rows + 1)
-            self._plan = limited._plan.to_proto(spark.client)  # noqa: SLF001
-            self._rows = _tables(spark, self._plan)
+            self._rows = _tables(spark, limited._plan.to_proto(spark.client))  # noqa: SLF001
             schema = next(self._rows)
         finally:
             spark.removeTag(self._tag)

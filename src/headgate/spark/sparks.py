@@ -9,6 +9,7 @@ from headgate.control.organization import Organization
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.driver_calls import DriverCalls
+from headgate.spark.followed_operations import FollowedOperations
 from headgate.spark.needs import Judge, Reach
 from headgate.spark.sessions import Sessions
 from headgate.spark.works import Works
@@ -54,6 +55,8 @@ class Sparks:
         self._reach = reach
         self._key = key
         self.serves = serves
+        self.followed = FollowedOperations()
+        """The operations whose rows are kept by this process."""
         self._lock = threading.Lock()
         self._sparks: dict[tuple[ResourceId, str], OrganizationSpark] = {}
 

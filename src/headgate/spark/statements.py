@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from headgate.facts.caller import Caller
+
 REFUSED = "42501"
 """The SQLSTATE of a refusal, by whoever refuses."""
 CANCELLED = "57014"
@@ -106,8 +108,8 @@ class Reading(Protocol):
         """Yield the rows as Spark makes them. Raises `StatementError`."""
         ...
 
-    def decide_again(self) -> None:
-        """Raise `StatementError` unless what was read may still be read. Also once it is closed."""
+    def decide_again(self, caller: "Caller") -> None:
+        """Raise `StatementError` unless the caller may read now what was read. Also once it is closed."""
         ...
 
     def cancel(self, why: str) -> None:

@@ -181,6 +181,20 @@ class TestAnArrowStream:
         with pytest.raises(httpx.RemoteProtocolError):
             streamed(spark)
 
+    def test_ends_when_the_caller_may_not_read_its_rows_any_more(self, spark: Spark) -> None:
+        spark.has(numbers(3), waits=True)
+        threading.Timer(0.2, lambda: self.refuse(spark)).start()
+
+        with pytest.raises(httpx.RemoteProtocolError):
+            streamed(spark)
+
+        assert [each.principal for each in spark.made.last.readers] == [spark.world.caller("vic").principal]
+
+    def refuse(self, spark: Spark) -> None:
+        """Let the statement go on, to rows that are refused by now."""
+        spark.made.last.refused = StatementError(REFUSAL, "42501", None)
+        spark.made.last.go.set()
+
     def test_is_a_problem_if_it_fails_before_its_first_row(self, spark: Spark) -> None:
         spark.has(error=StatementError(REFUSAL, "42501", None))
 

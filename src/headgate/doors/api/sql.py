@@ -15,6 +15,7 @@ from headgate.doors.api.routing import own
 from headgate.doors.api.sql_messages import ARROW, PAGE, ROWS, ShownStatement, Statement, shown
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Secret, Uses, on_spark
+from headgate.facts.caller import Caller
 from headgate.spark.kept import KeptStatement, KeptStatements
 from headgate.spark.statements import Reading
 
@@ -38,11 +39,11 @@ async def run_sql(body: Statement, request: Request, services: Uses, token: Secr
     if ARROW in request.headers.get("accept", ""):
         if body.wait_seconds is not None:
             raise ProblemError(422, "invalid", "an Arrow stream begins when the rows do; leave out `wait_seconds`")
-        return await _streamed(statements, body, request, token)
+        return await _streamed(statements, body, request, token, caller)
     kept = statements.start(token, caller.principal, body.wanted(statements.limits, kept=True))
     try:
         ended = await _ended(kept, request, body.wait_seconds)
-        answer = await anyio.to_thread.run_sync(shown, kept, 0, PAGE)
+        answer = await _page(kept, caller, 0, PAGE)
     except BaseException:
         statements.drop(kept, GONE)
         raise
@@ -63,7 +64,7 @@ async def show_statement(
     request: Request,
     services: Uses,
     token: Secret,
-    _: By,
+    caller: By,
     start: Annotated[int, Query(ge=0, description="the first row that is wanted")] = 0,
     rows: Annotated[int, Query(ge=1, le=PAGE, description="how many rows are wanted at most")] = ROWS,
     wait_seconds: Annotated[float, Query(ge=0, le=3600, description="how long to wait for its end")] = 0.0,
@@ -71,15 +72,22 @@ async def show_statement(
     """Show where a statement is, and rows of its result once there is one."""
     kept = _found(services.statements, token, statement)
     await _ended(kept, request, wait_seconds)
-    # Rows that were read and not fetched yet are for who may read them now.
-    await anyio.to_thread.run_sync(kept.decide_again)
-    return _json(await anyio.to_thread.run_sync(shown, kept, start, rows))
+    return _json(await _page(kept, caller, start, rows))
 
 
 @router.delete("/sql/{statement}", status_code=204, **_OWN)
 def end_statement(statement: Called, services: Uses, token: Secret, _: By) -> None:
     """End a statement if it still runs, and keep nothing of it."""
     services.statements.drop(_found(services.statements, token, statement))
+
+
+async def _page(kept: KeptStatement, caller: Caller, start: int, rows: int) -> ShownStatement:
+    """Return a statement with some of its rows. Raises `StatementError` unless the caller may read them now."""
+    try:
+        return await anyio.to_thread.run_sync(shown, kept, start, rows)
+    finally:
+        # Last, so that it counts for rows that have just come, and for an error that quotes a value of them.
+        await anyio.to_thread.run_sync(kept.decide_again, caller)
 
 
 def _json(answer: ShownStatement, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -115,7 +123,9 @@ async def _gone(request: Request) -> None:
         pass
 
 
-async def _streamed(statements: KeptStatements, body: Statement, request: Request, token: str) -> Response:
+async def _streamed(
+    statements: KeptStatements, body: Statement, request: Request, token: str, caller: Caller
+) -> Response:
     """Return the rows as Spark makes them: no more of them is here than is on its way."""
     reading = statements.begin(token, body.wanted(statements.limits, kept=False))
     loop, workers = asyncio.get_running_loop(), statements.workers
@@ -133,6 +143,8 @@ async def _streamed(statements: KeptStatements, body: Statement, request: Reques
         stream, batches = Stream(schema), reading.batches()
         try:
             while (batch := await loop.run_in_executor(workers, next, batches, None)) is not None:
+                # The rows of a script come from Spark in an operation that needs nothing: the gateway would not end it.
+                reading.decide_again(caller)
                 yield stream.batch(batch)
             if reading.more and not wanted_less:
                 # What is cut off must not look like all there is: the stream ends without its end.

@@ -61,7 +61,7 @@ def guard_router(sparks: Sparks) -> APIRouter:
     async def decide(request: Request) -> dict[str, Any]:
         spoken, asked = await _question(request, sparks, Needs)
         judge = spoken.spark.judge
-        refusal = judge.refusal(spoken.caller, asked.needs) or _unrecorded(spoken, asked)
+        refusal = judge.refusal(spoken.caller, asked.needs) or _unrecorded(sparks, spoken, asked)
         if refusal is None and spoken.caller.run is not None:
             # Written before the answer: what reads it once the statement has run must find it.
             await run_in_threadpool(touched.note, spoken.spark.organization, spoken.caller.run, _named(asked))
@@ -111,7 +111,7 @@ def _named(asked: Needs) -> Iterator[tuple[str, Names]]:
     return ((need.action, need.object) for need in asked.needs if isinstance(need, NameNeed))
 
 
-def _unrecorded(spoken: Spoken, asked: Needs) -> str | None:
+def _unrecorded(sparks: Sparks, spoken: Spoken, asked: Needs) -> str | None:
     """Keep in mind what an operation was allowed; return why that cannot be."""
     if asked.operation is None:
         return None
@@ -119,4 +119,5 @@ def _unrecorded(spoken: Spoken, asked: Needs) -> str | None:
         spoken.spark.works.record(spoken.handle, asked.operation, asked.needs)
     except TooMuchWorkError as error:
         return str(error)
+    sparks.followed.record(asked.operation, spoken.spark.judge, asked.needs)
     return None

@@ -110,13 +110,15 @@ class Report:
     """What the gateway tells every few seconds.
 
     `used` are the handles that were used since the last report, `ended` the streams that were stopped as they were
-    refused; `figures` are counts by name and label, since the gateway began.
+    refused; `figures` are counts by name and label, since the gateway began. `late` is how many seconds ago the gateway
+    last heard an answer and ended what was refused.
     """
 
     running: tuple[Running, ...] = ()
     used: tuple[str, ...] = ()
     ended: tuple[tuple[str, str], ...] = ()
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    late: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,9 +89,8 @@ class Watch:
         self._bindings.prune()
         used = self._bindings.take_used()
         figures = self._counts.figures(len(self._bindings), len(running), self.background.deaths)
-        report = Report(
-            (*map(self._running, running), *map(_streams, self._bindings.streaming())), used, self._ended, figures
-        )
+        reported = (*map(self._running, running), *map(_streams, self._bindings.streaming()))
+        report = Report(reported, used, self._ended, figures, self._clock() - self._heard)
         try:
             verdicts = await self._authority.report(report)
         except BaseException:

@@ -30,10 +30,13 @@ object Decisions {
   def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Boolean =
     answer(handle, needs, statement, operation).path("traced").booleanValue
 
-  /** Whether all needs are allowed to the handle's principal now; no answer is no. */
-  def allows(handle: String, needs: Seq[Need]): Boolean =
+  /**
+   * Whether all needs are allowed to the handle's principal now; no answer is no. Allowed ones are kept with the operation:
+   * what it shows by them may outlive it.
+   */
+  def allows(handle: String, needs: Seq[Need], operation: Option[String]): Boolean =
     try {
-      answer(handle, needs, "describe", None)
+      answer(handle, needs, "describe", operation)
       true
     } catch { case _: AccessDenied => false }
 

@@ -62,8 +62,8 @@ object Statement {
     allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
 
-  /** Whether the principal has all of this now. Nothing fails by it, and what the operation may go on with is unchanged. */
-  def allows(session: SparkSession, needs: Set[Need]): Boolean = Decisions.allows(handle(session), needs.toSeq)
+  /** Whether the principal has all of this now. Nothing fails by a refusal, and what this statement may go on with is unchanged. */
+  def allows(session: SparkSession, needs: Set[Need]): Boolean = Decisions.allows(handle(session), needs.toSeq, Operation.current(session))
 
   /** Asks for all needs now, whatever was allowed before. */
   def again(session: SparkSession, needs: Set[Need], description: String): Unit = ask(session, handle(session), needs, description)
