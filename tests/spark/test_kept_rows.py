@@ -273,3 +273,34 @@ def test_a_statement_that_has_read_something_creates_no_function(lake: World) ->
             spark.sql(statement).collect()
     spark.sql(f"EXECUTE IMMEDIATE '{create} 2'").collect()
     assert spark.sql("SELECT keeps_a_value()").collect()[0][0] == 2
+
+
+WRITES = (
+    "INSERT INTO lake.raw.cached VALUES (2)",
+    "INSERT OVERWRITE lake.raw.cached VALUES (3)",
+    "DELETE FROM lake.raw.cached WHERE n = 3",
+    "TRUNCATE TABLE lake.raw.cached",
+    "REFRESH TABLE lake.raw.cached",
+)
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_succeeds_when_another_user_has_cached_rows_that_the_writer_may_not_read(
+    lake: World, write: str
+) -> None:
+    reader, writer = lake.session(ADMIN), lake.session("hgs_writer")
+    for statement in ("DROP TABLE IF EXISTS lake.raw.cached", "CREATE TABLE lake.raw.cached AS SELECT 1 AS n"):
+        reader.sql(statement).collect()
+    cached = reader.sql("SELECT n FROM lake.raw.cached CROSS JOIN lake.raw.flights").cache()
+    assert cached.count() == 1
+    lake.decisions.rule = lambda handle, need: (
+        handle == ADMIN
+        or (
+            need["action"] == "discover"
+            or (need["object"][-1] == "cached" and (need["action"] != "table.select" or not write.startswith("INSERT")))
+        )
+    )
+
+    writer.sql(write).collect()
+
+    assert cached.count() == reader.table("lake.raw.cached").count()
