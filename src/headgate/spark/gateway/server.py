@@ -17,7 +17,7 @@ from headgate.spark.gateway.answering import Answering, Context
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
 from headgate.spark.gateway.authority import Admission, Authority, Credential, Running
-from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of, is_mistake
+from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of, is_mistake, is_released
 from headgate.spark.gateway.backends import Backends
 from headgate.spark.gateway.bindings import Binding, Bindings
 from headgate.spark.gateway.calls import Calls
@@ -148,10 +148,10 @@ class Gateway:
                 return await self._release_session(call, admitted)
             if rpc is CLONE_SESSION:
                 return await self._clone(rpc, call, admitted)
+            if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
+                return await self._release(call, admitted, binding)
             asked = name_asked_artifacts(admitted.request) if rpc is ARTIFACT_STATUS else {}
             answer = await self._send(rpc, call, admitted, binding)
-            if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
-                self._release(call, admitted)
             if rpc is ARTIFACT_STATUS:
                 return restore_statuses(answer, asked)
             return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
@@ -279,11 +279,22 @@ class Gateway:
         found.require()
         return found
 
-    def _release(self, call: UnderWay, admitted: Admitted) -> None:
-        """Take note that the driver has released an operation: it has interrupted it, and keeps nothing of it."""
-        found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
-        if found is not None:
+    async def _release(self, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
+        """Let the driver release an operation, which interrupts it.
+
+        A driver that does not know the operation answers OK too, and may get its plan later. So without a confirmation
+        the operation stays tracked, and is interrupted until its end is confirmed.
+        """
+        id = admitted.request.operation_id
+        found = self._operations.find(
+            call.backend, admitted.key, id
+        )  # a later one may have the id when the answer comes
+        answer = await self._send(RELEASE_EXECUTE, call, admitted, binding)
+        if found is not None and is_released(answer, id):
             self._operations.end(found)
+        elif found is not None:
+            self._interrupts.end(found)
+        return answer
 
     async def _release_session(self, call: UnderWay, admitted: Admitted) -> bytes:
         binding = self._bindings.find(admitted.key, call.backend)
@@ -291,7 +302,8 @@ class Gateway:
             admitted.key, call.backend, lambda: self._send(RELEASE_SESSION, call, admitted, binding)
         )
         for each in self._operations.of_session(call.backend, admitted.key):
-            self._operations.end(each)
+            # A plan that is on its way reaches the driver after the release, perhaps in a session of the same id.
+            self._interrupts.end(each)
         return answer
 
     async def _send(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
