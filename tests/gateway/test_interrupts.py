@@ -226,10 +226,10 @@ class Deaf(Backend):
     def __init__(self, name: str) -> None:
         self.name, self.closed = name, False
 
-    async def interrupt(self, key: SessionKey, operation: str) -> bool:  # noqa: ARG002 (the fake's signature)
+    async def interrupt(self, key: SessionKey, operation: str) -> bool:
         return False
 
-    async def release(self, key: SessionKey, operation: str) -> bool:  # noqa: ARG002 (the fake's signature)
+    async def release(self, key: SessionKey, operation: str) -> bool:
         return False
 
 
