@@ -45,6 +45,9 @@ def scrub_chain(answer: bytes) -> bytes:
         error.ClearField("stack_trace")
         if is_internal(error.spark_throwable.sql_state):
             error.message = mask(error.message)
+            # The message is made of them, and the caller's own statement is not where an internal error lies.
+            error.spark_throwable.ClearField("message_parameters")
+            error.spark_throwable.ClearField("query_contexts")
     return response.SerializeToString()
 
 
