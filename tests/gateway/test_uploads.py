@@ -255,10 +255,11 @@ class TestArtifacts:
         ],
     )
     def test_what_is_neither_rows_nor_a_schema_is_refused(self, ann: Client, data: bytes, why: str) -> None:
-        with pytest.raises(grpc.RpcError, match=why) as refused:
-            upload(ann, *in_chunks(data, 1 << 20))
+        for parts in (in_chunks(data, 1 << 20), [whole(data)]):
+            with pytest.raises(grpc.RpcError, match=why) as refused:
+                upload(ann, *parts)
 
-        assert code(refused.value) is DENIED
+            assert code(refused.value) is DENIED
 
     def test_a_checksum_is_held(self, ann: Client) -> None:
         for parts in ([whole(HONEST)], in_chunks(LARGE)):

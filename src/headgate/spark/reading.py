@@ -12,7 +12,7 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headgate.control.error_text import visible_words
+from headgate.control.error_text import REFUSED, visible_words
 from headgate.spark.client_sessions import ClientSession, ClientSessions
 from headgate.spark.several import several
 from headgate.spark.statements import (
@@ -21,7 +21,6 @@ from headgate.spark.statements import (
     LOST,
     NOT_CONNECTED,
     NOT_READY,
-    REFUSED,
     SEVERAL,
     STATEMENT_LOST,
     Column,

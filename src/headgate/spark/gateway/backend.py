@@ -6,7 +6,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
-from headgate.control.error_text import mask
+from headgate.control.error_text import REFUSED, mask
 from headgate.spark.gateway.authority import Endpoint
 from headgate.spark.gateway.errors import (
     STATUS_KEY,
@@ -26,7 +26,7 @@ from headgate.spark.gateway.rpcs import (
     Rpc,
 )
 from headgate.spark.gateway.scrubbing import scrub, sqlstate
-from headgate.spark.statements import NOT_READY, REFUSED
+from headgate.spark.statements import NOT_READY
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024
 """Spark's own limit, on both sides."""

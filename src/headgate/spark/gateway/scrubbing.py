@@ -8,9 +8,8 @@ from google.protobuf.message import DecodeError
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from headgate.control.error_text import is_internal, mask, mask_places
+from headgate.control.error_text import REFUSED, is_internal, mask, mask_places
 from headgate.spark.gateway.protos import base
-from headgate.spark.statements import REFUSED
 
 _KEPT: Final = frozenset({"classes", "errorClass", "sqlState"})
 """Not the id of the error, by which a client asks for the whole chain of causes, and no stack trace."""
