@@ -32,6 +32,13 @@ class Parsers:
         """Rewrite Arrow streams in one job."""
         return self.run(self.pool.rewrite("ann", b"arrow", streams, at_no_charge))
 
+    async def settle(self) -> None:
+        """Return once the launcher has ended the parsers of earlier jobs, so that the next one found is a new one."""
+        deadline = time.monotonic() + _PATIENCE
+        while self.pool.launcher_pid is not None and await asyncio.to_thread(_children, self.pool.launcher_pid):
+            assert time.monotonic() < deadline, "a parser of an earlier job is still there"
+            await asyncio.sleep(0.01)
+
     async def parser(self) -> int:
         """Return the process id of a parser, once there is one."""
         deadline = time.monotonic() + _PATIENCE

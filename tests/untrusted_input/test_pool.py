@@ -292,6 +292,7 @@ class TestRestrictions:
         pool.rewrite(column(pa.array([secret])))
 
         async def look() -> bytes:
+            await pool.settle()
             task = asyncio.create_task(pool.pool.rewrite("bob", b"arrow", MANY, at_no_charge))
             process = await pool.parser()
             os.kill(process, signal.SIGSTOP)
@@ -305,6 +306,7 @@ class TestRestrictions:
 
 async def _look(pool: Parsers, look: Callable[[Path], Awaitable[T]]) -> T:
     """Return what is seen of a parser that has restricted itself."""
+    await pool.settle()
     task = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY, at_no_charge))
     place = Path("/proc") / str(await pool.parser())
     for _ in range(1000):  # the limit that is set last
