@@ -69,6 +69,12 @@ class FakeBackend(grpc.GenericRpcHandler):
     """Statements that are under way. One goes on without its client, as in Spark."""
     go_on: threading.Event = field(default_factory=threading.Event)
     interrupted: set[str] = field(default_factory=set[str])
+    plans_wait: bool = False
+    """A plan has reached the driver and is registered only once the test sets `arrive`: other calls overtake it."""
+    arrive: threading.Event = field(default_factory=threading.Event)
+    in_transit: set[str] = field(default_factory=set[str])
+    registered: set[str] = field(default_factory=set[str])
+    """Operations that the driver knows: nothing else is interrupted or released."""
     rows: int = 0
     """So many MiB a statement answers, one by one; `sent` counts those that were taken."""
     sent: int = 0
@@ -91,10 +97,8 @@ class FakeBackend(grpc.GenericRpcHandler):
             request = rpc.request.FromString(data)
             self.calls.append((rpc.name, request))
             self.metadata.append(dict(context.invocation_metadata()))
-            if rpc.name == "Interrupt" and self.deaf_to == 0:
-                self.interrupted.add(request.operation_id)
-            elif rpc.name == "Interrupt":
-                self.deaf_to -= 1
+            if rpc.name == "Interrupt":
+                self._interrupt(request.operation_id)
             if rpc.name == "AnalyzePlan" and self.held_analyses:
                 self.go_on.wait()
             if rpc.name == "ReleaseSession" and self.held_releases:
@@ -105,9 +109,29 @@ class FakeBackend(grpc.GenericRpcHandler):
 
         return _handler(self, rpc, take)
 
+    def _interrupt(self, operation: str) -> None:
+        if self.deaf_to > 0:
+            self.deaf_to -= 1
+        elif operation not in self.in_transit:
+            self.interrupted.add(operation)
+
+    def release(self, request: Any) -> str:
+        """Release an operation as Spark does; return its id, or nothing if Spark does not know it."""
+        if request.operation_id not in self.registered:
+            return ""
+        if request.HasField("release_all"):
+            self.registered.discard(request.operation_id)
+            self.interrupted.add(request.operation_id)
+        return request.operation_id
+
     def answers(self, request: Any) -> Iterator[Any]:
         """Yield the answers to a statement."""
         operation = request.operation_id
+        if self.plans_wait:
+            self.in_transit.add(operation)
+            self.arrive.wait()
+            self.in_transit.discard(operation)
+        self.registered.add(operation)
         self.running.add(operation)
         try:
             yield from self._answers(request)
@@ -150,7 +174,9 @@ def _handler(backend: FakeBackend, rpc: Rpc, take: Any) -> Any:
     answer = ANSWERS[rpc.name]
 
     def unary(data: bytes, context: grpc.ServicerContext) -> bytes:
-        return answer(session_id=take(data, context).session_id).SerializeToString()
+        request = take(data, context)
+        found = {"operation_id": backend.release(request)} if rpc.name == "ReleaseExecute" else {}
+        return answer(session_id=request.session_id, **found).SerializeToString()
 
     def stream(data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         for each in backend.answers(take(data, context)):
@@ -187,4 +213,5 @@ def fake_backend() -> Iterator[FakeBackend]:
         yield backend
     finally:
         backend.go_on.set()
+        backend.arrive.set()
         server.stop(None).wait(5)

@@ -1,6 +1,8 @@
 """An operation stays tracked until its driver has said that it ended, whatever its client does."""
 
+import asyncio
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +13,11 @@ from raw_client import Client
 from running import RunningGateway, running_gateway
 from test_cutting import READ, WHY, Statement
 
+from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway import calls, operations, watch
+from headgate.spark.gateway.backend import Backend
+from headgate.spark.gateway.identity import SessionKey
+from headgate.spark.gateway.interrupts import Interrupts
 
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 
@@ -122,6 +128,120 @@ class TestAnOrphan:
             Client(gateway.port, "ann").version()
 
             until(lambda: tracked(gateway) == 0)
+
+
+class TestAPlanThatIsOvertaken:
+    """A plan of many megabytes is registered by the driver after calls that were sent later."""
+
+    @pytest.fixture(autouse=True)
+    def _plans_wait(self, backend: FakeBackend) -> None:
+        backend.plans_wait = True
+
+    @pytest.mark.parametrize("leaves", [False, True], ids=["with its client", "without its client"])
+    @pytest.mark.parametrize("reattachable", [False, True], ids=["plain", "reattachable"])
+    def test_is_tracked_although_a_release_found_nothing_and_is_interrupted(
+        self, gateway: RunningGateway, backend: FakeBackend, *, reattachable: bool, leaves: bool
+    ) -> None:
+        late = Late(gateway, backend, reattachable=reattachable)
+
+        for _ in range(5):
+            late.client.call("ReleaseExecute", operation_id=late.operation, release_all={})
+        if leaves:
+            late.answers.cancel()
+        until(lambda: backend.names().count("Interrupt") > 1)
+
+        assert tracked(gateway) == 1
+        backend.arrive.set()
+        until(lambda: backend.interrupted == {late.operation})
+        until(lambda: tracked(gateway) == 0)
+
+    def test_is_tracked_although_its_session_was_released_and_begun_again(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        late = Late(gateway, backend, reattachable=True)
+
+        late.client.call("ReleaseSession", allow_reconnect=True)
+        late.client.version()
+        until(lambda: "Interrupt" in backend.names())
+
+        assert tracked(gateway) == 1
+        backend.arrive.set()
+        until(lambda: backend.interrupted == {late.operation})
+        until(lambda: tracked(gateway) == 0)
+
+    def test_that_never_arrives_is_tracked_for_a_while_only(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(operations, "ARRIVAL_SECONDS", 2.0)
+        late = Late(gateway, backend, reattachable=True)
+        late.answers.cancel()
+        late.client.call("ReleaseExecute", operation_id=late.operation, release_all={})
+
+        until(lambda: backend.names().count("Interrupt") > 1)
+        assert tracked(gateway) == 1
+        until(lambda: tracked(gateway) == 0)
+
+
+class TestARelease:
+    def test_that_the_driver_confirms_ends_the_operation(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend, reattachable=True)
+
+        statement.client.call("ReleaseExecute", operation_id=statement.operation, release_all={})
+
+        assert tracked(gateway) == 0
+        assert "Interrupt" not in backend.names()
+
+    def test_of_a_part_of_the_results_ends_nothing(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend, reattachable=True)
+
+        statement.client.call("ReleaseExecute", operation_id=statement.operation, release_until={"response_id": "0"})
+
+        assert tracked(gateway) == 1
+        assert "Interrupt" not in backend.names()
+
+
+def test_a_stream_of_an_operation_that_has_ended_is_read_to_its_end() -> None:
+    async def attempt() -> tuple[bool, int]:
+        known = operations.Operations()
+        interrupts = Interrupts(known)
+        operation = operations.Operation(SessionKey("ann", "s"), "o", "h", PrincipalId("ann"), Deaf("main"), stays=True)
+        known.begin(operation)
+        known.end(operation)
+        has_drained = asyncio.Event()
+
+        async def drain() -> bool:
+            await asyncio.sleep(0.01)
+            has_drained.set()
+            return True
+
+        await asyncio.wait_for(interrupts.end(operation, drain()) or asyncio.sleep(0), 5)
+        return has_drained.is_set(), len(interrupts._drains)  # pyright: ignore[reportPrivateUsage]
+
+    assert asyncio.run(attempt()) == (True, 0)
+
+
+class Deaf(Backend):
+    """A driver that finds nothing to interrupt or to release."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.closed = name, False
+
+    async def interrupt(self, key: SessionKey, operation: str) -> bool:
+        return False
+
+    async def release(self, key: SessionKey, operation: str) -> bool:
+        return False
+
+
+class Late:
+    """A statement of ann's whose plan the driver has not registered yet."""
+
+    def __init__(self, gateway: RunningGateway, backend: FakeBackend, *, reattachable: bool) -> None:
+        self.client = Client(gateway.port, "ann")
+        self.operation = str(uuid.uuid4())
+        options = [{"reattach_options": {"reattachable": reattachable}}]
+        self.answers = self.client.begin("ExecutePlan", operation_id=self.operation, request_options=options)
+        until(lambda: self.operation in backend.in_transit)
 
 
 def test_a_second_statement_with_the_id_of_a_running_one_is_refused_and_the_first_stays_tracked(

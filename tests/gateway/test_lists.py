@@ -2,7 +2,7 @@
 
 import importlib.metadata
 
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from trying import (
     base,
     short,
@@ -12,6 +12,7 @@ from headgate.spark.gateway.allowed import ALLOWED
 from headgate.spark.gateway.refused import REFUSED, reason
 from headgate.spark.gateway.rpcs import RPCS, SERVICE
 from headgate.spark.gateway.rules import RULES
+from headgate.spark.gateway.text_lengths import bounds
 
 
 def reachable() -> dict[str, Descriptor]:
@@ -61,6 +62,23 @@ class TestTheLists:
             for field in fields:
                 inner = reachable()[name].fields_by_name[field].message_type
                 assert inner is None or inner.full_name != "google.protobuf.Any"
+
+
+def test_every_text_outside_of_a_plan_has_a_longest_length() -> None:
+    inside = {"Plan", "Relation", "StorageLevel"}
+    waiting, outside = [rpc.request.DESCRIPTOR for rpc in RPCS.values()], list[FieldDescriptor]()
+    while waiting:
+        message = waiting.pop()
+        name = short(message.full_name)
+        fields = [field for field in message.fields if name not in inside and field.name in ALLOWED[name]]
+        outside += fields
+        waiting += [field.message_type for field in fields if field.message_type is not None]
+
+    texts = [field for field in outside if field.type == field.TYPE_STRING]
+
+    assert len(texts) > 50
+    assert not [field.full_name for field in texts if bounds(field)[0] is None]
+    assert not [field.full_name for field in texts if field.is_repeated and bounds(field)[1] is None]
 
 
 BYTES = {

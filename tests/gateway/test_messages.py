@@ -26,7 +26,7 @@ from trying import (
 from headgate.spark.gateway.admission import inspector
 from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
 from headgate.spark.gateway.messages import MAX_DEPTH
-from headgate.spark.gateway.rpcs import ADD_ARTIFACTS, ANALYZE_PLAN, EXECUTE_PLAN
+from headgate.spark.gateway.rpcs import ADD_ARTIFACTS, ANALYZE_PLAN, CONFIG, EXECUTE_PLAN
 
 
 class TestUnknown:
@@ -49,6 +49,42 @@ class TestUnknown:
     def test_what_is_no_message_is_an_invalid_request(self) -> None:
         with pytest.raises(InvalidRequestError):
             admit_as(ANN, EXECUTE_PLAN, b"\xff\xff")
+
+
+LONG_TEXTS = {
+    "a client type": (EXECUTE_PLAN, {"client_type": "x" * 2049}),
+    "a client type of an upload": (ADD_ARTIFACTS, {"client_type": "x" * 2049}),
+    "a session that the client saw": (ANALYZE_PLAN, {"client_observed_server_side_session_id": "x" * 2049}),
+    "a name of the client's": (EXECUTE_PLAN, {"user_context": {"user_name": "x" * 2049}}),
+    "many tags": (EXECUTE_PLAN, {"tags": ["t"] * 65}),
+    "a value of a setting": (
+        CONFIG,
+        {"operation": {"set": {"pairs": [{"key": "spark.sql.session.timeZone", "value": "x" * 2049}]}}},
+    ),
+    "many keys": (CONFIG, {"operation": {"get": {"keys": ["spark.sql.session.timeZone"] * 257}}}),
+}
+
+
+class TestTextsOutsideOfAPlan:
+    """A request that is large for nothing would be slow on its way, and calls that are sent later would overtake it."""
+
+    @pytest.mark.parametrize("what", LONG_TEXTS)
+    def test_that_are_too_long_are_refused(self, what: str) -> None:
+        rpc, fields = LONG_TEXTS[what]
+
+        with pytest.raises(RefusedError, match=r"is longer than|has more than"):
+            admit_as(ANN, rpc, rpc.request(session_id=SESSION, **fields).SerializeToString())
+
+    def test_of_the_usual_length_pass(self) -> None:
+        request = base.ExecutePlanRequest(session_id=SESSION, client_type="x" * 2048, tags=["t"] * 64)
+
+        assert admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).request.client_type == "x" * 2048
+
+    def test_do_not_bound_a_plan(self) -> None:
+        pairs = [{"integer": each} for each in range(300)]
+        statement = "SELECT 1 -- " + "x" * 100_000
+
+        try_relation(sql=relations.SQL(query=statement, pos_args=[{"map": {"keys": pairs, "values": pairs}}]))
 
 
 REFUSED_RELATIONS = {
@@ -232,9 +268,7 @@ class TestArtifacts:
             with pytest.raises(RefusedError):
                 self.try_artifact(name, b"\xff\xff\xff\xff", chunked=chunked)
 
-    def test_a_schema_with_a_class_in_it_is_refused(self) -> None:
-        with pytest.raises(RefusedError):
-            self.try_artifact(self.NAME, UDT.encode())
+    def test_an_artifact_in_chunks_that_begins_with_none_is_refused(self) -> None:
         with pytest.raises(RefusedError):
             self.try_artifact(self.NAME, b"", chunked=True)
 

@@ -108,3 +108,15 @@ def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Gua
 
     assert seconds_to_count(spark_behind_gateway) < WITHIN
     until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=120)
+
+
+def test_a_release_names_the_operation_only_where_the_driver_had_it(spark_behind_gateway: Guarded) -> None:
+    client, operation, answers = begin(spark_behind_gateway, ENDING, "SELECT 1", reattachable=True)
+    assert list(answers)
+    assert running(spark_behind_gateway, ENDING)
+
+    released = client.call("ReleaseExecute", operation_id=operation, release_all={})
+    assert not running(spark_behind_gateway, ENDING)
+    again = client.call("ReleaseExecute", operation_id=operation, release_all={})
+
+    assert (released.operation_id, again.operation_id) == (operation, "")

@@ -1,10 +1,12 @@
 """Rows of a client reach the driver as we write them, from a plan and from artifacts; what is forged does not."""
 
+import asyncio
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import grpc
+import numpy as np
 import pyarrow as pa
 import pytest
 import zstandard
@@ -14,6 +16,7 @@ from running import running_gateway
 from trying import UDT, a_range, commands, relations
 
 from headgate.spark.gateway import protos
+from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import (
     PREFIX,
     driver_hash,
@@ -21,11 +24,13 @@ from headgate.spark.gateway.artifact_names import (
     restore_statuses,
     restore_summaries,
 )
-from headgate.spark.gateway.artifacts import MAX_ARTIFACT_BYTES, Collector
+from headgate.spark.gateway.artifacts import MAX_ARTIFACT_BYTES
 from headgate.spark.gateway.errors import ExhaustedError, InvalidRequestError
 from headgate.spark.gateway.messages import walk
 from headgate.spark.gateway.rpcs import SERVICE
 from headgate.spark.gateway.upload_budget import UploadBudget
+from headgate.spark.gateway.uploads import Upload
+from headgate.untrusted_input.pool import ParserPool
 from tests.arrow_streams import artifact_name, chunk, column, read, rows, stream, with_offsets
 
 base: Any = protos.base
@@ -250,10 +255,11 @@ class TestArtifacts:
         ],
     )
     def test_what_is_neither_rows_nor_a_schema_is_refused(self, ann: Client, data: bytes, why: str) -> None:
-        with pytest.raises(grpc.RpcError, match=why) as refused:
-            upload(ann, *in_chunks(data, 1 << 20))
+        for parts in (in_chunks(data, 1 << 20), [whole(data)]):
+            with pytest.raises(grpc.RpcError, match=why) as refused:
+                upload(ann, *parts)
 
-        assert code(refused.value) is DENIED
+            assert code(refused.value) is DENIED
 
     def test_a_checksum_is_held(self, ann: Client) -> None:
         for parts in ([whole(HONEST)], in_chunks(LARGE)):
@@ -352,15 +358,111 @@ class TestBudget:
         with budget.share("ann") as again:
             again.take(60)
 
-    def test_chunks_are_counted_as_they_come(self) -> None:
-        with UploadBudget(total=100, per_principal=100).share("ann") as share:
-            collector = Collector(share)
-            first, second, *_ = (
-                base.AddArtifactsRequest(**each) for each in in_chunks(bytes(1000), 64, name=artifact_name(b"x"))
-            )
-            collector.take(first)
+    def test_a_limit_that_other_callers_fill_is_not_called_the_callers_own(self) -> None:
+        budget = UploadBudget(total=100, per_principal=60)
+        with budget.share("ann") as anns, budget.share("bob") as bobs:
+            anns.take(60)
+            with pytest.raises(ExhaustedError, match=r"^your rows"):
+                anns.take(1)
+            with pytest.raises(ExhaustedError, match=r"^the rows that all callers"):
+                bobs.take(41)
 
-            with pytest.raises(ExhaustedError):
-                collector.take(second)
-            with pytest.raises(InvalidRequestError):
-                collector.finish()
+    def test_chunks_are_counted_as_they_come(self) -> None:
+        async def attempt() -> None:
+            with UploadBudget(total=100, per_principal=100).share("ann") as share:
+                first, second, *_ = (
+                    base.AddArtifactsRequest(**each) for each in in_chunks(bytes(1000), 64, name=artifact_name(b"x"))
+                )
+                upload = Upload(first, ArrowRows(Doubling()), "ann", share)
+                assert not list(await upload.take(first, 64))
+                with pytest.raises(ExhaustedError):
+                    await upload.take(second, 64)
+                with pytest.raises(InvalidRequestError):
+                    await upload.finish()
+
+        asyncio.run(attempt())
+
+    def test_rewritten_rows_are_held_until_they_are_sent(self) -> None:
+        async def attempt() -> list[int]:
+            budget = UploadBudget(total=1 << 30, per_principal=1 << 30)
+            with budget.share("ann") as share:
+                request = base.AddArtifactsRequest(**whole(LARGE))
+                upload = Upload(request, ArrowRows(Doubling()), "ann", share)
+                await upload.take(request, len(LARGE))
+                held = [budget.held("ann") for _ in await upload.finish()]
+                return [*held, budget.held("ann")]
+
+        *while_sent, after = asyncio.run(attempt())
+
+        assert len(while_sent) > 1
+        assert set(while_sent) == {3 * len(LARGE)}
+        assert after == 0
+
+    def test_rows_of_a_plan_are_held_too(self) -> None:
+        async def attempt() -> int:
+            budget = UploadBudget(total=1 << 30, per_principal=1 << 30)
+            with budget.share("ann") as share:
+                relation = local(LARGE).local_relation
+                await ArrowRows(Doubling()).rewrite_relations("ann", [relation, relation], share)
+                return budget.held("ann")
+
+        assert asyncio.run(attempt()) == 2 * len(LARGE)
+
+
+class Doubling(ParserPool):
+    """Parsers whose answer is an Arrow stream of twice the size."""
+
+    async def rewrite(
+        self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Callable[[int], None]
+    ) -> list[bytes]:
+        assert (owner, kind) == ("ann", b"arrow")
+        for document in documents:
+            charge(2 * len(document))
+        return [document[:8] + bytes(2 * len(document) - 16) + document[-8:] for document in documents]
+
+
+class TestRowsThatAreCompressed:
+    """64 MiB of zeros are 2,384 bytes."""
+
+    def test_are_refused_once_a_group_of_artifacts_is_too_large(self, ann: Client, backend: FakeBackend) -> None:
+        sent = [zeros(each) for each in range(256)]
+        assert sum(map(len, sent)) < 2 << 20
+
+        with pytest.raises(grpc.RpcError, match="more than 192 MiB") as refused:
+            upload(ann, {"batch": {"artifacts": [{"name": artifact_name(each), "data": chunk(each)} for each in sent]}})
+
+        assert code(refused.value) is INVALID
+        assert not arrived(backend)
+
+    def test_are_refused_once_those_of_a_plan_are_too_large(self) -> None:
+        charged: list[int] = []
+
+        class Counting(Doubling):
+            async def rewrite(
+                self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Callable[[int], None]
+            ) -> list[bytes]:
+                def count(size: int) -> None:
+                    charge(size)
+                    charged.append(size)
+
+                return await super().rewrite(owner, kind, documents, count)
+
+        streams = [HONEST + bytes([each]) + bytes(4 << 20) for each in range(20)]
+        with UploadBudget().share("ann") as share, pytest.raises(InvalidRequestError, match="more than 64 MiB of rows"):
+            asyncio.run(
+                ArrowRows(Counting()).rewrite_relations("ann", [local(each).local_relation for each in streams], share)
+            )
+
+        assert len(charged) == 7
+
+    def test_pass_while_they_are_few(self, ann: Client, backend: FakeBackend) -> None:
+        upload(ann, whole(zeros(1)))
+
+        assert read(arrived(backend)[driver_name(zeros(1))]).num_rows == 1 << 17
+
+
+def zeros(each: int) -> bytes:
+    """Return a few thousand bytes that are one MiB of rows, different for each number."""
+    values = np.zeros(1 << 17, "int64")
+    values[0] = each
+    return stream(pa.table({"i": values}), compression="zstd")

@@ -4,7 +4,8 @@ import grpc
 import pytest
 from pyspark.errors.exceptions.connect import AnalysisException, SparkConnectGrpcException
 
-from headgate.pipelines.errors import REFUSED, failure
+from headgate.control.error_text import REFUSED
+from headgate.pipelines.errors import failure
 from headgate.spark import authority, statements
 from headgate.spark.gateway.errors import NoSessionError
 from headgate.spark.works import ENDED
@@ -20,10 +21,9 @@ def by_grpc(code: grpc.StatusCode) -> Exception:
 
 class TestAFailure:
     def test_is_a_refusal_by_its_state(self) -> None:
-        found = failure(by_spark("you may not", statements.REFUSED))
+        found = failure(by_spark("you may not", REFUSED))
 
         assert (found.words, found.refused, found.away) == ("you may not", True, False)
-        assert statements.REFUSED == REFUSED
 
     @pytest.mark.parametrize("sqlstate", [statements.NOT_CONNECTED, statements.DRIVER_LOST])
     def test_is_none_of_the_work_where_the_driver_was_lost(self, sqlstate: str) -> None:
@@ -46,7 +46,7 @@ class TestAFailure:
         ],
     )
     def test_is_none_of_the_work_where_a_session_was_lost_whatever_state_it_has(self, message: str) -> None:
-        assert failure(by_spark(message, statements.REFUSED)).away
+        assert failure(by_spark(message, REFUSED)).away
 
     @pytest.mark.parametrize(
         "error",

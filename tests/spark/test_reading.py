@@ -9,13 +9,14 @@ from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnec
 from pyspark.sql.connect.proto import ExecutePlanRequest
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from headgate.control.error_text import REFUSED
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.spark.client_sessions import ClientSessions
 from headgate.spark.followed_operations import FollowedOperations
 from headgate.spark.needs import NameNeed, Need
 from headgate.spark.reading import OperationIds, SparkReading
-from headgate.spark.statements import REFUSED, StatementError, Wanted
+from headgate.spark.statements import StatementError, Wanted
 
 ANN = Caller(PrincipalId("ann"))
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))

@@ -14,6 +14,10 @@ T = TypeVar("T")
 _PATIENCE = 20.0
 
 
+def at_no_charge(_size: int) -> None:
+    """Let a rewritten document of any size be."""
+
+
 class Parsers:
     """Calls a pool and waits."""
 
@@ -26,7 +30,14 @@ class Parsers:
 
     def rewrite(self, *streams: bytes) -> list[bytes]:
         """Rewrite Arrow streams in one job."""
-        return self.run(self.pool.rewrite("ann", b"arrow", streams))
+        return self.run(self.pool.rewrite("ann", b"arrow", streams, at_no_charge))
+
+    async def settle(self) -> None:
+        """Return once the launcher has ended the parsers of earlier jobs, so that the next one found is a new one."""
+        deadline = time.monotonic() + _PATIENCE
+        while self.pool.launcher_pid is not None and await asyncio.to_thread(_children, self.pool.launcher_pid):
+            assert time.monotonic() < deadline, "a parser of an earlier job is still there"
+            await asyncio.sleep(0.01)
 
     async def parser(self) -> int:
         """Return the process id of a parser, once there is one."""

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -21,8 +22,9 @@ from headgate.untrusted_input.frames import ANSWER, DOCUMENT, Outcome
 from headgate.untrusted_input.launcher_process import LauncherProcess
 from headgate.untrusted_input.limits import MEBIBYTE, ParserLimits
 from headgate.untrusted_input.pool import ParserPool
+from headgate.untrusted_input.turns import Turns
 from tests.arrow_streams import column, read, rows, stream
-from tests.untrusted_input.parsers import Parsers, parsers
+from tests.untrusted_input.parsers import Parsers, at_no_charge, parsers
 
 MANY = [stream(pa.table({"i": range(1_000_000)}))] * 100
 """Takes long enough for a test to find the parser."""
@@ -44,9 +46,9 @@ class TestFailingParsers:
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
     def test_a_parser_that_ends_fails_its_own_job(self, pool: Parsers, number: int) -> None:
         async def attempt() -> list[bytes]:
-            doomed = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY))
+            doomed = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY, at_no_charge))
             await kill_parser(pool, number)
-            other = await pool.pool.rewrite("bob", b"arrow", [rows()])
+            other = await pool.pool.rewrite("bob", b"arrow", [rows()], at_no_charge)
             with pytest.raises(UnreadableInputError, match="could not be read"):
                 await doomed
             return other
@@ -58,7 +60,7 @@ class TestFailingParsers:
 
     def test_a_parser_that_hangs_is_ended_at_its_deadline(self) -> None:
         async def attempt(running: Parsers) -> int:
-            doomed = asyncio.create_task(running.pool.rewrite("ann", b"arrow", MANY))
+            doomed = asyncio.create_task(running.pool.rewrite("ann", b"arrow", MANY, at_no_charge))
             process = await running.parser()
             os.kill(process, signal.SIGSTOP)
             with pytest.raises(OversizedInputError, match="takes too long"):
@@ -108,16 +110,62 @@ class TestFailingParsers:
             assert running.pool.launcher_pid is None
 
 
+class TooMuchError(Exception):
+    """The test's own bound is reached."""
+
+
+class TestSizesOfAnswers:
+    """A stream of a few thousand bytes can be rows of many megabytes."""
+
+    def test_are_charged_one_by_one_so_that_nothing_is_rewritten_past_the_bound(self, pool: Parsers) -> None:
+        zeros = stream(pa.table({"i": np.zeros(1_000_000, "int64")}), compression="zstd")
+        charged: list[int] = []
+
+        def charge(size: int) -> None:
+            charged.append(size)
+            if sum(charged) > 20 * MEBIBYTE:
+                raise TooMuchError
+
+        assert len(zeros) < 16 * 1024
+        with pytest.raises(TooMuchError):
+            pool.run(pool.pool.rewrite("ann", b"arrow", [zeros] * 100, charge))
+
+        assert len(charged) == 3
+        assert min(charged) > 7 * MEBIBYTE
+
+    def test_are_charged_before_an_answer_is_read(self) -> None:
+        def charge(size: int) -> None:
+            assert size == 100 * MEBIBYTE
+            raise TooMuchError
+
+        with parsers() as running:
+            running.pool._launcher = LyingLauncher(ANSWER.pack(Outcome.REWRITTEN, 100 * MEBIBYTE))
+            with pytest.raises(TooMuchError):
+                running.run(running.pool.rewrite("ann", b"arrow", [rows()], charge))
+
+
 class TestTurns:
+    def test_an_owner_whose_job_is_refused_is_forgotten(self) -> None:
+        async def attempt() -> set[str]:
+            turns = Turns(1, 1, 1, 1)
+            async with turns.turn("ann"):
+                for owner in ("bob", "cy"):
+                    with pytest.raises(ParsersBusyError):
+                        async with turns.turn(owner):
+                            pass
+                return set(turns._owners)
+
+        assert asyncio.run(attempt()) == {"ann"}
+
     def test_one_owner_does_not_hold_every_parser(self) -> None:
         """A principal whose parser hangs waits for it alone."""
 
         async def attempt(running: Parsers) -> bytes:
             await running.pool.start()
-            hanging = [asyncio.create_task(running.pool.rewrite("ann", b"arrow", MANY)) for _ in range(8)]
+            hanging = [asyncio.create_task(running.pool.rewrite("ann", b"arrow", MANY, at_no_charge)) for _ in range(8)]
             os.kill(await running.parser(), signal.SIGSTOP)
             async with asyncio.timeout(20):
-                [written] = await running.pool.rewrite("bob", b"arrow", [rows()])
+                [written] = await running.pool.rewrite("bob", b"arrow", [rows()], at_no_charge)
             for task in hanging:
                 task.cancel()
             await asyncio.gather(*hanging, return_exceptions=True)
@@ -128,7 +176,7 @@ class TestTurns:
 
     def test_jobs_that_wait_are_bounded(self, pool: Parsers) -> None:
         async def attempt() -> list[object]:
-            tasks = [asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY)) for _ in range(100)]
+            tasks = [asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY, at_no_charge)) for _ in range(100)]
             done, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in waiting:
                 task.cancel()
@@ -143,11 +191,13 @@ class TestTurns:
 
     def test_a_job_that_is_cancelled_leaves_no_process(self, pool: Parsers) -> None:
         async def attempt() -> int:
-            task = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY))
+            task = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY, at_no_charge))
             process = await pool.parser()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await pool.pool.rewrite("ann", b"arrow", [rows()])  # the launcher ends the one before it begins the next
+            await pool.pool.rewrite(
+                "ann", b"arrow", [rows()], at_no_charge
+            )  # the launcher ends the one before it begins the next
             return process
 
         process = pool.run(attempt())
@@ -242,7 +292,8 @@ class TestRestrictions:
         pool.rewrite(column(pa.array([secret])))
 
         async def look() -> bytes:
-            task = asyncio.create_task(pool.pool.rewrite("bob", b"arrow", MANY))
+            await pool.settle()
+            task = asyncio.create_task(pool.pool.rewrite("bob", b"arrow", MANY, at_no_charge))
             process = await pool.parser()
             os.kill(process, signal.SIGSTOP)
             memory = await asyncio.to_thread(_memory, process)
@@ -255,7 +306,8 @@ class TestRestrictions:
 
 async def _look(pool: Parsers, look: Callable[[Path], Awaitable[T]]) -> T:
     """Return what is seen of a parser that has restricted itself."""
-    task = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY))
+    await pool.settle()
+    task = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY, at_no_charge))
     place = Path("/proc") / str(await pool.parser())
     for _ in range(1000):  # the limit that is set last
         if _limits(place)["Max address space"] != "unlimited":
@@ -291,7 +343,7 @@ def test_a_pool_works_on_several_loops_in_turn() -> None:
         pool = ParserPool()
 
         async def once(used: ParserPool = pool) -> bytes:
-            return (await used.rewrite("ann", b"arrow", [rows()]))[0]
+            return (await used.rewrite("ann", b"arrow", [rows()], at_no_charge))[0]
 
         try:
             assert read(asyncio.run(once())).num_rows == 3

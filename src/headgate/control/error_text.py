@@ -8,7 +8,7 @@ import re
 from typing import Any, Final
 
 REFUSED: Final = "42501"
-"""The SQLSTATE of a refusal."""
+"""The SQLSTATE of a refusal, also in the answers of the gateway and of SQL over HTTP."""
 _INTERNAL_STATE: Final = "XX"
 """How the SQLSTATE of an internal error begins."""
 _PLACES: Final = (

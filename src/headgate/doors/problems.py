@@ -22,12 +22,13 @@ from headgate.control.command import (
     TakenError,
     UnknownCallerError,
 )
+from headgate.control.error_text import REFUSED
 from headgate.control.organization import Organization
 from headgate.control.ports import AuditRecord, Origin, StoreError
 from headgate.control.wording import asked, called
 from headgate.decision.records import Question
 from headgate.doors.scope import CALLER, REQUEST
-from headgate.spark.statements import LOST, REFUSED, SEVERAL, TOO_MANY, StatementError
+from headgate.spark.statements import LOST, SEVERAL, TOO_MANY, StatementError
 
 log = logging.getLogger(__name__)
 

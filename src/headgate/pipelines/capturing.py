@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.functions import col, lit
 from pyspark.sql.types import StructField, StructType
 
-from headgate.control.error_text import raw_words
+from headgate.control.error_text import REFUSED, raw_words
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.lakewriter import quoted, write_full
 from headgate.pipelines.loading.errors import EndedError, LoadError
@@ -31,7 +31,6 @@ _LOOK: Final = 1
 """Seconds between two questions whether a batch is done, or the run has to end."""
 _MOST_TOLD: Final = 100
 """Files that are looked at one by one for their columns; of more, all of the folder are."""
-_REFUSED: Final = "42501"
 _UNREADABLE: Final = ("FAILED_READ_FILE", "MALFORMED_RECORD", "CANNOT_READ_FILE_FOOTER", "CANNOT_READ_FOOTER")
 
 
@@ -173,7 +172,7 @@ class Capture:
 
     def _told(self, error: PySparkException, came: Sequence[Path]) -> Exception:
         words = raw_words(error)
-        if _REFUSED in words or not any(sign in words for sign in _UNREADABLE):
+        if REFUSED in words or not any(sign in words for sign in _UNREADABLE):
             return error
         # Spark's words do not lead out of the gateway with the path in them.
         unfit = next((f"`{each.name}`" for each in came[:_MOST_TOLD] if not self._fits(each)), "a file")

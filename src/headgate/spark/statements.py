@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from headgate.facts.caller import Caller
 
-REFUSED = "42501"
-"""The SQLSTATE of a refusal, by whoever refuses."""
 CANCELLED = "57014"
 """The SQLSTATE of a statement that was ended before it was done."""
 NOT_CONNECTED = "08001"
@@ -32,7 +30,7 @@ Parameters = Mapping[str, Scalar] | Sequence[Scalar]
 
 
 class StatementError(Exception):
-    """Spark or the guard did not run a statement; `sqlstate` is `REFUSED` where it was a refusal."""
+    """Spark or the guard did not run a statement; `sqlstate` is `error_text.REFUSED` where it was a refusal."""
 
     def __init__(self, message: str, sqlstate: str | None, condition: str | None) -> None:
         super().__init__(message)

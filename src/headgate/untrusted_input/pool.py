@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
@@ -11,6 +11,9 @@ from headgate.untrusted_input.frames import ANSWER, DOCUMENT, Outcome
 from headgate.untrusted_input.launcher_process import LauncherError, LauncherProcess
 from headgate.untrusted_input.limits import ParserLimits
 from headgate.untrusted_input.turns import Turns
+
+Charge = Callable[[int], None]
+"""Told the size of each rewritten document before it is read; what it raises ends the job."""
 
 _OUTCOMES: Final = frozenset(map(int, Outcome))
 _MESSAGE_BYTES: Final = 400
@@ -53,8 +56,11 @@ class ParserPool:
         """End every process."""
         self._launcher.stop()
 
-    async def rewrite(self, owner: str, kind: bytes, documents: Sequence[bytes]) -> list[bytes]:
+    async def rewrite(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> list[bytes]:
         """Return the documents as a parser wrote them, in the same order. `owner` shares the parsers with other owners.
+
+        A compressed document may be rewritten into a thousand times its size, so `charge` bounds what all of them
+        take together.
 
         Raises:
             UnreadableInputError: a document is malformed, or ended its parser.
@@ -72,27 +78,29 @@ class ParserPool:
                 raise ParsersBusyError(_DOWN) from None
             try:
                 with job:
-                    return await self._exchange(job, kind, documents)
+                    return await self._exchange(job, kind, documents, charge)
             finally:
                 self._launcher.end(number)
 
-    async def _exchange(self, job: socket.socket, kind: bytes, documents: Sequence[bytes]) -> list[bytes]:
+    async def _exchange(
+        self, job: socket.socket, kind: bytes, documents: Sequence[bytes], charge: Charge
+    ) -> list[bytes]:
         try:
             async with asyncio.timeout(self._limits.wall_seconds):
-                return [await self._rewrite(job, kind, document) for document in documents]
+                return [await self._rewrite(job, kind, document, charge) for document in documents]
         except TimeoutError:
             raise OversizedInputError("the upload takes too long to read; send fewer rows at once") from None
         except OSError:
             raise UnreadableInputError(_LOST) from None
 
-    async def _rewrite(self, job: socket.socket, kind: bytes, document: bytes) -> bytes:
-        outcome, answer = await self._answer(job, kind, document)
+    async def _rewrite(self, job: socket.socket, kind: bytes, document: bytes, charge: Charge) -> bytes:
+        outcome, answer = await self._answer(job, kind, document, charge)
         if outcome is Outcome.REWRITTEN:
             return answer
         failure = OversizedInputError if outcome is Outcome.OVERSIZED else UnreadableInputError
         raise failure(_printable(answer))
 
-    async def _answer(self, job: socket.socket, kind: bytes, document: bytes) -> tuple[Outcome, bytes]:
+    async def _answer(self, job: socket.socket, kind: bytes, document: bytes, charge: Charge) -> tuple[Outcome, bytes]:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(job, DOCUMENT.pack(kind, len(document)))
         await loop.sock_sendall(job, document)
@@ -101,6 +109,8 @@ class ParserPool:
             self._limits.answer_bytes if code == Outcome.REWRITTEN else _MESSAGE_BYTES
         ):
             raise ConnectionAbortedError
+        if code == Outcome.REWRITTEN:
+            charge(length)
         return Outcome(code), await _receive(job, length)
 
 

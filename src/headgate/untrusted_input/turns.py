@@ -34,9 +34,10 @@ class Turns:
     @asynccontextmanager
     async def turn(self, owner: str) -> AsyncIterator[None]:
         """Wait for a parser, and hold it until the block ends. Raises `ParsersBusyError` if too many wait."""
-        mine = self._owners.setdefault(owner, _Owner(asyncio.Semaphore(self._per_owner)))
+        mine = self._owners.get(owner) or _Owner(asyncio.Semaphore(self._per_owner))
         if self._jobs >= self._most_jobs or mine.jobs >= self._most_jobs_per_owner:
             raise ParsersBusyError(_BUSY)
+        self._owners[owner] = mine
         self._jobs += 1
         mine.jobs += 1
         try:

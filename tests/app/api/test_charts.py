@@ -8,10 +8,11 @@ import httpx
 import pyarrow as pa
 import pytest
 
+from headgate.control.error_text import REFUSED
 from headgate.facts.ids import RunId
 from headgate.pipelines.shown import keeper
 from headgate.spark.kept import KeptStatements
-from headgate.spark.statements import REFUSED, SqlLimits, StatementError
+from headgate.spark.statements import SqlLimits, StatementError
 from tests.app.world import World, world_in
 from tests.fakes.statements import FakeSpark
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from headgate.control.command import InvalidError
-from headgate.control.error_text import mask
+from headgate.control.error_text import REFUSED, mask
 from headgate.doors.services import Services
 from headgate.pipelines.charting import MOST_ROWS, Rows, as_json
 from headgate.pipelines.selecting import InputsError, SelectingDefinition, parameters, reads, require_same, wrapped
-from headgate.spark.statements import REFUSED, StatementError, Wanted
+from headgate.spark.statements import StatementError, Wanted
 
 _SECONDS = 60.0
 _BYTES = 64 * 1024**2

@@ -1,9 +1,11 @@
 """Rows in Arrow format that a client sends: written again in another process before the driver reads them."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from headgate.spark.gateway.errors import ExhaustedError, InvalidRequestError
+from headgate.spark.gateway.upload_budget import Share
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
 from headgate.untrusted_input.pool import ParserPool
 
@@ -12,7 +14,12 @@ _STREAM_END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _ALIGNMENT: Final = 8
 _MOST_RELATIONS: Final = 1000
 _INLINE_BYTES: Final = 64 * 1024 * 1024
-"""A message to the driver holds at most twice as much."""
+"""Of the rows in one plan, rewritten. A message to the driver holds at most twice as much."""
+_INLINE_TOO_LARGE: Final = (
+    f"the plan carries more than {_INLINE_BYTES // 1024 // 1024} MiB of rows; upload them as cached artifacts"
+)
+_UPLOAD_BYTES: Final = 192 * 1024 * 1024
+"""Of the artifacts that are rewritten together, rewritten. The largest artifact alone has fewer."""
 
 
 def is_arrow(data: bytes) -> bool:
@@ -26,12 +33,25 @@ class ArrowRows:
     def __init__(self, parsers: ParserPool) -> None:
         self._parsers = parsers
 
-    async def rewrite(self, principal: str, streams: Sequence[bytes]) -> list[bytes]:
+    async def rewrite_artifacts(self, principal: str, streams: Sequence[bytes], share: Share) -> list[bytes]:
         """Return the streams with the same rows, written by us. Raises `InvalidRequestError`, `ExhaustedError`."""
+        most = _UPLOAD_BYTES // 1024 // 1024
+        too_large = f"the artifacts are more than {most} MiB of rows when they are unpacked; send fewer at once"
+        return await self._rewrite(principal, streams, _charge(share, _UPLOAD_BYTES, too_large))
+
+    async def rewrite_relations(self, principal: str, local_relations: Sequence[Any], share: Share) -> None:
+        """Replace the rows in local relations of a plan. Raises `InvalidRequestError`, `ExhaustedError`."""
+        streams = await asyncio.to_thread(_distinct_streams, local_relations)
+        if len(streams) > _MOST_RELATIONS:
+            raise InvalidRequestError(f"the plan has more than {_MOST_RELATIONS:,} local relations; use a table")
+        written = await self._rewrite(principal, streams, _charge(share, _INLINE_BYTES, _INLINE_TOO_LARGE))
+        await asyncio.to_thread(_put_rows, local_relations, dict(zip(streams, written, strict=True)))
+
+    async def _rewrite(self, principal: str, streams: Sequence[bytes], charge: Callable[[int], None]) -> list[bytes]:
         if not streams:
             return []
         try:
-            written = await self._parsers.rewrite(principal, b"arrow", streams)
+            written = await self._parsers.rewrite(principal, b"arrow", streams, charge)
         except (UnreadableInputError, OversizedInputError) as error:
             raise InvalidRequestError(str(error)) from None
         except ParsersBusyError as error:
@@ -40,20 +60,36 @@ class ArrowRows:
             raise InvalidRequestError("the rows are not a valid Arrow stream; send them again")
         return written
 
-    async def rewrite_relations(self, principal: str, local_relations: Sequence[Any]) -> None:
-        """Replace the rows in local relations of a plan. Raises `InvalidRequestError`, `ExhaustedError`."""
-        streams = list(dict.fromkeys(relation.data for relation in local_relations if relation.data))
-        if len(streams) > _MOST_RELATIONS:
-            raise InvalidRequestError(f"the plan has more than {_MOST_RELATIONS:,} local relations; use a table")
-        written = dict(zip(streams, await self.rewrite(principal, streams), strict=True))
-        if sum(len(written.get(relation.data, b"")) for relation in local_relations) > _INLINE_BYTES:
-            most = _INLINE_BYTES // 1024 // 1024
-            raise InvalidRequestError(f"the plan carries more than {most} MiB of rows; upload them as cached artifacts")
-        for relation in local_relations:
-            if relation.data:
-                relation.data = written[relation.data]
-            else:
-                relation.ClearField("data")
+
+def _charge(share: Share, most: int, too_large: str) -> Callable[[int], None]:
+    """Return what counts rewritten bytes in `share`, and raises `InvalidRequestError` past the bound of one request."""
+    charged = 0
+
+    def charge(size: int) -> None:
+        nonlocal charged
+        charged += size
+        if charged > most:
+            raise InvalidRequestError(too_large)
+        share.take(size)
+
+    return charge
+
+
+def _distinct_streams(local_relations: Sequence[Any]) -> list[bytes]:
+    """Return the rows in local relations, each once. Takes time: a message copies its bytes whenever they are read."""
+    return list(dict.fromkeys(data for relation in local_relations if (data := relation.data)))
+
+
+def _put_rows(local_relations: Sequence[Any], written: Mapping[bytes, bytes]) -> None:
+    """Replace rows by the rewritten ones. Raises `InvalidRequestError` if rows that repeat are too large in sum."""
+    renewed = [written.get(relation.data, b"") for relation in local_relations]
+    if sum(map(len, renewed)) > _INLINE_BYTES:
+        raise InvalidRequestError(_INLINE_TOO_LARGE)
+    for relation, data in zip(local_relations, renewed, strict=True):
+        if data:
+            relation.data = data
+        else:
+            relation.ClearField("data")
 
 
 def _is_framed(stream: bytes) -> bool:

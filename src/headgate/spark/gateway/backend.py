@@ -6,7 +6,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
-from headgate.control.error_text import mask
+from headgate.control.error_text import REFUSED, mask
 from headgate.spark.gateway.authority import Endpoint
 from headgate.spark.gateway.errors import (
     STATUS_KEY,
@@ -26,7 +26,7 @@ from headgate.spark.gateway.rpcs import (
     Rpc,
 )
 from headgate.spark.gateway.scrubbing import scrub, sqlstate
-from headgate.spark.statements import NOT_READY, REFUSED
+from headgate.spark.statements import NOT_READY
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024
 """Spark's own limit, on both sides."""
@@ -98,12 +98,13 @@ class Backend:
         answer = await self.unary(INTERRUPT, request.SerializeToString(), _INTERRUPT_SECONDS)
         return bool(base.InterruptResponse.FromString(answer).interrupted_ids)
 
-    async def release(self, key: SessionKey, operation: str) -> None:
-        """Let the driver forget an operation and the results that it keeps."""
+    async def release(self, key: SessionKey, operation: str) -> bool:
+        """Let the driver forget an operation and the results that it keeps; return whether it had the operation."""
         request = base.ReleaseExecuteRequest(session_id=key.session_id, client_type="headgate", operation_id=operation)
         request.release_all.SetInParent()
         request.user_context.user_id = key.user
-        await self.unary(RELEASE_EXECUTE, request.SerializeToString(), _INTERRUPT_SECONDS)
+        answer = await self.unary(RELEASE_EXECUTE, request.SerializeToString(), _INTERRUPT_SECONDS)
+        return is_released(answer, operation)
 
     async def stop_streams(self, key: SessionKey, id: str) -> None:
         """Stop a streaming query of a session, or with an empty id all of them."""
@@ -149,6 +150,11 @@ class Backend:
 
     def _leaks(self, text: str) -> bool:
         return any(secret and secret in text for secret in (self.endpoint.token, self.endpoint.address))
+
+
+def is_released(answer: bytes, operation: str) -> bool:
+    """Return whether a driver released an operation: it answers OK, without the id, for one that it does not know."""
+    return base.ReleaseExecuteResponse.FromString(answer).operation_id == operation
 
 
 def analysis_of(key: SessionKey, query: Any) -> bytes:

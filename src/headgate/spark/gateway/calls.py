@@ -42,14 +42,14 @@ class Slots:
     async def take(self, principal: PrincipalId) -> None:
         """Return once there is room, and hold it until `release`. Raises `ExhaustedError`."""
         if self._waiting[principal] >= _WAITING:
-            raise self._exhausted()
+            raise ExhaustedError(f"{_WAITING} {self._what} of yours wait already; wait for one of them to end")
         self._waiting[principal] += 1
         try:
             async with asyncio.timeout(self._seconds):
                 while not self._has_room(principal):
                     await self._change()
         except TimeoutError:
-            raise self._exhausted() from None
+            raise self._exhausted(principal) from None
         finally:
             self._waiting[principal] -= 1
             self._waiting += Counter()
@@ -86,10 +86,15 @@ class Slots:
         finally:
             self._waiters.discard(waiter)
 
-    def _exhausted(self) -> ExhaustedError:
+    def _exhausted(self, principal: PrincipalId) -> ExhaustedError:
+        if self._held[principal] >= self._per_principal:
+            return ExhaustedError(
+                f"{self._per_principal} {self._what} of one principal run at once, and yours are still running; "
+                "wait for one of them to end"
+            )
         return ExhaustedError(
-            f"the Spark driver serves {self._per_principal} {self._what} of one principal at once, and yours are still "
-            "running; wait for one of them to end"
+            f"{self._overall} {self._what} of all callers run at once, and there was no room within "
+            f"{self._seconds:g} seconds; none of yours needs to end, try again in a few seconds"
         )
 
 

@@ -25,7 +25,8 @@ class Interrupts:
     """Ends operations in their drivers. An operation counts as ended only once its driver says so.
 
     The proof is the end of the stream of its results: that stream is read to its end in place of the client. An
-    operation without such a stream is released, and has ended once the driver finds nothing left to interrupt.
+    operation without such a stream is released, and has ended once the driver finds nothing left to interrupt. A driver
+    that has given no sign of the operation yet may still get its plan: what it does not find may come.
     """
 
     def __init__(self, operations: Operations) -> None:
@@ -42,7 +43,7 @@ class Interrupts:
         """
         if drain is not None:
             self._drains.setdefault(operation, set()).add(asyncio.create_task(drain, name="drain"))
-        if operation.ended:
+        if operation.ended and not self._drains.get(operation):
             return None
         task = self._tasks.get(operation)
         if task is None or task.done():
@@ -63,7 +64,7 @@ class Interrupts:
 
     async def _until_ended(self, operation: Operation) -> None:
         try:
-            while not operation.ended:
+            while not operation.ended or self._drains.get(operation):
                 if await self._is_confirmed(operation):
                     self._operations.end(operation)
                     return
@@ -77,12 +78,13 @@ class Interrupts:
         """Interrupt once; return whether the driver has said that the operation ended."""
         try:
             found = await operation.backend.interrupt(operation.key, operation.id)
+            operation.is_known |= found
             if self._drains.get(operation):
                 return await self._has_drained(operation)
             if operation.calls:
                 return False
             if operation.stays:
-                await operation.backend.release(operation.key, operation.id)
+                operation.is_known |= await operation.backend.release(operation.key, operation.id)
         except DriverGoneError:
             return True
         except grpc.aio.AioRpcError as error:
@@ -91,19 +93,24 @@ class Interrupts:
         except Exception:
             log.exception("an operation could not be interrupted; it is tried again")
             return False
-        return not found
+        return not found and self._has_no_stream(operation)
 
     async def _has_drained(self, operation: Operation) -> bool:
         """Wait a moment for the streams of an operation; return whether all of them were ended by the driver."""
         drains = self._drains.get(operation, set())
         if not drains:
-            return not operation.calls
+            return self._has_no_stream(operation)
         done, pending = await asyncio.wait(drains, timeout=_AGAIN_SECONDS)
         ends = [not each.cancelled() and each.exception() is None and each.result() for each in done]
         has_ended = not operation.stays and any(ends)
         # A stream that ended otherwise proves nothing: the next interrupt says whether there is anything left.
         drains -= done
         return has_ended and not pending and not operation.calls
+
+    def _has_no_stream(self, operation: Operation) -> bool:
+        """Return whether nothing brings results of the operation, and nothing can bring its plan any more."""
+        has_stream = operation.calls or self._drains.get(operation)
+        return not has_stream and not self._operations.may_arrive(operation)
 
 
 async def wait_briefly(task: "asyncio.Task[None] | None", seconds: float) -> None:

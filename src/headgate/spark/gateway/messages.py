@@ -10,6 +10,7 @@ from headgate.spark.gateway.allowed import ALLOWED
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.refused import reason
 from headgate.spark.gateway.rules import RULES, Reader
+from headgate.spark.gateway.text_lengths import check_length
 
 MAX_DEPTH = 1024
 """Messages within messages; Spark's own limit."""
@@ -40,6 +41,7 @@ def _check_one(message: Message, reader: Reader) -> None:
         if field.name not in fields:
             raise _refused(_subject(name, field))
         _check_enum(name, field, value)
+        check_length(field, value)
     if len(UnknownFieldSet(message)):
         raise RefusedError(f"`{name}` has a field that Headgate does not know; use a PySpark 4.1 client")
     rule = RULES.get(name)

@@ -1,4 +1,4 @@
-"""The operations that the driver has: each is tracked until the driver has said that it ended."""
+"""The operations that the driver has, or may still get: each is tracked until the driver has confirmed its end."""
 
 import asyncio
 import time
@@ -18,6 +18,8 @@ PER_PRINCIPAL: Final = 64
 """Operations of one principal at the same time."""
 DETACHED_SECONDS: Final = 300.0
 """How long an operation that clients may come back for waits for one. Spark keeps it as long."""
+ARRIVAL_SECONDS: Final = 30.0
+"""How long a driver may take to register a plan after the call that sent it is gone; other calls overtake it."""
 REMEMBERED_SECONDS: Final = 330.0
 """How long a client that comes back hears why its operation was ended."""
 
@@ -44,8 +46,10 @@ class Operation:
     left: float = 0.0
     calls: set["asyncio.Task[object]"] = field(default_factory=set["asyncio.Task[object]"])
     error: GatewayError | None = None
+    is_known: bool = False
+    """Whether the driver has given a sign of it. Until then "nothing to interrupt" may mean: not yet there."""
     ended: bool = False
-    """Whether the driver has said that it ended."""
+    """Whether the driver has confirmed that it ended or was released."""
 
     def cut(self, error: GatewayError) -> None:
         """End the calls that bring its results; they and later ones raise `error`."""
@@ -113,7 +117,12 @@ class Operations:
             operation.left = self._clock()
 
     def end(self, operation: Operation) -> None:
-        """Count an operation no more: the driver has said that it ended. Its error is remembered for a while."""
+        """Stop tracking an operation, and remember its error for a while.
+
+        An operation that still runs would escape limits and revokes. So the caller of this has one of these proofs from
+        the driver: its own end of a stream of results that no client may come back for, the answer to an analysis, a
+        release that names the operation, or an interrupt that found nothing when `may_arrive` was false.
+        """
         if operation.ended:
             return
         operation.ended, operation.left = True, self._clock()
@@ -122,6 +131,10 @@ class Operations:
             self._held += Counter()
         if operation.error is None:
             self._forget(operation)
+
+    def may_arrive(self, operation: Operation) -> bool:
+        """Return whether the driver may still register the operation's plan, so that finding nothing proves nothing."""
+        return not operation.is_known and self._clock() < operation.left + ARRIVAL_SECONDS
 
     def of_session(self, backend: Backend, key: SessionKey) -> tuple[Operation, ...]:
         """Return the statements of a session."""

@@ -25,7 +25,8 @@ _AHEAD: Final = 1
 class ResultStream:
     """The driver's answers, read by a task of their own: gRPC would cancel the call with a client's task that reads it."""
 
-    def __init__(self, answers: Any) -> None:
+    def __init__(self, operation: Operation, answers: Any) -> None:
+        self._operation = operation
         self._answers = answers
         self._messages = asyncio.Queue[bytes | None](_AHEAD)
         self._is_abandoned = False
@@ -58,8 +59,13 @@ class ResultStream:
     async def _read(self) -> None:
         try:
             async for message in self._answers:
+                self._operation.is_known = True
                 if not self._is_abandoned:
                     await self._messages.put(message)
+            self._operation.is_known = True
+        except grpc.aio.AioRpcError as error:
+            self._operation.is_known |= bool(rich_status(error))
+            raise
         finally:
             if not self._is_abandoned:
                 await self._messages.put(None)
@@ -86,7 +92,7 @@ class Relay:
     async def carry(self, rpc: Rpc, request: bytes, operation: Operation, context: Context, note: Note | None) -> None:
         """Send a request and pass its answers on. The operation stays tracked until the driver has ended it."""
         with self._operations.attached(operation):
-            answers = ResultStream(operation.backend.stream(rpc, request))
+            answers = ResultStream(operation, operation.backend.stream(rpc, request))
             has_ended = False
             try:
                 await self._pass_on(answers, context, note)

@@ -8,9 +8,8 @@ from google.protobuf.message import DecodeError
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from headgate.control.error_text import is_internal, mask, mask_places
+from headgate.control.error_text import REFUSED, is_internal, mask, mask_places
 from headgate.spark.gateway.protos import base
-from headgate.spark.statements import REFUSED
 
 _KEPT: Final = frozenset({"classes", "errorClass", "sqlState"})
 """Not the id of the error, by which a client asks for the whole chain of causes, and no stack trace."""
@@ -45,6 +44,9 @@ def scrub_chain(answer: bytes) -> bytes:
         error.ClearField("stack_trace")
         if is_internal(error.spark_throwable.sql_state):
             error.message = mask(error.message)
+            # The message is made of them, and the caller's own statement is not where an internal error lies.
+            error.spark_throwable.ClearField("message_parameters")
+            error.spark_throwable.ClearField("query_contexts")
     return response.SerializeToString()
 
 

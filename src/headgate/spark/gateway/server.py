@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,7 +17,7 @@ from headgate.spark.gateway.answering import Answering, Context
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
 from headgate.spark.gateway.authority import Admission, Authority, Credential, Running
-from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of, is_mistake
+from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of, is_mistake, is_released
 from headgate.spark.gateway.backends import Backends
 from headgate.spark.gateway.bindings import Binding, Bindings
 from headgate.spark.gateway.calls import Calls
@@ -142,33 +142,39 @@ class Gateway:
         """Serve a call of one request and one answer."""
         async with Answering(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
-            admitted, binding = await self._admit(rpc, call, data)
-            binding.checkpoints.admit(admitted.request, admitted.references.named)
-            if rpc is RELEASE_SESSION:
-                return await self._release_session(call, admitted)
-            if rpc is CLONE_SESSION:
-                return await self._clone(rpc, call, admitted)
-            asked = name_asked_artifacts(admitted.request) if rpc is ARTIFACT_STATUS else {}
-            answer = await self._send(rpc, call, admitted, binding)
-            if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
-                self._release(call, admitted)
-            if rpc is ARTIFACT_STATUS:
-                return restore_statuses(answer, asked)
-            return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
+            with self._budget.share(call.caller.principal) as share:
+                admitted, binding = await self._admit(rpc, call, data, share)
+                binding.checkpoints.admit(admitted.request, admitted.references.named)
+                return await self._answer(rpc, call, admitted, binding)
         raise AssertionError("an aborted call goes no further")
+
+    async def _answer(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
+        if rpc is RELEASE_SESSION:
+            return await self._release_session(call, admitted)
+        if rpc is CLONE_SESSION:
+            return await self._clone(rpc, call, admitted)
+        if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
+            return await self._release(call, admitted, binding)
+        asked = name_asked_artifacts(admitted.request) if rpc is ARTIFACT_STATUS else {}
+        answer = await self._send(rpc, call, admitted, binding)
+        if rpc is ARTIFACT_STATUS:
+            return restore_statuses(answer, asked)
+        return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
 
     async def answer_stream(self, rpc: Rpc, data: bytes, context: Context) -> None:
         """Serve a call with a stream of answers, no faster than the client takes them."""
         async with Answering(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
-            admitted, binding = await self._admit(rpc, call, data)
-            note = (
-                binding.checkpoints.note
-                if binding.checkpoints.admit(admitted.request, admitted.references.named)
-                else None
-            )
-            operation = await self._operation(rpc, call, admitted, binding)
-            await self._relay.carry(rpc, admitted.request.SerializeToString(), operation, context, note)
+            # Held as long as the call: so long the request is in memory.
+            with self._budget.share(call.caller.principal) as share:
+                admitted, binding = await self._admit(rpc, call, data, share)
+                note = (
+                    binding.checkpoints.note
+                    if binding.checkpoints.admit(admitted.request, admitted.references.named)
+                    else None
+                )
+                operation = await self._operation(rpc, call, admitted, binding)
+                await self._relay.carry(rpc, admitted.request.SerializeToString(), operation, context, note)
 
     async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
         """Serve a call with a stream of requests, all of one session."""
@@ -205,10 +211,11 @@ class Gateway:
             raise UnauthenticatedError("the token is not valid; ask for a new one")
         return admission
 
-    async def _admit(self, rpc: Rpc, call: UnderWay, data: bytes) -> tuple[Admitted, Binding]:
-        """Check a request, and see to it that its session is signed."""
+    async def _admit(self, rpc: Rpc, call: UnderWay, data: bytes, share: Share) -> tuple[Admitted, Binding]:
+        """Check a request, and see to it that its session is signed. `share` holds the rows in its plan."""
         admitted = await self._inspect(rpc, call, data)
-        await self._rows.rewrite_relations(call.caller.principal, admitted.references.local_rows)
+        if admitted.references.local_rows:
+            await self._rows.rewrite_relations(call.caller.principal, admitted.references.local_rows, share)
         if rpc.opens:
             async with self._calls.others.held(call.caller.principal):
                 binding = await self._bindings.ensure(admitted.key, call.credential, call.backend)
@@ -279,11 +286,22 @@ class Gateway:
         found.require()
         return found
 
-    def _release(self, call: UnderWay, admitted: Admitted) -> None:
-        """Take note that the driver has released an operation: it has interrupted it, and keeps nothing of it."""
-        found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
-        if found is not None:
+    async def _release(self, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
+        """Let the driver release an operation, which interrupts it.
+
+        A driver that does not know the operation answers OK too, and may get its plan later. So without a confirmation
+        the operation stays tracked, and is interrupted until its end is confirmed.
+        """
+        id = admitted.request.operation_id
+        found = self._operations.find(
+            call.backend, admitted.key, id
+        )  # a later one may have the id when the answer comes
+        answer = await self._send(RELEASE_EXECUTE, call, admitted, binding)
+        if found is not None and is_released(answer, id):
             self._operations.end(found)
+        elif found is not None:
+            self._interrupts.end(found)
+        return answer
 
     async def _release_session(self, call: UnderWay, admitted: Admitted) -> bytes:
         binding = self._bindings.find(admitted.key, call.backend)
@@ -291,7 +309,8 @@ class Gateway:
             admitted.key, call.backend, lambda: self._send(RELEASE_SESSION, call, admitted, binding)
         )
         for each in self._operations.of_session(call.backend, admitted.key):
-            self._operations.end(each)
+            # A plan that is on its way reaches the driver after the release, perhaps in a session of the same id.
+            self._interrupts.end(each)
         return answer
 
     async def _send(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
@@ -305,20 +324,20 @@ class Gateway:
         with suppress(asyncio.InvalidStateError):  # the driver has answered already, most likely with an error
             while (data := await _next(requests)) is not None:
                 if upload is None:
-                    admitted, _ = await self._admit(rpc, call, data)
+                    admitted, _ = await self._admit(rpc, call, data, share)
                     upload = Upload(admitted.request, self._rows, call.caller.principal, share)
                 else:
                     admitted = await self._inspect(rpc, call, data)
                 if key not in (None, admitted.key):
                     raise InvalidRequestError("all requests of one upload must be of one session")
                 key = admitted.key
-                await _write(driver, await upload.take(admitted.request))
+                await _write(driver, await upload.take(admitted.request, len(data)))
             await _write(driver, await upload.finish() if upload else ())
         await driver.done_writing()
         return restore_summaries(await driver, upload.client_names if upload else {})
 
 
-async def _write(driver: Any, requests: Sequence[bytes]) -> None:
+async def _write(driver: Any, requests: Iterable[bytes]) -> None:
     for request in requests:
         await driver.write(request)
 

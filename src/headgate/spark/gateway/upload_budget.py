@@ -1,4 +1,7 @@
-"""The memory that uploads may hold in the gateway, all of them together and those of one principal."""
+"""The memory that rows of callers may hold in the gateway, those of one principal and all of them together.
+
+Rows count as they were uploaded, until they are rewritten, and as they were rewritten, until the driver has them.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,11 +11,12 @@ from typing import Final
 from headgate.spark.gateway.errors import ExhaustedError
 
 _TOTAL_BYTES: Final = 1024 * 1024 * 1024
-_PRINCIPAL_BYTES: Final = 256 * 1024 * 1024
+_PRINCIPAL_BYTES: Final = 384 * 1024 * 1024
+"""Room for the largest artifact, before and after it is rewritten."""
 
 
 class UploadBudget:
-    """What uploads hold now. Of one event loop."""
+    """What uploads and plans hold now. Of one event loop."""
 
     def __init__(self, total: int = _TOTAL_BYTES, per_principal: int = _PRINCIPAL_BYTES) -> None:
         self._total = total
@@ -21,7 +25,7 @@ class UploadBudget:
 
     @contextmanager
     def share(self, principal: str) -> Iterator["Share"]:
-        """Hold what one upload takes until it gives that back or the block ends."""
+        """Hold what one call takes until it gives that back or the block ends."""
         share = Share(self, principal)
         try:
             yield share
@@ -31,15 +35,26 @@ class UploadBudget:
     def change(self, principal: str, size: int) -> None:
         """Count more bytes, or fewer. Raises `ExhaustedError` if that is too much."""
         held = self._held[principal] + size
-        if size > 0 and (held > self._per_principal or self._held.total() + size > self._total):
-            raise ExhaustedError("the uploads under way are too large together; wait until one ends and try again")
+        if size > 0 and held > self._per_principal:
+            raise ExhaustedError(
+                f"your rows that are on their way to Spark are too large together (at most {_mebibytes(self._per_principal)} MiB); "
+                "wait until one of your uploads or statements ends, or send fewer rows at once"
+            )
+        if size > 0 and self._held.total() + size > self._total:
+            raise ExhaustedError(
+                "the rows that all callers are sending are too large together; send yours again in a few seconds"
+            )
         self._held[principal] = held
         if not held:
             del self._held[principal]
 
+    def held(self, principal: str) -> int:
+        """Return how many bytes the calls of a principal hold."""
+        return self._held[principal]
+
 
 class Share:
-    """What one upload holds."""
+    """What one call holds."""
 
     def __init__(self, budget: UploadBudget, principal: str) -> None:
         self._budget = budget
@@ -55,3 +70,7 @@ class Share:
         """Give all of it back."""
         self._budget.change(self._principal, -self._held)
         self._held = 0
+
+
+def _mebibytes(size: int) -> int:
+    return size // 1024 // 1024

@@ -1,7 +1,7 @@
 """One upload of artifacts: from the client's requests to requests of our own for the driver."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -27,34 +27,42 @@ class Upload:
         self._rows = rows
         self._principal = principal
         self._share = share
-        self._collector = Collector(share)
+        self._collector = Collector()
         self._group: list[Artifact] = []
         self.client_names: dict[str, str] = {}
         """Of the artifacts that went to the driver, by the names that the driver has."""
 
-    async def take(self, request: Request) -> Sequence[bytes]:
-        """Return the requests for the driver that a checked request of the client completes. Raises `GatewayError`s."""
-        self._group += self._collector.take(request)
+    async def take(self, request: Request, size: int) -> Iterator[bytes]:
+        """Return the requests for the driver that a checked request of the client completes. Raises `GatewayError`s.
+
+        `size` is the number of bytes that the client sent. The requests are made as they are taken, and what the upload
+        holds is given back when the last one has been sent.
+        """
+        self._share.take(size)
+        self._group += await asyncio.to_thread(self._collector.take, request)
         size = sum(len(artifact.data) for artifact in self._group)
         if size < _GROUP_BYTES and len(self._group) < _GROUP_ARTIFACTS:
-            return ()
+            return iter(())
         return await self._rewrite()
 
-    async def finish(self) -> Sequence[bytes]:
+    async def finish(self) -> Iterator[bytes]:
         """Return the last requests for the driver. Raises `GatewayError`s."""
         self._collector.finish()
         return await self._rewrite()
 
-    async def _rewrite(self) -> Sequence[bytes]:
+    async def _rewrite(self) -> Iterator[bytes]:
         group, self._group = self._group, []
         await asyncio.to_thread(verify, group)
         rows = [artifact for artifact in group if artifact.is_rows]
         schemas = [artifact for artifact in group if not artifact.is_rows]
-        written = await self._rows.rewrite(self._principal, [artifact.data for artifact in rows])
+        written = await self._rows.rewrite_artifacts(self._principal, [each.data for each in rows], self._share)
+        renewed = [self._renamed(ROWS, replace(each, data=data)) for each, data in zip(rows, written, strict=True)]
+        return self._requests([self._renamed(SCHEMA, each) for each in schemas] + renewed)
+
+    def _requests(self, artifacts: Sequence[Artifact]) -> Iterator[bytes]:
+        yield from requests_for(self._head, artifacts)
         # A group is complete with the last chunk of an artifact, so nothing else is held.
         self._share.give()
-        renewed = [self._renamed(ROWS, replace(each, data=data)) for each, data in zip(rows, written, strict=True)]
-        return tuple(requests_for(self._head, [self._renamed(SCHEMA, each) for each in schemas] + renewed))
 
     def _renamed(self, kind: str, artifact: Artifact) -> Artifact:
         """Return the artifact under the hash that the driver knows it by."""

@@ -1,0 +1,73 @@
+"""The longest texts that a request may carry outside of its plan. A plan is bounded by the size of a message."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from headgate.spark.gateway.artifacts import MAX_ARTIFACTS, MAX_SCHEMA_BYTES
+from headgate.spark.gateway.errors import RefusedError
+
+_SHORT: Final = 2048
+"""PySpark holds its `client_type` to this length too."""
+_CONFIG_KEYS: Final = 256
+_ANY_REQUEST: Final = "Request"
+
+_LENGTHS: Final[Mapping[str, int]] = {
+    "BeginChunkedArtifact.name": _SHORT,
+    "DDLParse.ddl_string": MAX_SCHEMA_BYTES,
+    "Get.keys": _SHORT,
+    "GetOption.keys": _SHORT,
+    "IsModifiable.keys": _SHORT,
+    "JsonToDDL.json_string": MAX_SCHEMA_BYTES,
+    "KeyValue.key": _SHORT,
+    "KeyValue.value": _SHORT,
+    "ReleaseUntil.response_id": _SHORT,
+    "Request.client_observed_server_side_session_id": _SHORT,
+    "Request.client_type": _SHORT,
+    "Request.error_id": _SHORT,
+    "Request.last_response_id": _SHORT,
+    "Request.names": _SHORT,
+    "Request.new_session_id": _SHORT,
+    "Request.operation_id": _SHORT,
+    "Request.operation_tag": _SHORT,
+    "Request.session_id": _SHORT,
+    "Request.tags": _SHORT,
+    "SingleChunkArtifact.name": _SHORT,
+    "Unset.keys": _SHORT,
+    "UserContext.user_id": _SHORT,
+    "UserContext.user_name": _SHORT,
+}
+"""Field -> the most characters of one text in it. `Request` is the outermost message of every call."""
+_COUNTS: Final[Mapping[str, int]] = {
+    "Get.keys": _CONFIG_KEYS,
+    "GetOption.keys": _CONFIG_KEYS,
+    "GetWithDefault.pairs": _CONFIG_KEYS,
+    "IsModifiable.keys": _CONFIG_KEYS,
+    "Request.names": MAX_ARTIFACTS,
+    "Request.tags": 64,
+    "Set.pairs": _CONFIG_KEYS,
+    "Unset.keys": _CONFIG_KEYS,
+}
+"""Repeated field -> the most values of it."""
+
+
+@cache
+def bounds(field: FieldDescriptor) -> tuple[int | None, int | None]:
+    """Return the most characters of a text and the most values of a field, each None where only its message is bounded."""
+    *outer, message, name = field.full_name.removeprefix("spark.connect.").split(".")
+    is_outermost = not outer and message.endswith(_ANY_REQUEST)
+    place = f"{_ANY_REQUEST if is_outermost else message}.{name}"
+    return _LENGTHS.get(place), _COUNTS.get(place)
+
+
+def check_length(field: FieldDescriptor, value: Any) -> None:
+    """Raise `RefusedError` if a field holds a text that is too long, or too many values."""
+    length, count = bounds(field)
+    if count is not None and len(value) > count:
+        raise RefusedError(f"the request has more than {count:,} `{field.name}`; send fewer at once")
+    if length is None:
+        return
+    if any(len(text) > length for text in (value if field.is_repeated else (value,))):
+        raise RefusedError(f"`{field.name}` is longer than {length:,} characters; shorten it")

@@ -1,0 +1,55 @@
+"""A call that finds no room is told whose calls fill it."""
+
+import asyncio
+
+import pytest
+
+from headgate.facts.ids import PrincipalId
+from headgate.spark.gateway import calls
+from headgate.spark.gateway.calls import Slots
+from headgate.spark.gateway.errors import ExhaustedError
+
+ANN, BOB = PrincipalId("ann"), PrincipalId("bob")
+
+
+async def refusal_of(slots: Slots, principal: PrincipalId) -> str:
+    """Return why a call finds no room."""
+    with pytest.raises(ExhaustedError) as refused:
+        await slots.take(principal)
+    return refused.value.message
+
+
+class TestACallThatFindsNoRoom:
+    def test_is_told_so_when_other_callers_fill_it(self) -> None:
+        async def attempt() -> str:
+            slots = Slots("analyses", 2, 2, seconds=0.01)
+            await slots.take(BOB)
+            await slots.take(BOB)
+            return await refusal_of(slots, ANN)
+
+        refusal = asyncio.run(attempt())
+
+        assert "2 analyses of all callers run at once" in refusal
+        assert "none of yours needs to end" in refusal
+
+    def test_is_told_so_when_its_own_principal_fills_it(self) -> None:
+        async def attempt() -> str:
+            slots = Slots("analyses", 1, 2, seconds=0.01)
+            await slots.take(ANN)
+            return await refusal_of(slots, ANN)
+
+        assert "yours are still running; wait for one of them to end" in asyncio.run(attempt())
+
+    def test_is_told_so_when_too_many_of_its_principal_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(calls, "_WAITING", 1)
+
+        async def attempt() -> str:
+            slots = Slots("analyses", 1, 1)
+            await slots.take(BOB)
+            waiting = asyncio.create_task(slots.take(ANN))
+            await asyncio.sleep(0)
+            refusal = await refusal_of(slots, ANN)
+            waiting.cancel()
+            return refusal
+
+        assert asyncio.run(attempt()) == "1 analyses of yours wait already; wait for one of them to end"
