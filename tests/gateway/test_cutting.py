@@ -149,6 +149,31 @@ def test_a_stream_is_stopped_when_a_right_goes(gateway: RunningGateway, backend:
     assert len(gateway.spark.works) == 0
 
 
+@pytest.mark.parametrize(
+    "of_rows", [{"last_progress": True}, {"recent_progress": True}, {"explain": {"extended": True}}]
+)
+def test_the_progress_of_a_stream_is_decided_on_also_once_it_has_ended(
+    gateway: RunningGateway, backend: FakeBackend, of_rows: dict[str, Any]
+) -> None:
+    backend.go_on.set()
+    client = Client(gateway.port, "ann")
+    client.version()
+    gateway.spark.works.record(handle(backend), "stream:s-1", [READ])
+    gateway.spark.works.ended(handle(backend), "stream:s-1")
+
+    def ask(command: dict[str, Any]) -> None:
+        query = {"query_id": {"id": "s-1", "run_id": "r-1"}, **command}
+        list(client.begin("ExecutePlan", plan={"command": {"streaming_query_command": query}}))
+
+    ask(of_rows)
+    gateway.spark.denied[READ] = WHY
+    with pytest.raises(grpc.RpcError) as raised:
+        ask(of_rows)
+    assert raised.value.code() == DENIED  # type: ignore[attr-defined]
+    ask({"status": True})
+    ask({"exception": True})
+
+
 def test_a_statement_whose_driver_dies_fails_with_a_sqlstate_and_the_next_one_runs(
     gateway: RunningGateway, backend: FakeBackend
 ) -> None:

@@ -95,3 +95,18 @@ def test_a_session_holds_so_much_and_the_stream_heard_of_longest_ago_makes_room(
     with pytest.raises(TooMuchWorkError):
         scene.works.record(scene.handle, "newer", [READ])
     scene.works.record(scene.handle, "new", [FILE])
+
+
+def test_what_a_stream_needed_is_asked_for_after_its_end_while_its_session_is_open(scene: Scene) -> None:
+    scene.works.record(scene.handle, "stream:1", [READ])
+    scene.works.ended(scene.handle, "stream:1")
+    scene.now += UNHEARD_SECONDS + 1
+    assert scene.works.refusal(scene.handle, "stream:1") is None
+
+    scene.taken.add(READ)
+
+    assert scene.refused() == []
+    assert len(scene.works) == 0
+    assert scene.works.refusal(scene.handle, "stream:1") == "no more"
+    scene.sessions.close(scene.handle)
+    assert scene.works.refusal(scene.handle, "stream:1") == ENDED

@@ -31,6 +31,8 @@ class _Kept:
     at: float
     needs: dict[Need, None] = field(default_factory=dict[Need, None])
     """Each once, in the order in which they came."""
+    has_ended: bool = False
+    """A stream that has: the driver keeps its progress for as long as the session."""
 
 
 class Works:
@@ -51,7 +53,7 @@ class Works:
             kept = of_session.pop(operation, None) or _Kept(0.0)
             _make_room(of_session)
             of_session[operation] = kept
-            kept.at = self._clock()
+            kept.at, kept.has_ended = self._clock(), False
             kept.needs.update(dict.fromkeys(needs))
 
     def refused(self, running: Collection[Work]) -> list[Refused]:
@@ -63,7 +65,11 @@ class Works:
             self._forget(running)
             needs: dict[Work, Sequence[Need]] = dict.fromkeys(running, ())
             for handle, of_session in self._works.items():
-                needs |= {(handle, operation): tuple(kept.needs) for operation, kept in of_session.items()}
+                needs |= {
+                    (handle, operation): tuple(kept.needs)
+                    for operation, kept in of_session.items()
+                    if not kept.has_ended
+                }
         answers = ((work, self._refused(work[0], each)) for work, each in needs.items())
         return [Refused(*work, message) for work, message in answers if message is not None]
 
@@ -75,9 +81,13 @@ class Works:
         return self._refused(handle, needs)
 
     def ended(self, handle: str, operation: str) -> None:
-        """Forget an operation."""
+        """Forget an operation. What a stream was allowed is kept until its session ends: its progress can be asked for."""
         with self._lock:
-            self._works.get(handle, {}).pop(operation, None)
+            of_session = self._works.get(handle, {})
+            if operation.startswith(STREAM) and operation in of_session:
+                of_session[operation].has_ended = True
+            else:
+                of_session.pop(operation, None)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -86,7 +96,7 @@ class Works:
 
     def __len__(self) -> int:
         with self._lock:
-            return sum(map(len, self._works.values()))
+            return sum(not kept.has_ended for of_session in self._works.values() for kept in of_session.values())
 
     def _refused(self, handle: str, needs: Sequence[Need]) -> str | None:
         caller = self._sessions.peek(handle)

@@ -16,7 +16,7 @@ from headgate.spark.gateway.admission import Admitted, admit, inspector
 from headgate.spark.gateway.answering import Answering, Context
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
-from headgate.spark.gateway.authority import Admission, Authority, Credential, Running
+from headgate.spark.gateway.authority import STREAM, Admission, Authority, Credential, Running
 from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of, is_mistake, is_released
 from headgate.spark.gateway.backends import Backends
 from headgate.spark.gateway.bindings import Binding, Bindings
@@ -55,6 +55,8 @@ from headgate.spark.statements import NOT_READY
 from headgate.untrusted_input.errors import ParsersBusyError
 from headgate.untrusted_input.pool import ParserPool
 
+_OF_ROWS: Final = frozenset({"last_progress", "recent_progress", "explain"})
+"""What tells of the rows that a stream has read. Whether it runs, and why it ended, its owner hears also after a revoke."""
 _LOOPBACK: Final = "127.0.0.1"
 _CALLS_AT_ONCE: Final = 4096
 _UPLOAD_SECONDS: Final = 60.0
@@ -260,8 +262,11 @@ class Gateway:
         request = admitted.request
         if rpc is REATTACH_EXECUTE:
             return await self._reattached(call, admitted)
-        if request.plan.command.HasField("write_stream_operation_start"):
+        command = request.plan.command
+        if command.HasField("write_stream_operation_start"):
             binding.streams = True
+        if command.HasField("streaming_query_command"):
+            await self._require_stream(call, binding, command.streaming_query_command)
         return self._operations.begin(
             Operation(
                 key=admitted.key,
@@ -272,6 +277,13 @@ class Gateway:
                 stays=any(each.reattach_options.reattachable for each in request.request_options),
             )
         )
+
+    async def _require_stream(self, call: UnderWay, binding: Binding, command: Any) -> None:
+        """Decide again on what a stream needs, also of one that has ended: its progress counts rows and holds observed values."""
+        if command.WhichOneof("command") in _OF_ROWS:
+            why = await self._authority.refusal(Running(binding.handle, STREAM + command.query_id.id, call.credential))
+            if why is not None:
+                raise RefusedError(why)
 
     async def _reattached(self, call: UnderWay, admitted: Admitted) -> Operation:
         """Return an operation whose results may be given out now: they are decided on again at each use."""
