@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,11 @@ from headgate.spark.client import connect
 from headgate.spark.toolchain import Toolchain, default_cache
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
-REFUSED = "42501"
+REFUSED, TOO_COMPLEX = "42501", "54001"
+DEFAULT = (
+    '{"type": "struct", "fields": [{"name": "n", "type": "long", "nullable": true, "metadata": {}}, '
+    '{"name": "b", "type": "string", "nullable": true, "metadata": {"EXISTS_DEFAULT": "session_user()"}}]}'
+)
 TEXT = {"type": "sql", "dialect": "spark"}
 VERSION = {"version-id": 1, "schema-id": 0, "timestamp-ms": 1, "summary": {}, "default-namespace": ["raw"]}
 
@@ -250,17 +255,42 @@ class TestViews:
             "BEGIN DROP TABLE lake.raw.t; END",
             "SELECT * FROM VALUES (reflect('java.lang.System', 'getProperty', 'user.name')) AS t (n)",
             "SELECT * FROM parquet.`/etc`",
+            "SELECT from_xml('<r/>', 'n BIGINT', map('rowValidationXSDPath', '/etc/passwd')).n AS n",
+            "SELECT from_xml('<r/>', schema_of_xml('<r/>', map('rowValidationXSDPath', '/etc/passwd'))).n AS n",
+            f"SELECT from_csv('1', r'{DEFAULT}').n AS n",
+            "DESCRIBE QUERY SELECT 1 AS n",
         ],
     )
     def test_is_a_query_whoever_wrote_it_and_with_whatever(self, people: dict[str, Person], text: str) -> None:
         owner = people["owner"]
-        version = ViewVersion.model_validate(VERSION | {"representations": [TEXT | {"sql": text}]})
-        owner.catalog.create_view(("raw", "lure"), Schema(NestedField(1, "n", LongType())), version)
-        try:
+        with views(owner, lure=text):
             assert refusal(owner.spark.table("lake.raw.lure").collect)[0] == REFUSED
             assert owner.spark.table("lake.raw.t").count() == 1
-        finally:
-            owner.catalog.drop_view(("raw", "lure"))
+
+    def test_that_reads_itself_by_another_is_refused_with_a_sentence(self, people: dict[str, Person]) -> None:
+        owner = people["owner"]
+        with views(owner, here="SELECT n FROM lake.raw.there", there="SELECT n FROM lake.raw.here"):
+            state, words = refusal(owner.spark.table("lake.raw.here").collect)
+        assert (state, "views may read each other in a circle" in words) == (TOO_COMPLEX, True)
+
+    def test_with_deep_text_is_refused_with_a_sentence(self, people: dict[str, Person]) -> None:
+        owner = people["owner"]
+        with views(owner, deep="SELECT " + "(" * 3000 + "1" + ")" * 3000 + " AS n"):
+            state, words = refusal(owner.spark.table("lake.raw.deep").collect)
+        assert (state, "levels deep" in words) == (TOO_COMPLEX, True)
+
+
+@contextmanager
+def views(owner: Person, **texts: str) -> Iterator[None]:
+    """Create views by their text through the catalog, as no engine has looked at it."""
+    for name, text in texts.items():
+        version = ViewVersion.model_validate(VERSION | {"representations": [TEXT | {"sql": text}]})
+        owner.catalog.create_view(("raw", name), Schema(NestedField(1, "n", LongType())), version)
+    try:
+        yield
+    finally:
+        for name in texts:
+            owner.catalog.drop_view(("raw", name))
 
 
 class _UnderWay(threading.Event):
