@@ -8,7 +8,7 @@ from headgate.control.command import InvalidError, Plan, TakenError, View, knows
 from headgate.control.ports import DocumentPut
 from headgate.control.resources import makers
 from headgate.control.ruling import keep_a_ruler
-from headgate.control.titles import usable_title
+from headgate.control.titles import usable_display_name, usable_title
 from headgate.control.tokens import erased
 from headgate.facts.changes import (
     Attributes,
@@ -43,7 +43,7 @@ class AddPrincipal:
         """Need the right to assign the role to somebody who is to join, and `add_user` where the model knows it."""
         place = view.target(self.place or view.root)
         model = view.model_for(place.type, place.id)
-        usable_title(view, self.person)
+        usable_display_name(view, self.person)
         known_role(view, self.role, place)
         if knows(model, f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)
