@@ -45,8 +45,8 @@ class Directory:
             return PrincipalId(name)
         # By its letters: a name that only looks the same is that of another.
         wanted = folded(name)
-        found = [each for each in self._alike(name) if folded(self._names.get(each, each)) == wanted]
-        return found[0] if len(found) == 1 else None
+        found = [each for each in self.alike(name) if folded(self._names.get(each, each)) == wanted]
+        return PrincipalId(found[0]) if len(found) == 1 else None
 
     def principal(self, name: str) -> PrincipalId:
         """Return the principal of that id or name, or raise `MissingError`."""
@@ -64,12 +64,14 @@ class Directory:
 
     def is_free(self, name: str) -> bool:
         """Return whether no principal and no group is called so, or so alike that readers would mix them up."""
-        return self.find(name) is None and not self._alike(name)
+        return not self.alike(name)
 
-    def _alike(self, name: str) -> frozenset[PrincipalId]:
+    def alike(self, name: str) -> frozenset[str]:
+        """Return every principal and group of this id, of this name, or of one that readers would take for it."""
         self._all()
-        called = self._called
-        return frozenset(id for spelling in alike(name) for id in called.get(spelling, ()))
+        called, facts = self._called, self._control.snapshot
+        found = frozenset(id for spelling in alike(name) for id in called.get(spelling, ()))
+        return found | {name} if name in facts.principals or name in facts.groups else found
 
     def _all(self) -> Mapping[str, str]:
         facts = self._control.snapshot

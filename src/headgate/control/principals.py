@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from headgate.control.assignments import known_role
 from headgate.control.command import InvalidError, Plan, TakenError, View, knows
+from headgate.control.people import knows_of
 from headgate.control.ports import DocumentPut
 from headgate.control.resources import makers
 from headgate.control.ruling import keep_a_ruler
@@ -48,7 +49,7 @@ class AddPrincipal:
         if knows(model, f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)
         view.require_action("assignment.add", place.id, role=self.role)
-        view.free_id(self.principal)
+        _require_newcomer(view, self.principal)
         return Plan(
             (
                 PrincipalAdded(self.principal, "user", self.attributes),
@@ -192,6 +193,14 @@ class RenameServicePrincipal:
         usable_title(view, self.title)
         _require_on(view, self.principal, "edit")
         return Plan((), (DocumentPut("principal", self.principal, {"name": self.title}),))
+
+
+def _require_newcomer(view: View, principal: PrincipalId) -> None:
+    """Raise `TakenError` if the user is here already; the id may be that of a user whom the caller may not know of."""
+    if view.caller is not None and principal in view.facts.principals:
+        is_hidden = not knows_of(view.engine, view.caller, principal, view.now)
+        raise TakenError("the user is in the organization already", is_hidden=is_hidden)
+    view.free_id(principal)
 
 
 def _require_on(view: View, principal: PrincipalId, verb: str) -> None:

@@ -147,7 +147,7 @@ class Logins:
         try:
             self._control.execute(command, None)
         except DocumentConflictError:
-            raise TakenError("that login name or address is taken") from None
+            raise TakenError("that login name or address is taken", is_hidden=True) from None
 
     def _set(self, user: User, login: str, new: str, caller: Caller | None) -> None:
         before = self._store.document("login", login)
