@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,15 @@ def test_a_mask_hides_every_form_of_a_place(text: str, shown: str) -> None:
 )
 def test_a_mask_leaves_what_is_no_place(text: str) -> None:
     assert mask(text) == text
+
+
+@pytest.mark.parametrize("part", ["a.", "a-", "/a ", ":", "1:", "f:", "/", "::", "[:", " a", "a:/ "])
+def test_a_mask_takes_time_in_proportion_to_the_text(part: str) -> None:
+    began = time.process_time()
+
+    mask(part * 20_000)
+
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(

@@ -22,16 +22,17 @@ _REST: Final = rf"(?:(?: {_PART}+){{0,3}}? {_PART}*/{_PART}*)*"
 """What follows a space within a path: a few words, the last of which has a slash."""
 _HEX: Final = "[0-9A-Fa-f]{1,4}"
 _DOMAINS: Final = "internal|intern|local|localdomain|lan|corp|home|svc|test|com|net|org|io|dev|cloud"
+# Each begins where a word does, so that a long word is read once and not from each of its characters.
 _PLACES: Final = (
-    (re.compile(rf"\b[A-Za-z][\w+.-]*:/{_PART}*{_REST}"), "<path>"),
+    (re.compile(rf"(?<![\w+.-])[\w+.-]+:/{_PART}*{_REST}"), "<path>"),
     (re.compile(rf"(?<![\w./<])(?:/[\w.=@%+-]+)+/?{_REST}"), "<path>"),
     (re.compile(r"\(\S+ executor \S+\)"), "(<host>)"),
     (re.compile(r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?\b"), "<host>"),
     (re.compile(r"\[[0-9A-Fa-f]*(?::[0-9A-Fa-f]*){2,7}(?:%\w+)?\](?::\d+)?"), "<host>"),
     (re.compile(rf"(?<![\w:])(?:{_HEX}(?::{_HEX})*)?::{_HEX}(?::{_HEX})*(?:%\w+)?(?![\w:])"), "<host>"),
     (re.compile(r"(?<=UnknownHostException: )[\w.-]+"), "<host>"),
-    (re.compile(r"\b(?=[\w.-]*[A-Za-z])[\w-]+(?:\.[\w-]+)*:\d{2,5}\b(?!:)"), "<host>"),
-    (re.compile(rf"(?<![\w.-])[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:{_DOMAINS})\b(?!\.?\w)"), "<host>"),
+    (re.compile(r"(?<![\w.-])(?=[\w.-]*[A-Za-z])[\w.-]+:\d{2,5}\b(?!:)"), "<host>"),
+    (re.compile(rf"(?<![\w.-])[\w-]+(?:\.[\w-]+)*\.(?:{_DOMAINS})\b(?!\.?\w)"), "<host>"),
 )
 _OWN: Final = "headgate."
 _TRACE: Final = "JVM stacktrace"
