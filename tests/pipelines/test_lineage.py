@@ -159,6 +159,13 @@ class TestEvents:
         assert heard["run"]["facets"]["errorMessage"]["message"] == "the file `a.csv` is torn"
         assert "errorMessage" not in hidden["run"]["facets"]
 
+    def test_count_rows_for_who_may_read_the_table(self, main: Organization) -> None:
+        done = carried_out(main, touches)
+
+        end = Teller(main.control.snapshot, counts=lambda _: False).ended(done, trace_of(main, done))
+
+        assert "outputStatistics" not in json.dumps(end)
+
     def test_tell_of_what_may_be_seen_and_still_is_there(self, main: Organization) -> None:
         done = carried_out(main, touches)
         trace = Trace((FLIGHTS, ResourceId("gone")), trace_of(main, done).outputs)

@@ -64,7 +64,7 @@ def http_application(
     identity.install(app, deployment.entrance)
     app.include_router(guard_router(sparks))
     organizations = deployment.organizations
-    lakes = Lakes(warehouse_of(deployment.settings), lambda: organizations.now)
+    lakes = Lakes(warehouse_of(deployment.settings), lambda: organizations.now, deployment.audit)
     app.include_router(
         iceberg_router(identifier(deployment.identity, organizations, deployment.home, sparks, lakes)),
         prefix="/iceberg",

@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from headgate.control.audit import Audit
 from headgate.control.call import Call
 from headgate.control.command import Command, InvalidError, MissingError, NotEmptyError, RefusedError, TakenError
 from headgate.control.gate import Verdict
 from headgate.control.ids import new_id
 from headgate.control.organization import Organization
-from headgate.control.ports import DocumentConflictError, DocumentPut, Pointer
+from headgate.control.ports import AuditRecord, DocumentConflictError, DocumentPut, Pointer
 from headgate.control.resources import CreateResource
 from headgate.control.tables import (
     PROPERTIES,
@@ -32,7 +33,9 @@ from headgate.facts.ids import ResourceId
 class LakeGate:
     """Answers the REST catalog by name for one organization, and carries its commands out."""
 
-    def __init__(self, organization: Organization) -> None:
+    def __init__(self, organization: Organization, audit: Audit) -> None:
+        self._organization = organization.id
+        self._audit = audit
         self._control = organization.control
         self._gate = organization.gate
         self._store = organization.store
@@ -130,7 +133,28 @@ class LakeGate:
 
     def _execute(self, command: Command, caller: Caller, names: Sequence[str], call: Call) -> None:
         with self._refusals(names):
-            self._control.execute(command, caller, call)
+            try:
+                self._control.execute(command, caller, call)
+            except TakenError as error:
+                if error.is_hidden:
+                    self._record_taken(command, caller, names, call)
+                raise
+
+    def _record_taken(self, command: Command, caller: Caller, names: Sequence[str], call: Call) -> None:
+        """Keep in the audit that the caller heard of a hidden name: one that looks for such names is seen there."""
+        facts = self._control.snapshot
+        place = facts.find(names[:-1])
+        record = AuditRecord(
+            at=self._control.now,
+            principal=caller.principal,
+            action=command.name,
+            resource=place.id if place else "",
+            allowed=False,
+            revision=facts.revision,
+            code="taken",
+            origin=call.origin,
+        )
+        self._audit.record(self._organization, record)
 
     @contextmanager
     def _refusals(self, names: Sequence[str]) -> Iterator[None]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from headgate.app.lakegate import LakeGate
 from headgate.app.settings import Settings
+from headgate.control.audit import Audit
 from headgate.control.command import MissingError
 from headgate.control.identity import Identity
 from headgate.control.organization import Organization, Organizations
@@ -30,8 +31,9 @@ def warehouse_of(settings: Settings) -> Warehouse:
 class Lakes:
     """Opens lakes when they are first asked for. Safe to use from several threads."""
 
-    def __init__(self, warehouse: Warehouse, clock: Callable[[], float]) -> None:
+    def __init__(self, warehouse: Warehouse, clock: Callable[[], float], audit: Audit) -> None:
         self._warehouse = warehouse
+        self._audit = audit
         self._clock = clock
         self._lock = threading.Lock()
         self._of: dict[ResourceId, Lake] = {}
@@ -46,7 +48,7 @@ class Lakes:
     def _opened(self, organization: Organization) -> Lake:
         store = organization.store
         views = ViewCatalog(store, self._warehouse, self._clock)
-        return Lake(LakeGate(organization), TableCatalog(store, self._warehouse), views)
+        return Lake(LakeGate(organization, self._audit), TableCatalog(store, self._warehouse), views)
 
 
 def identifier(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from headgate.control.command import MissingError
 from headgate.control.control import Control
+from headgate.control.logins.names import folded
 from headgate.control.people import nobody
 from headgate.control.ports import Store
 from headgate.control.titles import alike
@@ -42,8 +43,10 @@ class Directory:
         facts = self._control.snapshot
         if name in facts.principals or name in facts.groups:
             return PrincipalId(name)
-        found = self._ids().get(alike(name), ())
-        return found[0] if len(found) == 1 else None
+        # By its letters: a name that only looks the same is that of another.
+        wanted = folded(name)
+        found = [each for each in self.alike(name) if folded(self._names.get(each, each)) == wanted]
+        return PrincipalId(found[0]) if len(found) == 1 else None
 
     def principal(self, name: str) -> PrincipalId:
         """Return the principal of that id or name, or raise `MissingError`."""
@@ -60,12 +63,15 @@ class Directory:
         return GroupId(found)
 
     def is_free(self, name: str) -> bool:
-        """Say whether nobody and no group is called so, or so alike that people would mix them up."""
-        return self.find(name) is None and not self._ids().get(alike(name))
+        """Return whether no principal and no group is called so, or so alike that readers would mix them up."""
+        return not self.alike(name)
 
-    def _ids(self) -> Mapping[str, tuple[PrincipalId, ...]]:
+    def alike(self, name: str) -> frozenset[str]:
+        """Return every principal and group of this id, of this name, or of one that readers would take for it."""
         self._all()
-        return self._called
+        called, facts = self._called, self._control.snapshot
+        found = frozenset(id for spelling in alike(name) for id in called.get(spelling, ()))
+        return found | {name} if name in facts.principals or name in facts.groups else found
 
     def _all(self) -> Mapping[str, str]:
         facts = self._control.snapshot
@@ -89,14 +95,15 @@ class Directory:
         names = {id: name for id, name in self._names.items() if id in there and id in known}
         called = {} if anew else dict(self._called)
         for id in known - there:
-            called[alike(self._names.get(id, id))] = _without(called[alike(self._names.get(id, id))], id)
+            for spelling in alike(self._names.get(id, id)):
+                called[spelling] = _without(called[spelling], id)
         new = sorted(there - known)
         for kind in _KINDS:
             found = self._store.documents(kind, new if len(new) <= _FEW else None)
             names |= {id: str(body["name"]) for id, body in found.items() if id in there}
         for id in new:
-            key = alike(names.get(id, id))
-            called[key] = (*called.get(key, ()), PrincipalId(id))
+            for spelling in alike(names.get(id, id)):
+                called[spelling] = (*called.get(spelling, ()), PrincipalId(id))
         self._names, self._called, self._known = names, called, there
 
 

@@ -9,13 +9,30 @@ from typing import Any, Final
 
 REFUSED: Final = "42501"
 """The SQLSTATE of a refusal, also in the answers of the gateway and of SQL over HTTP."""
-_INTERNAL_STATE: Final = "XX"
-"""How the SQLSTATE of an internal error begins."""
+_OF_USERS: Final = frozenset(("07", "0A", "21", "22", "23", "2B", "3F", "42", "46", "51", "54", "57", "P0"))
+"""The SQLSTATE classes of errors about the statement itself: syntax, names, types, values, features and limits.
+
+Their text quotes what the caller wrote. The text of any other class is about files, state stores, connections, tasks and
+the like (KD, 58, HV, 38, 56, XX, ...) and names places of the machine; so may a class that a new Spark adds.
+"""
+_OF_PLACES: Final = frozenset(("42710", "42809", "42902", "42K03", "42K04", "42K05", "42K06", "42K0G", "54006"))
+"""States within those classes whose conditions name files and folders that Spark chose."""
+_PART: Final = r"[^\s'\"`,;)\]]"
+_REST: Final = rf"(?:(?: {_PART}+){{0,3}}? {_PART}*/{_PART}*)*"
+"""What follows a space within a path: a few words, the last of which has a slash."""
+_HEX: Final = "[0-9A-Fa-f]{1,4}"
+_DOMAINS: Final = "internal|intern|local|localdomain|lan|corp|home|svc|test|com|net|org|io|dev|cloud"
+# Each begins where a word does, so that a long word is read once and not from each of its characters.
 _PLACES: Final = (
-    (re.compile(r"\b[A-Za-z][\w+.-]*:/[^\s'\"`,;)\]]*"), "<path>"),
-    (re.compile(r"(?<![\w./<])(?:/[\w.=@%+-]+){2,}/?"), "<path>"),
+    (re.compile(rf"(?<![\w+.-])[\w+.-]+:/{_PART}*{_REST}"), "<path>"),
+    (re.compile(rf"(?<![\w./<])(?:/[\w.=@%+-]+)+/?{_REST}"), "<path>"),
     (re.compile(r"\(\S+ executor \S+\)"), "(<host>)"),
     (re.compile(r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?\b"), "<host>"),
+    (re.compile(r"\[[0-9A-Fa-f]*(?::[0-9A-Fa-f]*){2,7}(?:%\w+)?\](?::\d+)?"), "<host>"),
+    (re.compile(rf"(?<![\w:])(?:{_HEX}(?::{_HEX})*)?::{_HEX}(?::{_HEX})*(?:%\w+)?(?![\w:])"), "<host>"),
+    (re.compile(r"(?<=UnknownHostException: )[\w.-]+"), "<host>"),
+    (re.compile(r"(?<![\w.-])(?=[\w.-]*[A-Za-z])[\w.-]+:\d{2,5}\b(?!:)"), "<host>"),
+    (re.compile(rf"(?<![\w.-])[\w-]+(?:\.[\w-]+)*\.(?:{_DOMAINS})\b(?!\.?\w)"), "<host>"),
 )
 _OWN: Final = "headgate."
 _TRACE: Final = "JVM stacktrace"
@@ -35,8 +52,8 @@ def mask_places(text: str) -> str:
 
 
 def is_internal(sqlstate: str | None) -> bool:
-    """Return whether an error was not written for users: it has no SQLSTATE, or an internal one."""
-    return not sqlstate or sqlstate.startswith(_INTERNAL_STATE)
+    """Return whether an error is about more than what the caller wrote, by its SQLSTATE; without one it is."""
+    return not sqlstate or sqlstate[:2] not in _OF_USERS or sqlstate in _OF_PLACES
 
 
 def visible_words(error: BaseException) -> str:

@@ -7,7 +7,7 @@ does not tell the one from the other.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headgate.control.scripts import describe_letter_fault
+from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
 from headgate.decision.answers import Answers
 from headgate.facts.changes import ResourceCreated
 from headgate.facts.fold import fold
@@ -67,8 +67,8 @@ def below(facts: Snapshot, above: ResourceId, type: str) -> Iterator[ResourceId]
 
 
 def usable(name: str) -> bool:
-    """Return whether this can be the name of a resource: letters, digits, `_` and `-`, as in every engine."""
-    return 0 < len(name) <= LONGEST and all(sign.isalnum() or sign in "_-" for sign in name)
+    """Return whether this can be the name of a resource: letters with their marks, digits, `_` and `-`."""
+    return 0 < len(name) <= LONGEST and all(is_word_character(sign) or sign in "_-" for sign in name)
 
 
 def describe_new_name_fault(name: str) -> str | None:
@@ -78,9 +78,7 @@ def describe_new_name_fault(name: str) -> str | None:
     """
     if not usable(name):
         return f"a name has 1 to {LONGEST} letters, digits, `_` and `-`"
-    if any(not sign.isascii() and not sign.isalpha() for sign in name):
-        return "the digits of a name are 0 to 9"
-    fault = describe_letter_fault(name)
+    fault = describe_letter_fault(name) or describe_likeness_fault(name)
     return fault and f"{fault} in a name"
 
 

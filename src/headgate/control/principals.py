@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from headgate.control.assignments import known_role
 from headgate.control.command import InvalidError, Plan, TakenError, View, knows
+from headgate.control.people import knows_of
 from headgate.control.ports import DocumentPut
 from headgate.control.resources import makers
 from headgate.control.ruling import keep_a_ruler
-from headgate.control.titles import usable_title
+from headgate.control.titles import usable_display_name, usable_title
 from headgate.control.tokens import erased
 from headgate.facts.changes import (
     Attributes,
@@ -43,12 +44,12 @@ class AddPrincipal:
         """Need the right to assign the role to somebody who is to join, and `add_user` where the model knows it."""
         place = view.target(self.place or view.root)
         model = view.model_for(place.type, place.id)
-        usable_title(view, self.person)
+        usable_display_name(view, self.person)
         known_role(view, self.role, place)
         if knows(model, f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)
         view.require_action("assignment.add", place.id, role=self.role)
-        view.free_id(self.principal)
+        _require_newcomer(view, self.principal)
         return Plan(
             (
                 PrincipalAdded(self.principal, "user", self.attributes),
@@ -192,6 +193,14 @@ class RenameServicePrincipal:
         usable_title(view, self.title)
         _require_on(view, self.principal, "edit")
         return Plan((), (DocumentPut("principal", self.principal, {"name": self.title}),))
+
+
+def _require_newcomer(view: View, principal: PrincipalId) -> None:
+    """Raise `TakenError` if the user is here already; the id may be that of a user whom the caller may not know of."""
+    if view.caller is not None and principal in view.facts.principals:
+        is_hidden = not knows_of(view.engine, view.caller, principal, view.now)
+        raise TakenError("the user is in the organization already", is_hidden=is_hidden)
+    view.free_id(principal)
 
 
 def _require_on(view: View, principal: PrincipalId, verb: str) -> None:

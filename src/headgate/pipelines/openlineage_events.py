@@ -37,10 +37,18 @@ Visible = Callable[[ResourceId], bool]
 class Teller:
     """Makes events of one organization on facts of it; what is not `visible`, or is not there any more, stands in none."""
 
-    def __init__(self, facts: Snapshot, visible: Visible = lambda _: True, *, says_why: bool = True) -> None:
-        """`says_why` tells whether why a run failed is said."""
+    def __init__(
+        self,
+        facts: Snapshot,
+        visible: Visible = lambda _: True,
+        *,
+        counts: Visible = lambda _: True,
+        says_why: bool = True,
+    ) -> None:
+        """`counts` tells whether rows and bytes of a table are said, `says_why` whether why a run failed is."""
         self._facts = facts
         self._visible = visible
+        self._counts = counts
         self._says_why = says_why
         self._namespace = f"headgate://{facts.organization}"
 
@@ -99,7 +107,7 @@ class Teller:
         if shown := {name: fields for name, fields in came.items() if fields.inputFields}:
             facets["columnLineage"] = column_lineage_dataset.ColumnLineageDatasetFacet(shown)
         statistics = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(left.rows, left.bytes)
-        added = _said({"outputStatistics": statistics}) if left.columns else {}
+        added = _said({"outputStatistics": statistics}) if left.columns and self._counts(id) else {}
         return OutputDataset(self._namespace, self._name(id), outputFacets=added, facets=_said(facets))
 
     def _fields(self, left: Written, column: str) -> column_lineage_dataset.Fields:

@@ -74,14 +74,30 @@ def listed(place: Place, who: str, **query: Any) -> list[str]:
 
 class TestSeeing:
     def test_a_run_is_for_who_may_see_the_pipelines(self, acme: Place, pipeline: ResourceId) -> None:
-        put(acme, failed("seen", pipeline, why="torn", figures={"metrics": {"rows.a": 3}, "progress": {"tasks": 2}}))
+        figures = {"metrics": {"rows.lake.ran.a": 3}, "progress": {"tasks": 2, "rows": 3}}
+        put(acme, failed("seen", pipeline, why="torn", figures=figures))
         acme.opened.store.say(RunId("seen"), 1.0, ["one", "two"])
 
         shown = acme.call("vic", "GET", "/runs/seen").json()
 
         assert (shown["state"], shown["why"], shown["attempts"], shown["name"]) == ("failed", "torn", 1, "delays")
-        assert (shown["metrics"], shown["progress"]) == ({"rows.a": 3}, {"tasks": 2})
+        assert (shown["metrics"], shown["progress"]) == (figures["metrics"], figures["progress"])
         assert [each["line"] for each in shown["log"]] == ["one", "two"]
+
+    def test_rows_are_counted_for_who_may_read_the_tables(self, acme: Place, pipeline: ResourceId) -> None:
+        metrics = {"rows.lake.ran.a": 3.0, "rows.lake.ran.gone": 4.0, "rows": 5.0}
+        put(acme, failed("counted", pipeline, figures={"metrics": metrics, "progress": {"tasks": 2.0, "bytes": 9.0}}))
+        narrowed = acme.call(
+            "vic", "POST", "/tokens", {"actions": ["query.describe", "query.see_runs", "table.describe"]}
+        )
+        assert narrowed.status_code == 201, narrowed.text
+        acme.tokens["describer"] = narrowed.json()["token"]
+
+        reads, describes = (acme.call(who, "GET", "/runs/counted").json() for who in ("vic", "describer"))
+
+        assert reads["metrics"] == {"rows.lake.ran.a": 3.0, "rows": 5.0}
+        assert reads["progress"] == {"tasks": 2.0, "bytes": 9.0}
+        assert (describes["metrics"], describes["progress"]) == ({}, {"tasks": 2.0})
 
     def test_a_hidden_run_is_as_a_missing_one(self, acme: Place, pipeline: ResourceId) -> None:
         put(acme, failed("hidden", pipeline))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headgate.control.command import InvalidError, MissingError, Plan, TakenError, UnknownCallerError, View
 from headgate.control.logins.errors import LoginError, TooOftenError
-from headgate.control.logins.names import address, domain, folded, login_name
+from headgate.control.logins.names import address, domain, folded, login_name, new_login_name
 from headgate.control.logins.sessions import Started
 from headgate.control.logins.settings import Hashing, Limit
 from headgate.control.logins.throttle import Throttle, origin_of
@@ -325,12 +325,35 @@ class TestALoginName:
     def test_folding_once_is_enough(self, text: str) -> None:
         assert folded(folded(text)) == folded(text)
 
-    @pytest.mark.parametrize(
-        "text", ["", " ", ".", "../etc", "a b", "a/b", "a\n", "x" * 101, "\u0430dmin", "-x", "a\u202eb"]
-    )
+    @pytest.mark.parametrize("text", ["", " ", ".", "../etc", "a b", "a/b", "a\n", "x" * 101, "-x", "a\u202eb"])
     def test_that_looks_like_something_else_is_refused(self, text: str) -> None:
         with pytest.raises(InvalidError):
             login_name(text)
+
+    @pytest.mark.parametrize(
+        "text",
+        ["\u0441\u043e\u0441\u043e", "a\u1160", "\u0438\u03b1", "\u0430dmin", "admin\ufe0f", "a\u0663", "my\u30fcname"],
+    )
+    def test_that_readers_would_mistake_is_not_given_to_a_new_user(self, text: str) -> None:
+        with pytest.raises(InvalidError):
+            new_login_name(text)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "ann",
+            "_x",
+            "ann@acme.com",
+            "\u0433\u043e\u0440\u0430",
+            "\u4f50\u3005\u6728",
+            "\u0939\u093f\u0928\u094d\u0926\u0940",
+        ],
+    )
+    def test_is_spelled_in_one_script(self, text: str) -> None:
+        assert new_login_name(text) == text
+
+    def test_that_is_there_already_is_still_found(self) -> None:
+        assert login_name("\u0441\u043e\u0441\u043e") == "\u0441\u043e\u0441\u043e"
 
     def test_addresses_have_a_domain(self) -> None:
         assert domain(address("Ann@ACME.com")) == "acme.com"

@@ -10,7 +10,7 @@ from headgate.control.control import Control
 from headgate.control.ids import new_id
 from headgate.control.logins.commands import Password, RegisterUser, SetPassword
 from headgate.control.logins.errors import LoginError, TooOftenError
-from headgate.control.logins.names import address, folded, login_name
+from headgate.control.logins.names import address, folded, login_name, new_login_name
 from headgate.control.logins.passwords import Passwords
 from headgate.control.logins.sessions import Session, Sessions, Started
 from headgate.control.logins.settings import LoginSettings
@@ -66,7 +66,7 @@ class Logins:
         Raises `InvalidError` for a name or password that cannot be, `TakenError` for a login name or address of another.
         """
         id = principal or PrincipalId(new_id("p"))
-        name = login_name(login or person) if login or password is not None else None
+        name = new_login_name(login or person) if login or password is not None else None
         kept = Password(new_id("w"), self._passwords.hashed(password, name)) if name and password is not None else None
         mail = address(email) if email else None
         self._register(RegisterUser(id, person, name, kept, mail, verified))
@@ -135,7 +135,7 @@ class Logins:
 
     def set_password(self, user: User, new: str) -> None:
         """Give a user a password, as the deployment, and end all their sessions. Who has no login name gets their own."""
-        self._set(user, user.login or login_name(user.name), new, None)
+        self._set(user, user.login or new_login_name(user.name), new, None)
         self.sessions.end(user.principal, *(each.id for each in self.sessions.of(user.principal)))
 
     def principal_of(self, secret: str) -> PrincipalId | None:
@@ -147,7 +147,7 @@ class Logins:
         try:
             self._control.execute(command, None)
         except DocumentConflictError:
-            raise TakenError("that login name or address is taken") from None
+            raise TakenError("that login name or address is taken", is_hidden=True) from None
 
     def _set(self, user: User, login: str, new: str, caller: Caller | None) -> None:
         before = self._store.document("login", login)

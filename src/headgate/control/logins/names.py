@@ -4,22 +4,30 @@ import re
 import unicodedata
 
 from headgate.control.command import InvalidError
+from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
 
 _LONGEST = 100
-_USABLE = re.compile(r"\w[\w.@+-]*")
 _ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 _LONGEST_ADDRESS = 254
 
 
 def login_name(text: str) -> str:
-    """Return the one spelling of a login name. Raises `InvalidError` for what cannot be one."""
+    """Return the one spelling of a login name. Raises `InvalidError` for what cannot be one.
+
+    For names that may be there already; a new one is held to `new_login_name`.
+    """
     name = folded(text)
-    if len(name) > _LONGEST or not _USABLE.fullmatch(name):
+    if len(name) > _LONGEST or not (name[:1].isalnum() or name[:1] == "_") or not all(map(_is_usable, name)):
         raise InvalidError(f"a login name is 1 to {_LONGEST} letters, digits, `.`, `@`, `+`, `_` and `-`")
-    scripts = {unicodedata.name(letter, "").split(" ")[0] for letter in name if letter.isalpha()}
-    if "LATIN" in scripts and len(scripts) > 1:
-        # Or a Cyrillic letter in the middle makes a second `admin`.
-        raise InvalidError("a login name does not mix Latin letters with those of another script")
+    return name
+
+
+def new_login_name(text: str) -> str:
+    """Return the one spelling of a login name that readers cannot take for another. Raises `InvalidError`."""
+    name = login_name(text)
+    fault = describe_letter_fault(name) or describe_likeness_fault(name)
+    if fault is not None:
+        raise InvalidError(f"`{name}` cannot be a login name: {fault}")
     return name
 
 
@@ -42,3 +50,7 @@ def folded(text: str) -> str:
     while before != after:
         before, after = after, unicodedata.normalize("NFKC", after.casefold())
     return after
+
+
+def _is_usable(character: str) -> bool:
+    return is_word_character(character) or character in "_.@+-"

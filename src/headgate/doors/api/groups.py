@@ -15,7 +15,7 @@ from headgate.doors.api.bodies import Page, Strict, Title
 from headgate.doors.api.me import Held, held
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
-from headgate.doors.api.subjects import free, meant, shown
+from headgate.doors.api.subjects import meant, require_free, shown
 from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Write, Writes
 from headgate.doors.services import By, Services, Uses
@@ -64,10 +64,10 @@ def list_groups(services: Uses, asking: Asking, pages: Pages) -> dict[str, Any]:
 
 
 @router.post("/groups", status_code=201, **DONE, **needs("organization.create_group"))
-def create_group(body: GroupBody, services: Uses, write: Writes) -> dict[str, Any]:
+def create_group(body: GroupBody, write: Writes) -> dict[str, Any]:
     """Create an empty group."""
     id = GroupId(new_id("g"))
-    unless = partial(free, services, body.name)
+    unless = partial(require_free, write, body.name)
     return write.send(CreateGroup(id, body.name), ResourceId(id), unless=unless, id=id, name=body.name)
 
 
@@ -83,7 +83,7 @@ def show_group(group: str, services: Uses, caller: By, response: Response) -> di
 def rename_group(group: str, body: GroupBody, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
     """Give a group another name."""
     id = subjects.group(services, caller, group)
-    unless = partial(free, services, body.name, id)
+    unless = partial(require_free, write, body.name, id)
     return write.send(RenameGroup(id, body.name), ResourceId(id), unless=unless, id=id, name=body.name)
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from headgate.control.queue import RunRow, RunWanted
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called
+from headgate.doors.api.figures import VisibleFigures
 from headgate.doors.api.lines import in_lines, lined, lines
 from headgate.doors.api.names import Text
 from headgate.doors.api.paging import MOST
@@ -101,10 +102,10 @@ def _telling(services: Services, moment: Moment) -> Callable[[RunRow, Resource],
     # Imported here: the library takes a while to load, and who asks for no events does without.
     from headgate.pipelines.openlineage_events import Teller  # noqa: PLC0415 (loaded late)
 
-    sees = cache(moment.sees)
+    sees, figures = cache(moment.sees), VisibleFigures(moment)
 
     def told(row: RunRow, pipeline: Resource) -> Iterator[dict[str, Any]]:
-        teller = Teller(moment.facts, sees, says_why=may_read(moment, pipeline))
+        teller = Teller(moment.facts, sees, counts=figures.reads, says_why=may_read(moment, pipeline))
         return teller.all(row, lambda: trace_of(services.organization, row))
 
     return told

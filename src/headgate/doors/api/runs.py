@@ -18,6 +18,7 @@ from headgate.decision.asked import model_for
 from headgate.decision.records import Question
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called, Page, Time
+from headgate.doors.api.figures import VisibleFigures
 from headgate.doors.api.names import Text, full_name
 from headgate.doors.api.paging import MOST
 from headgate.doors.api.routing import needs
@@ -72,7 +73,10 @@ class LogLine(BaseModel):
 
 
 class ShownRun(RunLine):
-    """A run with how far Spark is, what it has counted, and the beginning of its log, as far as the caller may read it."""
+    """A run with how far Spark is, what it has counted, and the beginning of its log, as far as the caller may read it.
+
+    Counts of rows are for callers that may read the tables, or view the metrics of a table service.
+    """
 
     progress: dict[str, float]
     metrics: dict[str, float]
@@ -122,8 +126,7 @@ def show_run(run: Called, services: Uses, moment: Present) -> dict[str, Any]:
     said = services.store.lines(row.run) if may_read(moment, pipeline) else ()
     return {
         **_line(services, moment, row, pipeline),
-        "progress": row.figures.get("progress", {}),
-        "metrics": row.figures.get("metrics", {}),
+        **VisibleFigures(moment).of(pipeline, row.figures),
         "log": [_said(each) for each in said],
         "revision": moment.facts.revision,
     }

@@ -21,7 +21,7 @@ from headgate.doors.api.me import Held, held
 from headgate.doors.api.names import resource
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
-from headgate.doors.api.subjects import free, principal, shown
+from headgate.doors.api.subjects import principal, require_free, shown
 from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Services, Uses
@@ -84,7 +84,7 @@ def create_service_principal(body: NewServicePrincipal, services: Uses, caller: 
     id = PrincipalId(new_id("p"))
     place = resource(services, caller, body.place) if body.place else None
     command = CreateServicePrincipal(id, body.name, body.role, body.scope, place)
-    return write.send(command, ResourceId(id), unless=partial(free, services, body.name), id=id, name=body.name)
+    return write.send(command, ResourceId(id), unless=partial(require_free, write, body.name), id=id, name=body.name)
 
 
 @router.get("/service-principals/{service_principal}", response_model=OneServicePrincipal, **needs(DISCOVER))
@@ -112,7 +112,7 @@ def change_service_principal(
     if "ends" in body.model_fields_set:
         commands.append(ExpirePrincipal(id, body.ends))
     name = body.name
-    unless = partial(free, services, name, id) if name is not None else None
+    unless = partial(require_free, write, name, id) if name is not None else None
     return write.send(Several(tuple(commands), "service_principal.change"), ResourceId(id), unless=unless, id=id)
 
 

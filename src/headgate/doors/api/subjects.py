@@ -8,6 +8,7 @@ from headgate.control.people import known_to, knows_of
 from headgate.decision.records import Question
 from headgate.doors.api.asking import Moment
 from headgate.doors.api.names import resource
+from headgate.doors.api.writing import Write
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
@@ -46,13 +47,21 @@ def meant(services: Services, asked: Question, name: str) -> SubjectId:
     return services.control.meant(asked, found, name)
 
 
-def free(services: Services, name: str, own: str | None = None) -> None:
-    """Raise `TakenError` if somebody is called so, but the one of the id `own`.
+def require_free(write: Write, name: str, own: str | None = None) -> None:
+    """Raise `TakenError` if a principal or group is called so, other than the one of the id `own`.
 
-    Asked after the command was allowed, as it tells who is here.
+    Asked after the command was allowed, as it tells who is here. A dry run tells only of those that the caller may know
+    of; see `View.free_name`.
     """
-    if not services.directory.is_free(name) and services.directory.find(name) != own:
-        raise TakenError(f"there is a `{name}` already, or something so alike that people would mix them up")
+    services = write.services
+    taken = services.directory.alike(name) - {own}
+    if not taken:
+        return
+    known = known_to(services.control.answers, write.caller, services.control.now)
+    is_hidden = not any(known(PrincipalId(each)) for each in taken)
+    if not (is_hidden and write.dry_run):
+        text = f"there is a `{name}` already, or a name so alike that readers would mix them up"
+        raise TakenError(text, is_hidden=is_hidden)
 
 
 def shown(moment: Moment) -> Callable[[SubjectId], bool]:

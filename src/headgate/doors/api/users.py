@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.ids import new_id
+from headgate.control.people import knows_of
 from headgate.control.principals import AddPrincipal, RemovePrincipal
 from headgate.doors.api.asking import Asking
 from headgate.doors.api.bodies import Called, Page, Strict, Title
@@ -14,7 +15,7 @@ from headgate.doors.api.me import Held, held
 from headgate.doors.api.names import resource
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
-from headgate.doors.api.subjects import free, principal, shown
+from headgate.doors.api.subjects import principal, require_free, shown
 from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.identity.entering import Enters
@@ -76,6 +77,12 @@ def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Wri
     name = body.name or body.login or body.email or ""
     place = resource(services, caller, body.place) if body.place else None
     there = ways.logins.known(body.login, body.email)
+    if (
+        write.dry_run
+        and there is not None
+        and not knows_of(services.control.answers, caller, there, services.control.now)
+    ):
+        there = None  # or it would tell that this user is here: what would be written is shown, with the id
     id = there or PrincipalId(new_id("p"))
 
     def register() -> None:
@@ -83,7 +90,7 @@ def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Wri
             ways.logins.register(name, email=body.email, verified=body.email is not None, principal=id)
 
     command = AddPrincipal(id, name, body.role, place)
-    unless = partial(free, services, name)
+    unless = partial(require_free, write, name)
     # Without the name: answers are kept for repeated requests, and who is forgotten is not looked for in them.
     return write.send(command, ResourceId(id), unless=unless, first=register, id=id)
 

@@ -60,7 +60,7 @@ final class Names(session: SparkSession) {
 
 object Names {
   val Lake = "lake"
-  private val Word = "[\\p{L}\\p{N}_-]+".r
+  private val Word = "[\\p{L}\\p{Mn}\\p{Mc}\\p{N}_-]+".r
   private val Selector =
     ("(?i)(entries|files|data_files|delete_files|history|metadata_log_entries|snapshots|refs|manifests|partitions|" +
       "position_deletes|all_data_files|all_delete_files|all_files|all_manifests|all_entries|changes|" +
