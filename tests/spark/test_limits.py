@@ -35,6 +35,9 @@ HEAVY = {
     "join of one key": SKEWED,
     "nested generators": NESTED,
     "regular expression": r"SELECT count(*) FROM range(0, 64, 1, 8) WHERE rlike(concat(repeat('x', 40), id), r'(x+x+)+y\1')",
+    "like in any case": "SELECT count(*) FROM range(0, 64, 1, 8) WHERE concat(repeat('a', 5000), id) ILIKE '%a%a%a%a%a%a%b'",
+    "text to map": "SELECT count(*) FROM range(0, 64, 1, 8) "
+    "WHERE str_to_map(repeat('x', cast(100000 + id AS INT)), 'x*x*x*x*x*y', '=') IS NULL",
     "lambda functions": "SELECT count(*) FROM range(0, 64, 1, 8) WHERE "
     "exists(sequence(1, 2000000), x -> exists(sequence(1, 2000000), y -> x + y + id < 0))",
     "recursion": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1000000000) SELECT max(n) FROM r",
@@ -42,6 +45,13 @@ HEAVY = {
     + ", ".join(f"a{n} AS (SELECT l.x FROM a{n - 1} l, a{n - 1} r)" for n in range(1, 28))
     + " SELECT * FROM a27",
 }
+
+DOUBLED = "SELECT id AS a FROM range(10)"
+for _ in range(30):
+    DOUBLED = f"SELECT a + a AS a FROM ({DOUBLED})"
+WITH_DOUBLED = ", ".join(
+    ["a0 AS (SELECT id AS a FROM range(9))"] + [f"a{n} AS (SELECT a + a AS a FROM a{n - 1})" for n in range(1, 30)]
+)
 
 
 def open_as(lake: World, handle: str) -> SparkSession:
@@ -123,8 +133,12 @@ class TestSize:
             " UNION ALL ".join(["SELECT 1"] * 3000),
             "SELECT " + "(" * 20000 + "1" + ")" * 20000,
             HEAVY["doubled common table expressions"],
+            f"SELECT count(*) FROM ({DOUBLED}) WHERE a > 0",
+            f"SELECT count(*) FROM range(3) r JOIN ({DOUBLED}) d ON r.id = d.a",
+            f"SELECT count(*) FROM (SELECT 1L AS a UNION ALL {DOUBLED}) WHERE a > 0",
+            f"WITH {WITH_DOUBLED} SELECT count(*) FROM a29 WHERE a > 0",
         ],
-        ids=["unions", "parentheses", "expansion"],
+        ids=["unions", "parentheses", "expansion", "filter", "join", "union", "columns of common table expressions"],
     )
     def test_a_large_statement_is_refused_with_a_sentence(self, lake: World, statement: str) -> None:
         with pytest.raises(PySparkException) as caught:
@@ -166,6 +180,11 @@ class TestSize:
         for number in range(200):
             filters = filters.filter(sf.col("id") != -number - 1)
 
+        doubled = admin.range(3)
+        for _ in range(30):
+            doubled = doubled.withColumn("id", sf.col("id") + sf.col("id"))
+
+        assert len(doubled.collect()) == 3
         assert len(steps.collect()[0]) == 201
         assert filters.count() == 3
         assert admin.sql(" UNION ALL ".join(["SELECT 1 AS x"] * 300)).count() == 300
@@ -195,6 +214,24 @@ class TestOperatorsLimits:
             small.session(ADMIN).sql(r"SELECT rlike(repeat('x', 60), r'(x+x+)+y\1')").collect()
 
         assert caught.value.getSqlState() == ENDED
+
+    def test_a_regular_expression_that_exhausts_the_stack_ends_alone(self, small: World) -> None:
+        generation = small.driver.generation
+        for text in ("repeat('ab', 1000000)", "concat(repeat('ab', 1000000), id)"):
+            with pytest.raises(PySparkException) as caught:
+                small.session(ADMIN).sql(f"SELECT count(*) FROM range(2) WHERE rlike({text}, '(a|b)*c')").collect()
+
+            assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
+        assert small.driver.generation == generation
+
+    def test_a_job_of_an_analysis_that_runs_too_long_is_ended(self, small: World) -> None:
+        slow = small.session(ADMIN).sql("SELECT id AS k, hash(id) AS v FROM range(100000000000)")
+
+        begun = time.monotonic()
+        with pytest.raises(PySparkException):
+            _ = slow.groupBy().pivot("k").sum("v").columns
+
+        assert time.monotonic() - begun < 15 + 2 * SOON
 
     def test_a_result_that_fills_the_heap_ends_and_the_driver_lives(self, small: World) -> None:
         generation = small.driver.generation

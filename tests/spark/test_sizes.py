@@ -67,8 +67,29 @@ TOO_LARGE_CALLS = [
     "flatten(transform(sequence(1, 1000), x -> sequence(1, 100000)))",
     "transform(sequence(1, 1000), x -> repeat('y', 1000000))",
     f"levenshtein({TEN}, {TEN})",
-    f"str_to_map({TEN}, '(x+x+)+y', '=')",
     "parse_url('http://x/?a=1', 'QUERY', '(x+x+)+y')",
+    "parse_url('http://x/?a=1', 'QUERY', 'x*x*x*y')",
+    f"format_string(concat('%s%-<', {HUGE}, 's'), 'x')",
+    f"format_string(concat('%-1$', {HUGE}, 's'), 'x')",
+    "str_to_map(repeat(',', 10000000), ',', '=')",
+    "split_part(repeat(',', 10000000), ',', 1)",
+    "aggregate(sequence(1, 100), array(''), (a, i) -> array_append(a, repeat('x', 1600000 + i)))",
+    "aggregate(sequence(1, 100), array(''), (a, i) -> array_prepend(a, repeat('x', 1600000 + i)))",
+    "aggregate(sequence(1, 100), named_struct('a', ''), (a, i) -> named_struct('a', concat(a.a, repeat('x', 1600000 + i)))).a",
+    f"to_json(named_struct('a', {TEN}, 'b', {TEN}, 'c', {TEN}))",
+    f"from_json(concat('[', repeat('{{}},', 1000000), '{{}}]'), 'array<struct<{', '.join(f'a{n}: int' for n in range(50))}>>')",
+    "contains(repeat('a', 10000000), concat(repeat('a', 8000000), 'b'))",
+    "instr(repeat('a', 10000000), concat(repeat('a', 8000000), 'b'))",
+    "locate(concat(repeat('a', 8000000), 'b'), repeat('a', 10000000))",
+    "replace(repeat('a', 10000000), concat(repeat('a', 8000000), 'b'), '')",
+    "substring_index(repeat('a', 10000000), concat(repeat('a', 8000000), 'b'), 1)",
+    "trim(BOTH repeat('a', 10000000) FROM repeat('b', 10000000))",
+    "array_distinct(transform(sequence(1, 50000), x -> array(x)))",
+    "array_union(transform(sequence(1, 50000), x -> array(x)), array(array(0)))",
+    "array_except(transform(sequence(1, 50000), x -> array(x)), array(array(0)))",
+    "array_intersect(transform(sequence(1, 50000), x -> array(x)), array(array(0)))",
+    "arrays_overlap(transform(sequence(1, 50000), x -> array(x)), array(array(0)))",
+    "map_zip_with(map_from_arrays(transform(sequence(1, 50000), x -> array(x)), sequence(1, 50000)), map(array(0), 1), (k, a, b) -> a)",
 ]
 TOO_LARGE_STATEMENTS = [
     f"SELECT approx_percentile(id, 0.5, length(repeat('x', {HUGE}))) FROM range(3)",
@@ -87,6 +108,15 @@ TOO_LARGE_STATEMENTS = [
     f"SELECT * FROM stack({HUGE}, 1)",
     "SELECT count_min_sketch(id, 0.0000000001D, 0.99D, 1) FROM range(3)",
     "SELECT window(now(), '100000 days', '1 microsecond')",
+    "SELECT approx_count_distinct(id, 0.0001) FROM range(3)",
+    "SELECT theta_sketch_agg(id, 26) FROM range(3)",
+    "SELECT theta_union_agg(theta_sketch_agg(id), 26) FROM range(3) GROUP BY id",
+    "SELECT to_json(named_struct('a', current_date()), map('dateFormat', repeat('x', 10000)))",
+    "SELECT * FROM range(10) WHERE contains(repeat('a', 10000000), concat(repeat('a', 8000000), 'b'))",
+    r"SHOW VIEWS LIKE '(x+x+)+y\\1'",
+    "SHOW TABLES IN lake.raw LIKE 'a*a*a*a*b'",
+    "SELECT /*+ BROADCAST(b) */ count(*) FROM range(9) a JOIN (SELECT id % 9 AS k FROM range(4000000)) b ON a.id = b.k",
+    "SELECT /*+ BROADCAST(b) */ count(*) FROM range(9) a JOIN (SELECT id % 9 AS k FROM range(4000000)) b ON a.id < b.k",
     f"SELECT * FROM range(0, 10, 1, {HUGE})",
     f"SELECT /*+ REPARTITION({HUGE}) */ * FROM range(10)",
     f"SELECT count(*) FROM range(3) GROUP BY CUBE({', '.join(f'id + {number}' for number in range(30))})",
@@ -129,6 +159,39 @@ class TestTooLarge:
             with pytest.raises(PySparkException) as caught:
                 admin.range(1).select(column).collect()
             assert caught.value.getSqlState() == TOO_LARGE, caught.value
+
+    def test_a_sample_takes_a_row_a_bounded_number_of_times(self, lake: World) -> None:
+        with pytest.raises(PySparkException) as caught:
+            lake.session(ADMIN).range(3).sample(withReplacement=True, fraction=2e9).collect()
+
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+
+    @pytest.mark.parametrize("value", ["repeat('x', cast(16000000 + id AS INT))", "text"])
+    def test_a_row_of_many_large_values_is_refused(self, lake: World, value: str) -> None:
+        columns = ", ".join(f"{value} AS c{number}" for number in range(100))
+        rows = "(SELECT /*+ REPARTITION(1) */ id, repeat('x', cast(16000000 + id AS INT)) AS text FROM range(1))"
+
+        with pytest.raises(PySparkException) as caught:
+            lake.session(ADMIN).sql(f"SELECT {columns} FROM {rows}").collect()
+
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+
+    def test_a_pattern_for_columns_is_simple(self, lake: World) -> None:
+        frame = lake.session(ADMIN).sql(f"SELECT 1 AS {'x' * 60}, 2 AS y")
+
+        with pytest.raises(PySparkException) as caught:
+            frame.select(frame.colRegex(r"`(x+x+)+z\1`")).collect()
+
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+        assert frame.select(frame.colRegex("`(x+)?+.+`")).columns == ["y"]
+
+    def test_the_first_rows_of_an_order_take_no_room_for_all_that_might_be(self, lake: World) -> None:
+        admin = lake.session(ADMIN)
+
+        for limit in ("LIMIT 1000000000", "LIMIT 1000000000 OFFSET 3"):
+            query = f"SELECT id FROM range(9) ORDER BY hash(id) {limit}"
+            assert "TakeOrdered" not in admin.sql(f"EXPLAIN {query}").collect()[0][0]
+            assert len(admin.sql(query).collect()) in (6, 9)
 
     def test_the_number_of_partitions_of_a_shuffle_is_bounded(self, lake: World) -> None:
         admin = lake.session(ADMIN)
@@ -185,6 +248,21 @@ ORDINARY = {
     "flatten(array(array(1), array(2)))": [1, 2],
     "array_join(array('a', NULL), ',', 'n')": "a,n",
     "levenshtein('kitten', 'sitting')": 3,
+    "str_to_map('a=1, b=2;c', '[,;] *', '=')": {"a": "1", "b": "2", "c": None},
+    "regexp_replace('aébab', 'b', 'c', 3)": "aécac",
+    "regexp_replace('abc', '', '-')": "-a-b-c-",
+    "split(',a,,', '^|,')": [",a", "", ""],
+    "split_part('a,b', ',', 2)": "b",
+    "contains('abc', cast('b' AS STRING))": True,
+    "locate('c', concat('abc', id))": 3,
+    "trim(BOTH 'x' FROM concat('x', id))": "7",
+    "array_append(array(1), 2)": [1, 2],
+    "array_distinct(array(array(id), array(id), array(1)))": [[7], [1]],
+    "arrays_overlap(array(array(id)), array(array(7L)))": True,
+    "map_zip_with(map(array(1), 1), map(array(1), 2), (k, a, b) -> a + b)[array(1)]": 3,
+    "from_json(concat('{\"a\":', id, '}'), 'a INT').a": 7,
+    "to_json(named_struct('a', concat('x', id), 'b', concat('x', id)))": '{"a":"x7","b":"x7"}',
+    "format_string('%-4s|%<s|%1$s', id)": "7   |7|7",
     "str_to_map('a=1,b=2', ',', '=')": {"a": "1", "b": "2"},
     "parse_url('http://x/?a=1', 'QUERY', 'a')": "1",
     "to_json(struct(id))": '{"id":7}',
@@ -209,4 +287,9 @@ class TestOrdinary:
         assert lake.session(ADMIN).sql("SELECT concat('a', 'b'), repeat('x', 2)").columns == [
             "concat(a, b)",
             "repeat(x, 2)",
+        ]
+        assert lake.session(ADMIN).sql("SELECT 'a' ILIKE 'A', regexp_count('a', 'a'), trim('a')").columns == [
+            "ilike(a, A)",
+            "regexp_count(a, a)",
+            "trim(a)",
         ]

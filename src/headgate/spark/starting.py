@@ -162,6 +162,8 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.variable.substitute": "false",
         "spark.sql.analyzer.maxIterations": "1000",  # each filter in a chain takes one
+        "spark.sql.execution.topKSortFallbackThreshold": "100000",  # room for twice as many rows is made at once
+        "spark.executor.killOnFatalError.depth": "0",  # a stack that is too small fails the task, not the driver
         "spark.sql.scripting.enabled": "true",
         "spark.sql.artifact.isolation.enabled": "true",
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",

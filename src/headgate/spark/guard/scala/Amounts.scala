@@ -46,9 +46,13 @@ private[guard] object SequenceSize {
   }
 }
 
-/** The bytes of the text that `format_string` makes, at most. */
+/**
+ * The bytes of the text that `format_string` makes, at most. Java takes flags, places and widths in more orders than it
+ * documents, so every number between `%` and the letter counts, in whatever order they stand.
+ */
 private[guard] object FormatSize {
-  private val Place = """%(\d+\$|<)?[-#+ 0,(]*(\d+)?(\.\d+)?([a-zA-Z%])?""".r
+  private val Place = "%([^a-zA-Z%]*)".r
+  private val Amount = """(\d+)(\$)?""".r
   private val Number = 400L
   private val Digits = 9
 
@@ -56,17 +60,14 @@ private[guard] object FormatSize {
     val sizes = values.tail.map(value => math.max(Sizes.of(value), Number))
     var (next, last, total) = (0, 0, format.toString.length.toLong)
     for (place <- Place.findAllMatchIn(format.toString) if total <= Sizes.MaxBytes) {
-      val index = place.group(1) match {
-        case null => next += 1; next
-        case "<" => last
-        case given => amount(given.init).toInt
-      }
-      last = index
-      total += amount(place.group(2)) + amount(Option(place.group(3)).map(_.tail).orNull) + sizes.lift(index - 1).getOrElse(0L)
+      val (places, widths) = Amount.findAllMatchIn(place.group(1)).toSeq.partition(_.group(2) != null)
+      val index = places.lastOption.map(given => amount(given.group(1)).toInt)
+      val read = if (place.group(1).contains('<')) index.toSeq :+ last else Seq(index.getOrElse { next += 1; next })
+      last = read.head
+      total += widths.map(width => amount(width.group(1))).sum + read.map(each => sizes.lift(each - 1).getOrElse(0L)).max
     }
     total
   }
 
-  private def amount(digits: String): Long =
-    if (digits == null || digits.isEmpty) 0L else if (digits.length > Digits) Int.MaxValue.toLong else digits.toLong
+  private def amount(digits: String): Long = if (digits.length > Digits) Int.MaxValue.toLong else digits.toLong
 }

@@ -18,9 +18,9 @@ object Interruption {
 
 /**
  * The body of a lambda function: one row may run it without end. Where the function keeps what the body returns,
- * its size is counted from one row to the next.
+ * its size is counted from one row to the next; where the body is given what it returned before, each value is measured.
  */
-final case class Checkpoint(child: Expression, isKept: Boolean) extends UnaryExpression with CodegenFallback with GuardExpression {
+final case class Checkpoint(child: Expression, returned: Checkpoint.Returned) extends UnaryExpression with CodegenFallback with GuardExpression {
   @transient private var runs = 0
   @transient private var kept = 0L
 
@@ -32,7 +32,11 @@ final case class Checkpoint(child: Expression, isKept: Boolean) extends UnaryExp
     runs += 1
     if ((runs & Checkpoint.Mask) == 0) Interruption.check()
     val value = child.eval(row)
-    if (isKept) count(value)
+    returned match {
+      case Checkpoint.Kept => count(value)
+      case Checkpoint.Carried => Sizes.require("lambda function", Sizes.of(value))
+      case Checkpoint.Dropped =>
+    }
     value
   }
 
@@ -45,7 +49,18 @@ final case class Checkpoint(child: Expression, isKept: Boolean) extends UnaryExp
   }
 }
 
-private object Checkpoint {
-  val Mask = 1023
-  val Word = 8
+object Checkpoint {
+  /** What becomes of a value that the body returns. */
+  sealed trait Returned
+
+  /** All of them together are the function's value. */
+  case object Kept extends Returned
+
+  /** It is an argument of the next call, and at last the function's value. */
+  case object Carried extends Returned
+
+  case object Dropped extends Returned
+
+  private val Mask = 1023
+  private val Word = 8
 }

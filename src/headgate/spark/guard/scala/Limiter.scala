@@ -12,6 +12,7 @@ import org.apache.spark.SparkContext
 final class Limiter(spark: SparkContext, workload: Workload) {
   private val longest = Option(System.getProperty(Limiter.StatementSeconds)).fold(0d)(_.toDouble)
   private val begun = mutable.Map.empty[String, Long]
+  private val unnamed = mutable.Map.empty[Int, Long]
   private val ended = mutable.Map.empty[Int, Long]
   private val warned = mutable.Map.empty[String, Long]
   private val memory = new MemoryWatch
@@ -49,10 +50,21 @@ final class Limiter(spark: SparkContext, workload: Workload) {
   private def endLong(now: Long, threads: Map[String, Thread]): Unit = {
     begun.filterInPlace((operation, _) => threads.contains(operation))
     threads.keys.foreach(begun.getOrElseUpdate(_, now))
-    if (longest > 0) begun.filter { case (_, since) => now - since > longest * 1000 }.keys.foreach { operation =>
-      end(Work("", Some(operation), -1), s"the statement ran for more than $longest s; the operator allows no longer one", now)
-    }
+    begun.filter(isTooLong(now)).keys.foreach { operation => end(Work("", Some(operation), -1), tooLong, now) }
+    endLongJobs(now)
   }
+
+  /** Jobs that Spark starts while it analyzes belong to no operation; the limit of a statement holds for each of them. */
+  private def endLongJobs(now: Long): Unit = {
+    val running = workload.unnamed
+    unnamed.filterInPlace((job, _) => running.contains(job))
+    running.foreach(unnamed.getOrElseUpdate(_, now))
+    unnamed.filter(isTooLong(now)).keys.foreach { job => end(Work("", None, job), tooLong, now) }
+  }
+
+  private def isTooLong(now: Long)(work: (_, Long)): Boolean = longest > 0 && now - work._2 > longest * 1000
+
+  private def tooLong: String = s"the statement ran for more than $longest s; the operator allows no longer one"
 
   /** Ends the largest statement where the heap stays full; the driver itself, where that has not helped. */
   private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {

@@ -3,7 +3,9 @@ package io.headgate.guard
 import scala.collection.mutable
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{BaseGroupingSets, Cube, Expression, Rollup, SubqueryExpression}
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRegex
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.internal.SQLConf
@@ -25,6 +27,13 @@ object PlanLimits {
   val MaxPartitions = 10000
   private val MaxGroupingSets = 4096d
 
+  /** How often a sample with replacement has one row, on average. */
+  private val MaxCopies = 1000
+
+  private val Repeats = "*+{"
+  private val MaxRepeats = 3
+  private val Nested = """\)[*+{]|\\[0-9k]""".r
+
   /** The parsed statement: throws `LimitExceeded` if it is too large. */
   final class Parsed(session: SparkSession) extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = {
@@ -41,6 +50,7 @@ object PlanLimits {
       Interruption.check()
       require(plan)
       new Expansion().require(plan)
+      new WrittenOut().require(plan)
       plan
     }
   }
@@ -80,8 +90,22 @@ object PlanLimits {
     case repartition: RepartitionByExpression => repartition.optNumPartitions.foreach(requirePartitions)
     case rebalance: RebalancePartitions => rebalance.optNumPartitions.foreach(requirePartitions)
     case aggregate: Aggregate => requireGroupingSets(aggregate.groupingExpressions)
+    case sample: Sample if sample.withReplacement && sample.upperBound - sample.lowerBound > MaxCopies =>
+      throw new LimitExceeded(s"the sample takes each row more than $MaxCopies times; give a smaller fraction")
+    case project: Project => project.projectList.foreach { case regex: UnresolvedRegex => requireSimple(regex.regexPattern); case _ => }
+    case command if command.getClass.getSimpleName.startsWith("Show") => command.productIterator.foreach {
+      case Some(pattern: String) => requireSimple(pattern)
+      case pattern: String => requireSimple(pattern)
+      case _ =>
+    }
     case _ =>
   }
+
+  /** Spark matches names with the pattern while it analyzes, where nothing interrupts it. */
+  private def requireSimple(pattern: String): Unit =
+    if (pattern.count(Repeats.contains(_)) > MaxRepeats || Nested.findFirstIn(pattern).isDefined)
+      throw new LimitExceeded(
+        s"the pattern `$pattern` repeats groups, refers to them, or has more than $MaxRepeats repetitions; use a simpler one")
 
   private def requirePartitions(number: Int): Unit =
     if (number > MaxPartitions) throw new LimitExceeded(s"$number partitions are too many; use at most $MaxPartitions")
@@ -119,8 +143,58 @@ object PlanLimits {
       }
       own + plan.children.map(size).sum + plan.expressions.flatMap(subqueries).map(size).sum
     }
+  }
 
-    private def subqueries(expression: Expression): Seq[LogicalPlan] =
-      expression.collect { case subquery: SubqueryExpression => subquery.plan }
+  private def subqueries(expression: Expression): Seq[LogicalPlan] =
+    expression.collect { case subquery: SubqueryExpression => subquery.plan }
+
+  /**
+   * Counts the expressions of conditions as the optimizer will see them: it moves a condition below the projections under
+   * it, and writes out the columns that they compute wherever the condition uses them. Elsewhere it writes out no column
+   * that is used more than once.
+   */
+  private final class WrittenOut {
+    private val sizes = mutable.Map.empty[ExprId, Double]
+    private val definitions = mutable.Map.empty[Long, Seq[Double]]
+
+    def require(plan: LogicalPlan): Unit = plan match {
+      case WithCTE(body, all) =>
+        all.foreach { each =>
+          require(each.child)
+          definitions(each.id) = each.child.output.map(size)
+        }
+        require(body)
+      case _ =>
+        (plan.children ++ plan.expressions.flatMap(subqueries)).foreach(require)
+        define(plan)
+        if (conditions(plan).map(size).sum > MaxExpressions)
+          tooComplex(s"has a condition of more than $MaxExpressions expressions once the columns in it are written out")
+    }
+
+    private def define(plan: LogicalPlan): Unit = plan match {
+      case union: Union =>
+        union.output.zipWithIndex.foreach { case (column, at) => sizes(column.exprId) = union.children.map(each => size(each.output(at))).max }
+      case use: CTERelationRef => definitions.get(use.cteId).foreach(use.output.map(_.exprId).zip(_).foreach(sizes += _))
+      case project: Project => project.projectList.foreach(define)
+      case aggregate: Aggregate => aggregate.aggregateExpressions.foreach(define)
+      case _ =>
+    }
+
+    private def define(column: NamedExpression): Unit = column match {
+      case alias: Alias if !alias.child.exists(_.isInstanceOf[AggregateExpression]) => sizes(alias.exprId) = size(alias.child)
+      case _ =>
+    }
+
+    private def conditions(plan: LogicalPlan): Seq[Expression] = plan match {
+      case filter: Filter => Seq(filter.condition)
+      case join: Join => join.condition.toSeq
+      case _ => Nil
+    }
+
+    private def size(expression: Expression): Double = expression match {
+      case column: Attribute => sizes.getOrElse(column.exprId, 1d)
+      case OuterReference(column) => size(column)
+      case other => 1 + other.children.map(size).sum
+    }
   }
 }

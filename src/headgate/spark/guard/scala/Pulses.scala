@@ -5,7 +5,8 @@ import org.apache.spark.sql.catalyst.expressions.{CollectionGenerator, Expressio
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ColumnarRule, GenerateExec, SparkPlan}
+import org.apache.spark.sql.execution.{BoundedRows, ColumnarRule, GenerateExec, SparkPlan}
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.types.DataType
 
@@ -34,7 +35,7 @@ final case class Pulse(child: Expression, every: Int) extends UnaryExpression wi
   }
 }
 
-/** Puts a pulse into joins and generators: one row of theirs may stand for millions. */
+/** Puts a pulse into joins and generators, one row of which may stand for millions, and a bound before broadcasts. */
 object Pulses extends ColumnarRule {
   private val PairsOfRows = 1 << 16
 
@@ -44,6 +45,7 @@ object Pulses extends ColumnarRule {
     case join: SortMergeJoinExec => join.copy(condition = pulsing(join.condition))
     case join: ShuffledHashJoinExec => join.copy(condition = pulsing(join.condition))
     case join: BroadcastHashJoinExec if !join.isNullAwareAntiJoin => join.copy(condition = pulsing(join.condition))
+    case broadcast: BroadcastExchangeExec if !broadcast.child.isInstanceOf[BoundedRows] => broadcast.copy(child = BoundedRows(broadcast.child))
     case generate: GenerateExec => generate.generator match {
       case _: CollectionGenerator | _: JsonTuple =>
         generate.copy(generator = generate.generator.mapChildren(pulsing).asInstanceOf[Generator])

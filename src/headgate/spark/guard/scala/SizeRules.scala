@@ -3,11 +3,11 @@ package io.headgate.guard
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.CountMinSketchAgg
+import org.apache.spark.sql.catalyst.expressions.aggregate.{CountMinSketchAgg, ThetaSketchAgg, ThetaUnionAgg}
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
 import org.apache.spark.sql.catalyst.expressions.url.ParseUrlEvaluator
-import org.apache.spark.sql.catalyst.util.ArrayData
-import org.apache.spark.sql.types.ObjectType
+import org.apache.spark.sql.catalyst.util.{ArrayData, TypeUtils}
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 
 /** Which functions make large values, or run long, by their arguments; the list `sizes.txt` names them all. */
@@ -16,8 +16,15 @@ object SizeRules {
   type Rule = (String, Array[Any]) => Unit
 
   private val SlowestProduct = 1L << 31
+  private val SlowestSearch = 1L << 33
+  private val SlowestPairs = 100000000L
+  private val MostParts = 4L << 20
+  private val LargestSketch = 20
+  private val SmallestError = 0.005
+  private val LongestOption = 1000
   private val Short = 8
   private val MostWindows = 1000
+  private val MostParsed = 16L << 20
 
   /** The rule that is asked before a call is made, if its class has one. */
   def before(call: Expression): Option[Rule] = call match {
@@ -32,16 +39,23 @@ object SizeRules {
     case sequence: Sequence => Some((name, values) => Sizes.require(name, SequenceSize.of(sequence, values)))
     case _: FormatString => Some((name, values) => Sizes.require(name, FormatSize.of(values)))
     case _: FormatNumber => Some(digits)
-    case _: StringReplace => bytes { case Array(text, search, by) => replaced(text, search, by) }
+    case _: StringReplace => Some(both(searched, (name, values) => Sizes.require(name, replaced(values))))
+    case _: Contains | _: StringInstr | _: StringLocate | _: SubstringIndex => Some(searched)
+    case _: StringSplitSQL => Some(both(searched, parts))
+    case trim: String2TrimExpression if trim.children.size > 1 => Some(searched)
+    case _: ArrayDistinct | _: ArrayUnion | _: ArrayIntersect | _: ArrayExcept | _: ArraysOverlap if comparesAll(call) => Some(pairs)
+    case _: ThetaUnion => Some((name, values) => entries(name, values(2)))
+    case from: JsonToStructs => Some(fields(width(from.schema), '{'))
+    case from: XmlToStructs => Some(fields(width(from.schema), '<'))
+    case _: StructsToJson | _: StructsToCsv | _: StructsToXml => Some((name, values) => Sizes.require(name, values.map(Sizes.of).sum))
     case _: ArrayJoin => Some((name, values) => Sizes.require(name, joined(values)))
     case concat: Concat if concat.children.size > Short => Some((name, values) => Sizes.require(name, values.map(Sizes.of).sum))
     case _: ConcatWs => bytes(separated)
     case _: Flatten => bytes { case Array(array) => Sizes.of(array) }
     case _: Levenshtein => Some(slow)
-    case _: StringToMap => Some(plain(1, 2))
-    case _: ParseUrl => Some(plain(2))
-    case Invoke(Literal(_, ObjectType(kind)), _, _, _, _, _, _, _) if kind == classOf[ParseUrlEvaluator] => Some(plain(3))
-    case _: RLike | _: Like | _: MultiLikeBase | _: RegExpReplace | _: RegExpExtractBase | _: StringSplit => Some((_, _) => ())
+    case _: ParseUrl => Some(key(2))
+    case Invoke(Literal(_, ObjectType(kind)), _, _, _, _, _, _, _) if kind == classOf[ParseUrlEvaluator] => Some(key(3))
+    case _: RLike | _: Like | _: MultiLikeBase | _: RegExpReplace | _: RegExpExtractBase | _: StringSplit | _: StringToMap => Some(free)
     case _ => None
   }
 
@@ -52,11 +66,32 @@ object SizeRules {
         _: HigherOrderFunction | _: ArrayUnion | _: ArraysZip | _: MapFromArrays | _: MapFromEntries | _: Sentences |
         _: MakeValidUTF8 | _: Overlay => true
     case concat: Concat => concat.children.size <= Short
+    case made @ (_: CreateNamedStruct | _: CreateMap) => repeats(made)
     case _ => false
   }
 
+  /** Whether Spark puts another call in the place of this one, and that has a limit. */
+  def isReplacedByLimited(call: Expression): Boolean = call match {
+    case _: InheritAnalysisRules => false
+    case replaced: RuntimeReplaceable if replaced.resolved && before(replaced).isEmpty && !isMeasured(replaced) =>
+      replaced.replacement.exists(inner => before(inner).isDefined || isMeasured(inner))
+    case _ => false
+  }
+
+  /** Judges arguments that Spark evaluates while it makes the call. */
+  def arguments(name: String, given: Seq[Expression]): Unit =
+    if (name == "approx_count_distinct") given.lift(1).flatMap(constant).foreach { error =>
+      if (number(error) < SmallestError)
+        throw new LimitExceeded(s"`$name` takes an error of at least $SmallestError; give a larger one, or count exactly")
+    }
+
   /** Judges what must be constant, and so is known before the statement runs. */
   def constants(call: Expression): Unit = call match {
+    case sketch: ThetaSketchAgg => constant(sketch.right).foreach(entries(sketch.prettyName, _))
+    case sketch: ThetaUnionAgg => constant(sketch.right).foreach(entries(sketch.prettyName, _))
+    case json: StructsToJson => options(json.prettyName, json.options)
+    case csv: StructsToCsv => options(csv.prettyName, csv.options)
+    case xml: StructsToXml => options(xml.prettyName, xml.options)
     case round: RoundBase => constant(round.right).foreach(scale => digits(round.prettyName, Array(null, scale)))
     case random: RandStr => constant(random.length).foreach(length => Sizes.require(random.prettyName, whole(length)))
     case stack: Stack => stack.children.headOption.flatMap(constant).foreach { rows =>
@@ -89,14 +124,82 @@ object SizeRules {
     if (Sizes.times(Sizes.of(values(0)), Sizes.of(values(1))) > SlowestProduct)
       throw new LimitExceeded(s"`$name` would compare texts that are too long; shorten them")
 
-  /** Arguments that Spark reads as regular expressions, out of the reach of an interruption. */
-  private def plain(places: Int*): Rule = (name, values) =>
-    for (place <- places; pattern <- values.lift(place) if pattern != null && pattern.toString.contains('('))
-      throw new LimitExceeded(s"`$name` takes no groups in this argument; write it without parentheses")
+  /** An argument that Spark reads as a regular expression, out of the reach of an interruption. */
+  private def key(place: Int): Rule = (name, values) =>
+    values.lift(place).filter(key => key != null && key.toString.exists("(*+?{".contains(_))).foreach { _ =>
+      throw new LimitExceeded(s"`$name` takes no groups and no repetitions in a key; write it without `(`, `*`, `+`, `?` and `{`")
+    }
 
-  private def replaced(text: Any, search: Any, by: Any): Long = {
-    val (all, one) = (Sizes.of(text), Sizes.of(search))
-    if (one == 0 || search == null) all else all + Sizes.times(all / one, Sizes.of(by))
+  /** For a call that is limited while it runs. */
+  private def free: Rule = (_, _) => ()
+
+  private def both(first: Rule, second: Rule): Rule = (name, values) => {
+    first(name, values)
+    second(name, values)
+  }
+
+  /** Spark compares the one text at each place of the other. */
+  private def searched: Rule = (name, values) =>
+    if (Sizes.times(Sizes.of(values(0)), Sizes.of(values(1))) > SlowestSearch)
+      throw new LimitExceeded(s"`$name` would search too long a text for too long a text; shorten one of them")
+
+  /** Spark makes an array of all parts, also where it gives one. */
+  private def parts: Rule = (name, values) =>
+    if (Sizes.of(values(0)) / math.max(1, Sizes.of(values(1))) > MostParts)
+      throw new LimitExceeded(s"`$name` would split the text into too many parts; shorten it")
+
+  /** Elements without an equality that Spark could hash: it compares each with each. */
+  private def comparesAll(call: Expression): Boolean = !call.childrenResolved || (call.children.head.dataType match {
+    case ArrayType(element, _) => !TypeUtils.typeWithProperEquals(element)
+    case _ => true
+  })
+
+  private def pairs: Rule = (name, values) => {
+    val elements = values.collect { case array: ArrayData => array.numElements().toLong }.sum
+    if (elements * elements > SlowestPairs)
+      throw new LimitExceeded(s"`$name` would compare each of $elements elements with each other; use fewer, or explode the array into rows")
+  }
+
+  private def entries(name: String, logarithm: Any): Unit =
+    if (whole(logarithm) > LargestSketch)
+      throw new LimitExceeded(s"`$name` takes at most $LargestSketch as the logarithm of its entries; give a smaller one")
+
+  private def options(name: String, given: Map[String, String]): Unit =
+    given.find(_._2.length > LongestOption).foreach { case (key, _) =>
+      throw new LimitExceeded(s"option `$key` of `$name` has more than $LongestOption characters; shorten it")
+    }
+
+  /** A document of a few bytes for each struct becomes as many rows as it has structs, each with all fields. */
+  private def fields(wide: Long, begins: Char): Rule = (name, values) => values(0) match {
+    case text: UTF8String if Sizes.times(text.numBytes, wide) > MostParsed =>
+      val structs = text.getBytes.count(_ == begins)
+      if (Sizes.times(structs, wide) > MostParsed)
+        throw new LimitExceeded(s"`$name` would make too many fields of this text; give a schema of fewer fields, or split the text into rows")
+    case _ =>
+  }
+
+  private def width(kind: DataType): Long = kind match {
+    case struct: StructType => struct.size + struct.map(field => width(field.dataType)).sum
+    case array: ArrayType => width(array.elementType)
+    case map: MapType => width(map.keyType) + width(map.valueType)
+    case _ => 1
+  }
+
+  /** Whether a struct or a map is made of one wide value several times, or of many. */
+  private def repeats(made: Expression): Boolean = {
+    val wide = parts(made).filterNot(part => !part.resolved || SizedFunctions.isNarrow(part.dataType) || part.isInstanceOf[Literal])
+    wide.size > Short || wide.map(_.canonicalized).distinct.size < wide.size
+  }
+
+  private def parts(made: Expression): Seq[Expression] = made match {
+    case struct: CreateNamedStruct => struct.valExprs.flatMap(parts)
+    case map: CreateMap => map.children.flatMap(parts)
+    case other => Seq(other)
+  }
+
+  private def replaced(values: Array[Any]): Long = {
+    val (all, one) = (Sizes.of(values(0)), Sizes.of(values(1)))
+    if (one == 0) all else all + Sizes.times(all / one, Sizes.of(values(2)))
   }
 
   private def joined(values: Array[Any]): Long = values match {

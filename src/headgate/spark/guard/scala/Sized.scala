@@ -60,16 +60,18 @@ final case class PreparedCall(private val original: Expression) {
       case input => BoundReference(places.next(), input.dataType, nullable = true)
     }.toArray
   }
-  @transient private lazy val prepared: Expression = Watched.version(original.withNewChildren(arguments.toSeq)) match {
-    case replaced: RuntimeReplaceable => replaced.replacement
-    case call => call
-  }
+  @transient private lazy val prepared: Expression = Watched.version(original.withNewChildren(arguments.toSeq))
 
   /** The value of the call for these arguments. Throws `LimitExceeded` if it would be too large. */
   def apply(values: Array[Any]): Any = {
     val row = new GenericInternalRow(values)
     rule.foreach(_(original.prettyName, arguments.map(_.eval(row))))
-    prepared.eval(row)
+    try prepared.eval(row)
+    catch {
+      // Java's regular expressions recurse for each character; in a task the error would end the driver.
+      case _: StackOverflowError => throw new LimitExceeded(
+        s"`${original.prettyName}` needs more stack than a task has; use a simpler pattern, or a shorter value", LimitExceeded.TooComplex)
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
 
 /**
@@ -20,60 +21,89 @@ object SizedFunctions {
     id = FunctionIdentifier(name)
     info <- FunctionRegistry.builtin.lookupFunction(id)
     builder <- FunctionRegistry.builtin.lookupFunctionBuilder(id)
-  } yield (id, info, (arguments: Seq[Expression]) => registered(builder(arguments)))
+  } yield (id, info, (arguments: Seq[Expression]) => {
+    SizeRules.arguments(name, arguments)
+    registered(builder(arguments))
+  })
 
   /** The call with its limit, if it has one. */
-  def limited(call: Expression): Expression =
-    if (SizeRules.before(call).isDefined) Sized(call)
-    else if (SizeRules.isMeasured(call)) Measured(call, call.prettyName)
-    else call
+  def limited(call: Expression): Expression = {
+    val judged = if (SizeRules.before(call).isDefined) Sized(call) else call
+    if (SizeRules.isMeasured(call)) Measured(judged, call.prettyName) else judged
+  }
+
+  /** Whether all values of the type have a few bytes. */
+  def isNarrow(kind: DataType): Boolean = kind match {
+    case _: StringType | BinaryType => false
+    case other => other.defaultSize <= 16 && !Set("array", "map", "struct", "variant")(other.typeName)
+  }
 
   /** Spark takes a lambda function only where it finds a higher-order one; its values are measured once it is resolved. */
   private def registered(call: Expression): Expression = {
     SizeRules.constants(call)
     call match {
-      case function: HigherOrderFunction => function.mapChildren(checkpointed(_, isKept(function)))
+      case function: HigherOrderFunction => function.mapChildren(checkpointed(_, returned(function)))
+      // It can be unfolded only once it is resolved; Spark may evaluate it before.
+      case replaced: RuntimeReplaceable if SizeRules.before(call).isEmpty && !SizeRules.isMeasured(call) => Sized(replaced)
       case other => limited(other)
     }
   }
 
-  /** Whether the value of the function has all that its lambda function returns. */
-  private def isKept(function: HigherOrderFunction): Boolean = function match {
-    case _: ArrayTransform | _: TransformKeys | _: TransformValues | _: ZipWith | _: MapZipWith => true
-    case _ => false
+  /** What becomes of the values that a lambda function returns. */
+  private def returned(function: HigherOrderFunction): Checkpoint.Returned = function match {
+    case _: ArrayTransform | _: TransformKeys | _: TransformValues | _: ZipWith | _: MapZipWith => Checkpoint.Kept
+    case _: ArrayAggregate => Checkpoint.Carried
+    case _ => Checkpoint.Dropped
   }
 
-  private def checkpointed(part: Expression, isKept: Boolean): Expression = part match {
+  private def checkpointed(part: Expression, returned: Checkpoint.Returned): Expression = part match {
     case LambdaFunction(body, arguments, false) if !body.isInstanceOf[Checkpoint] =>
-      LambdaFunction(Checkpoint(body, isKept), arguments)
+      LambdaFunction(Checkpoint(body, returned), arguments)
     case other => other
   }
 }
 
-/** Gives their limits to calls that no registry makes: operators of SQL, and what the client or Spark writes itself. */
-object LimitedCalls extends Rule[LogicalPlan] {
+/**
+ * Gives their limits to calls that no registry makes: operators of SQL, and what the client or Spark writes itself.
+ * Calls are unfolded only once columns have their names, which Spark takes from the calls.
+ */
+final class LimitedCalls(unfolds: Boolean) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case node => node.mapExpressions(limited)
   }
 
   private def limited(expression: Expression): Expression = expression match {
+    case Sized(call) if unfolds && SizeRules.isReplacedByLimited(call) => unfolded(call)
+    case call if SizeRules.isReplacedByLimited(call) => if (unfolds) unfolded(call) else Sized(call.mapChildren(limited))
     case own: GuardExpression => expression.mapChildren(_.mapChildren(limited))
-    case count: RegExpCount if count.resolved => limited(count.replacement)
-    case part: RegExpSubStr if part.resolved => limited(part.replacement)
     case other =>
       val inner = other.mapChildren(limited)
       SizeRules.constants(inner)
-      SizedFunctions.limited(inner)
+      SizedFunctions.limited(fewEntries(inner))
+  }
+
+  /** What Spark would run in the place of the call; the limits of its parts hold there. */
+  private def unfolded(call: Expression): Expression = call match {
+    case replaced: RuntimeReplaceable => limited(replaced.replacement)
+    case other => other
+  }
+
+  /** Keys without an equality that Spark could hash: it compares each with each. */
+  private def fewEntries(call: Expression): Expression = call match {
+    case zip: MapZipWith if zip.resolved && !TypeUtils.typeWithProperEquals(zip.keyType) =>
+      zip.copy(left = FewEntries.of(zip.left), right = FewEntries.of(zip.right))
+    case other => other
   }
 }
 
 /** Takes a limit off a call that cannot reach it, so that Spark may compile it or hand it to the files. */
 object HarmlessCalls extends Rule[LogicalPlan] {
   private val ShortText = 1L << 20
+  private val ShortSearch = 256
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressions {
     case Sized(call) if SizeRules.before(call).isEmpty || isHarmless(call) => call
-    case Measured(array: CreateArray, _) if array.children.forall(part => isNarrow(part.dataType)) => array
+    case Measured(array: CreateArray, _) if array.children.forall(part => SizedFunctions.isNarrow(part.dataType)) => array
   }
 
   private def isHarmless(call: Expression): Boolean = call match {
@@ -83,8 +113,9 @@ object HarmlessCalls extends Rule[LogicalPlan] {
     case number: FormatNumber => isShort(number.d)
     case RLike(_, pattern) => isText(pattern)(!Search.isRepeating(_))
     case Like(_, pattern, _) => isText(pattern)(_.count(_ == '%') <= 1)
-    case map: StringToMap => isText(map.pairDelim)(!_.contains('(')) && isText(map.keyValueDelim)(!_.contains('('))
-    case url: ParseUrl => url.children.lift(2).forall(isText(_)(!_.contains('(')))
+    case url: ParseUrl => url.children.lift(2).forall(isText(_)(!_.exists("(*+?{".contains(_))))
+    case _: Contains | _: StringInstr | _: SubstringIndex | _: String2TrimExpression => isText(call.children(1))(_.length <= ShortSearch)
+    case locate: StringLocate => isText(locate.substr)(_.length <= ShortSearch)
     case _ => false
   }
 
@@ -96,10 +127,5 @@ object HarmlessCalls extends Rule[LogicalPlan] {
   private def isText(pattern: Expression)(holds: String => Boolean): Boolean = pattern match {
     case Literal(text, _) if text != null => holds(text.toString)
     case _ => false
-  }
-
-  private def isNarrow(kind: DataType): Boolean = kind match {
-    case _: StringType | BinaryType => false
-    case other => other.defaultSize <= 16 && other.typeName != "array" && other.typeName != "map" && other.typeName != "struct"
   }
 }

@@ -16,10 +16,12 @@ object Sizes {
   private val Word = 8L
 
   /** Throws `LimitExceeded` if a value of so many bytes is too large. */
-  def require(function: String, bytes: Long): Unit =
+  def require(function: String, bytes: Long): Unit = {
     if (bytes > MaxBytes || bytes < 0)
       throw new LimitExceeded(
         s"`$function` would make a value of more than ${MaxBytes >> 20} MiB; make it smaller, or split it into rows")
+    Room.require(function, bytes)
+  }
 
   /** Returns the value; throws `LimitExceeded` if it is too large. */
   def checked(function: String, value: Any): Any = {

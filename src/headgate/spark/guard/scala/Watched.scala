@@ -2,16 +2,26 @@ package io.headgate.guard
 
 import java.util.regex.{Matcher, Pattern}
 
+import org.apache.spark.{QueryContext, SparkException}
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.util.{CollationSupport, StringUtils}
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapBuilder, CollationFactory, GenericArrayData, StringUtils}
+import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
 /** A text that a regular expression reads; reading it asks now and then whether the statement is to end. */
-final class WatchedText(text: String) extends CharSequence {
+final class WatchedText(text: String, function: String = "") extends CharSequence {
   private var reads = 0
+  private var taken = 0L
 
   override def length: Int = text.length
-  override def subSequence(start: Int, end: Int): CharSequence = text.subSequence(start, end)
+
+  /** A part of the text, for a function that keeps it. */
+  override def subSequence(start: Int, end: Int): CharSequence = {
+    taken += WatchedText.Part + end - start
+    Sizes.require(function, taken)
+    text.subSequence(start, end)
+  }
+
   override def toString: String = text
 
   override def charAt(index: Int): Char = {
@@ -23,12 +33,18 @@ final class WatchedText(text: String) extends CharSequence {
 
 private object WatchedText {
   val Mask = 8191
+  val Part = 8
 }
 
 /** Versions of Spark's functions of regular expressions that end when their statement does. */
 object Watched {
   /** The version of a call that can be interrupted; the call itself, where it reads no regular expression. */
   def version(call: Expression): Expression = call match {
+    case replaced: RuntimeReplaceable => version(replaced.replacement)
+    case _ => watched(call.mapChildren(version))
+  }
+
+  private def watched(call: Expression): Expression = call match {
     case RLike(text, pattern) => new WatchedRLike(text, pattern)
     case Like(text, pattern, escape) => new WatchedLike(text, pattern, escape)
     case LikeAll(text, patterns) => new LikeAll(text, patterns) {
@@ -64,6 +80,7 @@ object Watched {
     case RegExpInStr(text, pattern, group) => new WatchedInStr(text, pattern, group)
     case RegExpReplace(text, pattern, by, from) => new WatchedReplace(text, pattern, by, from)
     case split: StringSplit => new WatchedSplit(split)
+    case map: StringToMap => new WatchedStringToMap(map)
     case _ => call
   }
 
@@ -96,7 +113,7 @@ final class WatchedExtractAll(text: Expression, pattern: Expression, group: Expr
     extends RegExpExtractAll(text, pattern, group) {
   override def nullSafeEval(text: Any, pattern: Any, group: Any): Any = {
     var bytes = 0L
-    if (text.toString.length > WatchedSplit.Short) {
+    if (text.toString.length > WatchedExtractAll.Short) {
       val matcher = getLastMatcher(text, pattern)
       while (matcher.find()) {
         bytes += 8 + matcher.end - matcher.start
@@ -110,72 +127,99 @@ final class WatchedExtractAll(text: Expression, pattern: Expression, group: Expr
     Watched.over(super.getLastMatcher(text, pattern), text)
 }
 
+private object WatchedExtractAll {
+  /** A text of so many characters has not too many matches. */
+  val Short = 1 << 20
+}
+
 final class WatchedInStr(text: Expression, pattern: Expression, group: Expression)
     extends RegExpInStr(text, pattern, group) {
   override protected def getLastMatcher(text: Any, pattern: Any): Matcher =
     Watched.over(super.getLastMatcher(text, pattern), text)
 }
 
-/** Reads a text once before Spark does, so that a search without end is interrupted, and counts what it finds. */
+/** What patterns say of themselves, and the parts of a text between matches. */
 private[guard] object Search {
   private val Repeating = "[*+?{|]".r
 
-  /** Calls `found` for each match. A pattern without a repetition or a choice needs no search: it ends by itself. */
-  def each(pattern: Pattern, text: String)(found: Matcher => Unit): Unit = {
-    val matcher = pattern.matcher(new WatchedText(text))
-    while (matcher.find()) found(matcher)
-  }
-
+  /** A pattern without a repetition or a choice needs no watch: its search ends by itself. */
   def isRepeating(pattern: String): Boolean = Repeating.findFirstIn(pattern).isDefined
 
-  def compile(pattern: String, collation: Int): Pattern =
-    Pattern.compile(pattern, CollationSupport.collationAwareRegexFlags(collation))
+  def compile(function: String, pattern: Any, collation: Int): Pattern =
+    RegExpUtils.getPatternAndLastRegex(pattern, function, collation)._1
+
+  /** The parts as `String.split` makes them, empty ones at the end included. Throws `LimitExceeded` if they are too many. */
+  def split(function: String, pattern: Pattern, text: Any, limit: Int): Array[UTF8String] =
+    pattern.split(new WatchedText(text.toString, function), if (limit == 0) -1 else limit).map(UTF8String.fromString)
+}
+
+/** The pattern that was compiled last: it is mostly the same for each row. */
+private[guard] final class LastPattern(function: String, collation: Int) {
+  private var last: (Any, Pattern) = (null, null)
+
+  def apply(pattern: Any): Pattern = {
+    if (last._1 != pattern) last = (pattern.asInstanceOf[UTF8String].clone(), Search.compile(function, pattern, collation))
+    last._2
+  }
 }
 
 final class WatchedReplace(text: Expression, pattern: Expression, by: Expression, from: Expression)
     extends RegExpReplace(text, pattern, by, from) {
-  @transient private var last: (String, Pattern) = ("", null)
+  @transient private lazy val patterns = new LastPattern(prettyName, collationId)
 
+  /** Replaces as Spark does, but reads the text once only, counts what it writes, and ends with its statement. */
   override def nullSafeEval(text: Any, pattern: Any, by: Any, from: Any): Any = {
-    val (written, regex) = (text.toString, pattern.toString)
-    if (Search.isRepeating(regex) || mayGrow(written, by.toString)) judge(written, regex, by.toString)
-    super.nullSafeEval(text, pattern, by, from)
+    val (written, start) = (text.toString, from.asInstanceOf[Int] - 1)
+    if (start != 0 && start >= written.codePointCount(0, written.length)) text
+    else {
+      val matcher = patterns(pattern).matcher(new WatchedText(written, prettyName))
+      try replaced(matcher.region(written.offsetByCodePoints(0, start), written.length), written, by.toString)
+      catch {
+        case error @ (_: IllegalArgumentException | _: IndexOutOfBoundsException) =>
+          val said = Map("source" -> written, "pattern" -> pattern.toString, "replacement" -> by.toString, "position" -> (start + 1).toString)
+          val message = s"`$prettyName` cannot use the replacement `$by`: ${error.getMessage}"
+          throw new SparkException(message, error, Some("INVALID_REGEXP_REPLACE"), said, Array.empty[QueryContext])
+      }
+    }
   }
 
-  private def mayGrow(text: String, by: String): Boolean = Sizes.times(text.length + 1L, by.length) > Sizes.MaxBytes
-
-  private def judge(text: String, regex: String, by: String): Unit = {
-    if (last._1 != regex || last._2 == null) last = (regex, Search.compile(regex, collationId))
-    val groups = by.count(_ == '$')
-    var bytes = text.length.toLong
-    Search.each(last._2, text) { found =>
-      bytes += by.length + groups.toLong * (found.end - found.start)
-      Sizes.require(prettyName, bytes)
+  private def replaced(matcher: Matcher, text: String, by: String): UTF8String = {
+    val (made, groups) = (new java.lang.StringBuilder, by.count(_ == '$').toLong)
+    while (matcher.find()) {
+      Sizes.require(prettyName, made.length + by.length + groups * (matcher.end - matcher.start))
+      matcher.appendReplacement(made, by)
     }
+    UTF8String.fromString(matcher.appendTail(made).toString)
   }
 }
 
 final class WatchedSplit(original: StringSplit) extends StringSplit(original.str, original.regex, original.limit) {
-  @transient private var last: (String, Pattern) = ("", null)
+  @transient private lazy val patterns = new LastPattern(prettyName, collationId)
 
-  override def nullSafeEval(text: Any, pattern: Any, limit: Any): Any = {
-    val (written, regex) = (text.toString, pattern.toString)
-    if (regex.isEmpty) Sizes.require(prettyName, Sizes.times(written.length, 16))
-    else if (Search.isRepeating(regex) || written.length > WatchedSplit.Short) judge(written, regex)
-    super.nullSafeEval(text, pattern, limit)
-  }
-
-  private def judge(text: String, regex: String): Unit = {
-    if (last._1 != regex || last._2 == null) last = (regex, Search.compile(regex, collationId))
-    var bytes = text.length.toLong
-    Search.each(last._2, text) { _ =>
-      bytes += 8
-      Sizes.require(prettyName, bytes)
-    }
-  }
+  override def nullSafeEval(text: Any, pattern: Any, limit: Any): Any =
+    if (pattern.asInstanceOf[UTF8String].numBytes == 0) {
+      Sizes.require(prettyName, Sizes.times(text.asInstanceOf[UTF8String].numBytes, 16))
+      super.nullSafeEval(text, pattern, limit)
+    } else new GenericArrayData(Search.split(prettyName, patterns(pattern), text, limit.asInstanceOf[Int]).asInstanceOf[Array[Any]])
 }
 
-private object WatchedSplit {
-  /** A text of so many characters has not too many parts. */
-  val Short = 1 << 20
+final class WatchedStringToMap(original: StringToMap)
+    extends StringToMap(original.text, original.pairDelim, original.keyValueDelim) {
+  @transient private lazy val pairs = new LastPattern(prettyName, collation)
+  @transient private lazy val sides = new LastPattern(prettyName, collation)
+
+  private def collation: Int = original.text.dataType.asInstanceOf[StringType].collationId
+
+  override def nullSafeEval(text: Any, pair: Any, side: Any): Any =
+    if (Seq(pair, side).exists(_.asInstanceOf[UTF8String].numBytes == 0) || !CollationFactory.fetchCollation(collation).isUtf8BinaryType) {
+      Sizes.require(prettyName, Sizes.times(text.asInstanceOf[UTF8String].numBytes, 16))
+      super.nullSafeEval(text, pair, side)
+    } else {
+      val map = new ArrayBasedMapBuilder(original.text.dataType, original.text.dataType)
+      Search.split(prettyName, pairs(pair), text, -1).foreach { each =>
+        val both = Search.split(prettyName, sides(side), each, 2)
+        map.put(both.head, both.lift(1).orNull)
+      }
+      map.build()
+    }
 }

@@ -34,6 +34,9 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   def jobs(work: Work): Seq[Int] =
     work.operation.fold(Seq(work.job))(name => jobs.collect { case (job, other) if other.operation.contains(name) => job }.toSeq)
 
+  /** Running jobs of no operation and no stream. */
+  def unnamed: Set[Int] = jobs.collect { case (job, work) if work.operation.isEmpty => job }.toSet
+
   def waiting: Seq[WaitingOwner] = {
     val served = held.map(_.work.owner).toSet
     stages.values.filter(_.unstarted > 0).groupBy(_.work.owner).collect {

@@ -1,0 +1,24 @@
+package io.headgate.guard
+
+/** Whether the heap has room for a large value: each value may be small enough, and many of them together too large. */
+object Room {
+  private val Large = 256L << 10
+  private val SpareShare = 10
+  private val Copies = 4
+  private val heap = Runtime.getRuntime
+
+  /** Throws `LimitExceeded` if the heap is nearly full of what is in use, and so many bytes more are wanted. */
+  def require(function: String, bytes: Long): Unit =
+    if (bytes >= Large && isShort(bytes) && isShortOnceCollected(bytes))
+      throw new LimitExceeded(
+        s"this Spark has no memory left for a value of ${bytes >> 10} KiB of `$function`; make fewer or smaller values in one row, or try again later")
+
+  private def isShort(bytes: Long): Boolean =
+    heap.maxMemory - (heap.totalMemory - heap.freeMemory) < heap.maxMemory / SpareShare + Copies * bytes
+
+  /** What is not in use any more counts as used until it is collected, which Java puts off. */
+  private def isShortOnceCollected(bytes: Long): Boolean = synchronized {
+    if (isShort(bytes)) System.gc()
+    isShort(bytes)
+  }
+}
