@@ -45,12 +45,15 @@ final case class BoundedResult(child: SparkPlan) extends UnaryExecNode {
 
   override protected def doExecute(): RDD[InternalRow] =
     if (BoundedResult.isCollected) {
-      val most = sparkContext.getConf.getSizeAsBytes("spark.driver.maxResultSize")
+      val most = sparkContext.getConf.getSizeAsBytes("spark.driver.maxResultSize") / BoundedResult.TasksAtOnce
       child.execute().mapPartitions(BoundedResults.counted(_, most))
     } else child.execute()
 }
 
 object BoundedResult {
+  /** So many tasks hold a part of a result each, while as much of it waits in the driver. */
+  private val TasksAtOnce = 2
+
   /** Where Spark begins to collect rows in the driver. */
   private val Collecting = Set("processAsArrowBatches", "getByteArrayRdd")
 
