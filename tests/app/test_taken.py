@@ -221,4 +221,4 @@ def test_a_dry_run_does_not_tell_that_a_user_of_a_login_is_here(world: World) ->
         answer = sent(world, naming, login, dry_run=True)
         return answer.status_code, MADE.sub("ID", answer.text)
 
-    assert foreseen("vera") == foreseen("nobody")
+    assert foreseen("vera") == foreseen("unknown")

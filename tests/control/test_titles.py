@@ -14,7 +14,7 @@ PEOPLE = [
     "dee", "dee@acme.com", "O'Brien", "O\u2019Brien", "Dr. X (ops)", "Ann-Marie", "\u0412\u0435\u0440\u0430 \u0418\u0432\u0430\u043d\u043e\u0432\u0430", "\u0415\u0433\u043e\u0440", "\u0422\u0430\u0440\u0430\u0441", "\u0412\u0435\u0440\u0430",
     "\u4f50\u3005\u6728 \u4e00", "\u30b8\u30e7\u30f3\u30fb\u30b9\u30df\u30b9", "\u0928\u0930\u0947\u0928\u094d\u0926\u094d\u0930", "\u0e2a\u0e21\u0e0a\u0e32\u0e22", "\u039e\u03ad\u03bd\u03b9\u03b1", "\u0410\u043d\u043d\u0430 Smith", "Zo\u00eb", "\u05d2\u05f3\u05d5\u05e8\u05d2\u05f3",
 ]  # fmt: skip
-NOBODY = {
+UNUSABLE = {
     "a variation selector": "admin\ufe0f",
     "a grapheme joiner": "a\u034fdmin",
     "an inherent vowel of Khmer": "admin\u17b4",
@@ -48,13 +48,13 @@ def test_a_user_is_called_as_people_are(name: str) -> None:
     assert Directory(world.control, world.store).find(name) == "new"
 
 
-@pytest.mark.parametrize("kind", NOBODY)
+@pytest.mark.parametrize("kind", UNUSABLE)
 def test_a_name_that_readers_would_mistake_is_refused_to_users_programs_and_groups(kind: str) -> None:
     world = nekt()
     for command in (
-        AddPrincipal(PrincipalId("new"), NOBODY[kind], "member"),
-        CreateServicePrincipal(PrincipalId("new"), NOBODY[kind], "member"),
-        CreateGroup(GroupId("new"), NOBODY[kind]),
+        AddPrincipal(PrincipalId("new"), UNUSABLE[kind], "member"),
+        CreateServicePrincipal(PrincipalId("new"), UNUSABLE[kind], "member"),
+        CreateGroup(GroupId("new"), UNUSABLE[kind]),
     ):
         world.refuse(command, InvalidError, "name", by=FOUNDER)
 
@@ -82,7 +82,7 @@ def test_names_that_look_the_same_are_alike(one: str, other: str) -> None:
     assert alike(one) & alike(other)
 
 
-def test_a_name_that_looks_like_that_of_another_is_not_free_and_finds_nobody() -> None:
+def test_a_name_that_looks_like_that_of_another_is_not_free_and_finds_no_principal() -> None:
     world = nekt()
     world.do(AddPrincipal(PrincipalId("new"), "coco", "member"))
     names = Directory(world.control, world.store)

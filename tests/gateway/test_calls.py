@@ -1,4 +1,4 @@
-"""A call that finds no room is told whose calls fill it."""
+"""The error of a call that finds no slot names the callers that hold the slots."""
 
 import asyncio
 

@@ -159,7 +159,7 @@ class TestEvents:
         assert heard["run"]["facets"]["errorMessage"]["message"] == "the file `a.csv` is torn"
         assert "errorMessage" not in hidden["run"]["facets"]
 
-    def test_count_rows_for_who_may_read_the_table(self, main: Organization) -> None:
+    def test_count_rows_for_callers_that_may_read_the_table(self, main: Organization) -> None:
         done = carried_out(main, touches)
 
         end = Teller(main.control.snapshot, counts=lambda _: False).ended(done, trace_of(main, done))

@@ -44,7 +44,7 @@ def test_needs_of_another_operation_do_not_count() -> None:
     operations, rights = FollowedOperations(), Rights()
     followed, another = operations.follow("one"), operations.follow("two")
     operations.record("two", rights, [READ])
-    operations.record("nobody follows this", rights, [READ])
+    operations.record("not followed", rights, [READ])
     rights.denied[READ] = "the right is gone"
 
     assert followed.refusal(ANN) is None

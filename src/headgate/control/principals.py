@@ -196,7 +196,7 @@ class RenameServicePrincipal:
 
 
 def _require_newcomer(view: View, principal: PrincipalId) -> None:
-    """Raise `TakenError` if the user is here already; the id may be that of a user whom the caller may not know of."""
+    """Raise `TakenError` if the user is a member already; the caller may not know of the user with this id."""
     if view.caller is not None and principal in view.facts.principals:
         is_hidden = not knows_of(view.engine, view.caller, principal, view.now)
         raise TakenError("the user is in the organization already", is_hidden=is_hidden)

@@ -84,7 +84,7 @@ class TestSeeing:
         assert (shown["metrics"], shown["progress"]) == (figures["metrics"], figures["progress"])
         assert [each["line"] for each in shown["log"]] == ["one", "two"]
 
-    def test_rows_are_counted_for_who_may_read_the_tables(self, acme: Place, pipeline: ResourceId) -> None:
+    def test_rows_are_counted_for_callers_that_may_read_the_tables(self, acme: Place, pipeline: ResourceId) -> None:
         metrics = {"rows.lake.ran.a": 3.0, "rows.lake.ran.gone": 4.0, "rows": 5.0}
         put(acme, failed("counted", pipeline, figures={"metrics": metrics, "progress": {"tasks": 2.0, "bytes": 9.0}}))
         narrowed = acme.call(

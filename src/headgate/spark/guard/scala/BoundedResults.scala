@@ -2,7 +2,7 @@ package io.headgate.guard
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, CommandResultExec, LocalTableScanExec, SparkPlan, UnaryExecNode}
@@ -25,10 +25,7 @@ object BoundedResults extends ColumnarRule {
   def counted(rows: Iterator[InternalRow], most: Long): Iterator[InternalRow] = {
     var bytes = 0L
     rows.map { row =>
-      bytes += (row match {
-        case row: UnsafeRow => row.getSizeInBytes.toLong
-        case row => Sizes.of(row)
-      })
+      bytes += Sizes.of(row)
       if (bytes > most)
         throw new LimitExceeded(s"the result is larger than ${most >> 20} MiB; ask for less of it, or write it to a table")
       row

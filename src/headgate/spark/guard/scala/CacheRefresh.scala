@@ -8,8 +8,8 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2._
 
 /**
- * After a write Spark builds what other sessions have cached of the table anew, in the session that writes. What its
- * principal may not read cannot be built there: the cached rows are dropped, and the write, which has landed, succeeds.
+ * After a write Spark rebuilds the rows of the table that other sessions have cached, in the session that writes. What its
+ * principal may not read cannot be rebuilt there: the cached rows are dropped, and the write, which has landed, succeeds.
  */
 object CacheRefresh extends ColumnarRule with Logging {
   override def preColumnarTransitions: Rule[SparkPlan] = {

@@ -113,7 +113,7 @@ object HarmlessCalls extends Rule[LogicalPlan] {
     case number: FormatNumber => isShort(number.d)
     case RLike(_, pattern) => isText(pattern)(!Search.isRepeating(_))
     case Like(_, pattern, _) => isText(pattern)(_.count(_ == '%') <= 1)
-    case url: ParseUrl => url.children.lift(2).forall(isText(_)(!_.exists("(*+?{".contains(_))))
+    case url: ParseUrl => url.children.lift(2).forall(isText(_)(SizeRules.isPlainKey))
     case _: Contains | _: StringInstr | _: SubstringIndex | _: String2TrimExpression => isText(call.children(1))(_.length <= ShortSearch)
     case locate: StringLocate => isText(locate.substr)(_.length <= ShortSearch)
     case _ => false
