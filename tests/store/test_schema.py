@@ -1,6 +1,7 @@
 """Migrations: every store that was ever released opens, and the tables are what the code says they are."""
 
 import re
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,12 +10,13 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, MetaData, create_engine
+from sqlalchemy import Connection, MetaData, create_engine, event
 
 from headgate.control.ports import HERE, DocumentPut, Pointer, StoreError
 from headgate.facts.ids import ResourceId
-from headgate.store import open_stores
+from headgate.store import open_stores, sqlite
 from headgate.store.schema import FOLDER, NEWEST, migrate
+from headgate.store.stores import SqlStores
 from headgate.store.tables import metadata
 from tests.facts.samples import ANNA, SAMPLES
 from tests.store.samples import ROOT, created
@@ -128,8 +130,14 @@ def test_a_store_that_is_opened_twice_at_once_is_migrated_once(released: str | P
 
 def _opened_at_once(where: str | Path) -> list[ResourceId]:
     """Open a store four times at once, as servers do that start together; return the logs that each of them sees."""
+    together = threading.Barrier(4)
+
+    def opened_together(_: int) -> SqlStores:
+        together.wait()
+        return open_stores(where)
+
     with ThreadPoolExecutor(4) as threads:
-        opened = list(threads.map(lambda _: open_stores(where), range(4)))
+        opened = list(threads.map(opened_together, range(4)))
     try:
         return [root for stores in opened for root in stores.logs()]
     finally:
@@ -139,6 +147,21 @@ def _opened_at_once(where: str | Path) -> list[ResourceId]:
 
 def test_servers_that_start_together_make_the_tables_once(empty: str | Path) -> None:
     assert _opened_at_once(empty) == []
+
+
+def test_connections_that_open_a_new_file_together_wait_for_each_other(tmp_path: Path) -> None:
+    together = threading.Barrier(8)
+
+    def read_together(file: Path) -> None:
+        engine = create_engine(f"sqlite:///{file}")
+        event.listen(engine, "connect", sqlite._prepare)
+        together.wait()
+        engine.connect().close()
+        engine.dispose()
+
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(20):
+            list(threads.map(read_together, [tmp_path / f"{number}.db"] * 8))
 
 
 def test_servers_that_start_together_migrate_once(released: str | Path) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -50,7 +51,8 @@ class Claims:
         try:
             attempt = self._begun(organization, row, running)
         except WaitingError as error:
-            self._wait(organization, row, str(error))
+            with suppress(RunConflictError):  # another worker had it meanwhile, and says why itself
+                self._wait(organization, row, str(error))
             return None
         except RunConflictError:
             return None

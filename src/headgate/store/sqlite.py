@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -18,6 +19,8 @@ FILE = "headgate.db"
 """The file in a data folder."""
 
 BUSY_SECONDS = 10
+
+_RETRY_SECONDS = 0.01
 
 
 def in_folder(folder: Path) -> Backend:
@@ -105,9 +108,24 @@ def _prepare(connection: Any, _record: Any) -> None:
     # The driver must not start transactions by itself: `_begin` does, with the lock it needs.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+    _use_write_ahead_log(cursor)
+    for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _use_write_ahead_log(cursor: sqlite3.Cursor) -> None:
+    # SQLite waits for every other lock by itself. This one it refuses at once while another process opens a new file.
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:
