@@ -44,8 +44,8 @@ CALLS = {
     "rewrite_data_files(table => 'lake.raw.kept', where => 'a >= 0', options => map('rewrite-all', 'true'))": ALTER_WRITE
     | READ,
     "rewrite_manifests('raw.kept')": ALTER_WRITE,
-    "rewrite_position_delete_files('raw.kept')": ALTER_WRITE,
-    "compute_table_stats('raw.kept')": ALTER_WRITE,
+    "rewrite_position_delete_files('raw.kept')": ALTER_WRITE | READ,
+    "compute_table_stats('raw.kept')": ALTER_WRITE | READ,
     "expire_snapshots(table => 'raw.kept', older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)": ALTER_WRITE,
 }
 
@@ -69,6 +69,20 @@ class TestNeeds:
         lake.decisions.rule = lambda _, need: need["action"] != missing
 
         refused(lake, READER, "CALL lake.system.expire_snapshots('raw.flights')")
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            "compute_partition_stats('raw.flights')",
+            "compute_table_stats('raw.flights')",
+            "rewrite_data_files(table => 'raw.flights', where => 'year = 2012')",
+            "rewrite_position_delete_files(table => 'raw.flights', where => 'year = 2012')",
+        ],
+    )
+    def test_what_reads_rows_or_their_values_needs_the_right_to_read(self, lake: World, call: str) -> None:
+        lake.decisions.rule = lambda _, need: need["action"] != "table.select"
+
+        refused(lake, READER, f"CALL lake.system.{call}")
 
     def test_names_decide_and_not_what_exists(self, lake: World) -> None:
         call = "CALL lake.system.rollback_to_snapshot('secret.{}', 1)"
