@@ -253,3 +253,9 @@ class TestOrdinaryQueries:
     )
     def test_statement_runs(self, lake: World, statement: str) -> None:
         lake.session(ADMIN).sql(statement).collect()
+
+    @pytest.mark.parametrize("text", ["${env:PATH}", "${system:user.name}", "${headgate.principal.token}"])
+    def test_nothing_is_substituted_in_a_text(self, lake: World, text: str) -> None:
+        (row,) = lake.session(ADMIN).sql(f"SELECT '{text}' AS text").collect()
+
+        assert row.text == text
