@@ -233,16 +233,81 @@ class TestOperatorsLimits:
 
         assert time.monotonic() - begun < 15 + 2 * SOON
 
-    def test_a_result_that_fills_the_heap_ends_and_the_driver_lives(self, small: World) -> None:
-        generation = small.driver.generation
+
+ROWS = "FROM range(1000000000)"
+GROWING = {
+    "list": f"SELECT size(collect_list(id)) {ROWS}",
+    "list of texts": f"SELECT size(collect_list(concat(id, 'some text', id))) {ROWS}",
+    "lists of groups": f"SELECT max(size(l)) FROM (SELECT collect_list(id) AS l {ROWS} GROUP BY id % 100)",
+    "merged lists": "SELECT size(collect_list(id)) FROM range(0, 100000000, 1, 500)",
+    "set": f"SELECT size(collect_set(id)) {ROWS}",
+    "percentile": f"SELECT percentile(id, 0.5) {ROWS}",
+    "percentile within group": f"SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY id) {ROWS}",
+    "approximate percentile": f"SELECT approx_percentile(id, 0.5, 2147483647) {ROWS}",
+    "mode": f"SELECT mode(id) {ROWS}",
+    "joined texts": f"SELECT length(listagg(id, ',') WITHIN GROUP (ORDER BY id DESC)) {ROWS}",
+    "histogram": f"SELECT size(histogram_numeric(id, 1000000000)) {ROWS}",
+    "most frequent": f"SELECT size(approx_top_k(repeat(cast(id AS STRING), 1000), 5, 1000000)) {ROWS}",
+}
+
+QUICKEST = ("lists of groups", "joined texts", "histogram", "most frequent")
+"""The kinds that `make test` tries; the others take as long again."""
+
+
+class TestAggregates:
+    """A state that grows with its rows ends its statement before it fills the heap."""
+
+    @pytest.mark.parametrize(
+        "kind", [kind if kind in QUICKEST else pytest.param(kind, marks=pytest.mark.soak) for kind in GROWING]
+    )
+    def test_a_state_that_fills_the_heap_is_refused_and_the_driver_lives(self, lake: World, kind: str) -> None:
+        spark, generation = lake.session(ADMIN), lake.driver.generation
 
         with pytest.raises(PySparkException) as caught:
-            small.session(ADMIN).sql(
-                "SELECT size(collect_list(concat(id, 'some text', id))) FROM range(1000000000)"
-            ).collect()
+            spark.sql(GROWING[kind]).collect()
 
-        assert caught.value.getSqlState() == ENDED or "maxResultSize" in str(caught.value)
-        assert small.driver.generation == generation
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+        assert "group by more columns" in str(caught.value)
+        assert spark.sql("SELECT 1").collect()[0][0] == 1
+        assert lake.driver.generation == generation
+
+    def test_a_quantile_without_an_error_is_bounded(self, lake: World) -> None:
+        with pytest.raises(PySparkException) as caught:
+            lake.session(ADMIN).range(1000000000).approxQuantile("id", [0.5], 0.0)
+
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+
+    def test_every_aggregate_has_its_value(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        spark.sql(
+            "CREATE OR REPLACE TEMPORARY VIEW grouped AS SELECT id, id % 300 AS k, cast(id % 7 AS STRING) AS t "
+            "FROM range(0, 30000, 1, 5)"
+        ).collect()
+
+        row = spark.sql(
+            "SELECT sum(a), sum(b), sum(c), sum(d), max(e), max(f), max(g), sum(h), max(i) FROM ("
+            "SELECT size(collect_list(id)) AS a, size(collect_set(t)) AS b, size(collect_list(DISTINCT t)) AS c, "
+            "percentile(id, 0.5) AS d, listagg(t, ',') WITHIN GROUP (ORDER BY t) AS e, mode(t) AS f, "
+            "listagg(t, '') WITHIN GROUP (ORDER BY id DESC) AS g, size(array_agg(id) FILTER (WHERE id < 300)) AS h, "
+            "percentile_cont(0.5) WITHIN GROUP (ORDER BY id) AS i FROM grouped GROUP BY k)"
+        ).collect()[0]
+        window = spark.sql(
+            "SELECT sum(size(l)) FROM (SELECT collect_list(id) OVER (PARTITION BY k ORDER BY id) AS l FROM grouped)"
+        ).collect()
+
+        distinct = spark.sql("SELECT listagg(DISTINCT t, ',') WITHIN GROUP (ORDER BY t) FROM grouped").collect()
+
+        assert tuple(row[:4]) == (30000, 2100, 2100, 300 * 14999.5)
+        assert (len(row[4]), len(row[6]), row[7], row[8]) == (199, 100, 300, 15149.0)
+        assert distinct[0][0] == "0,1,2,3,4,5,6"
+        assert window[0][0] == 300 * sum(range(1, 101))
+        assert spark.sql("SELECT collect_list(id), median(id) FROM grouped WHERE id < 0").collect()[0][:] == ([], None)
+        assert spark.table("grouped").approxQuantile("id", [0.5], 0.0) == [14999.0]
+
+    def test_many_small_states_together_may_be_large(self, lake: World) -> None:
+        many = "SELECT max(size(l)) FROM (SELECT collect_list(id) AS l FROM range(5000000) GROUP BY id % 1000000)"
+
+        assert lake.session(ADMIN).sql(many).collect()[0][0] == 5
 
 
 class TestResults:

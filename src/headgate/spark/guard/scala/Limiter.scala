@@ -1,6 +1,6 @@
 package io.headgate.guard
 
-import java.lang.management.{ManagementFactory, MemoryPoolMXBean, MemoryUsage}
+import java.lang.management.{ManagementFactory, MemoryUsage}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -119,9 +119,6 @@ private final class MemoryWatch {
 
   private final case class Sample(at: Long, collecting: Long)
 
-  private val old: Option[MemoryPoolMXBean] =
-    ManagementFactory.getMemoryPoolMXBeans.asScala.find(pool => pool.getName.contains("Old Gen"))
-
   /** Takes note of how long collections have taken so far, in milliseconds. */
   def sample(now: Long): Unit = {
     samples.enqueue(Sample(now, ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionTime).sum))
@@ -129,7 +126,7 @@ private final class MemoryWatch {
   }
 
   /** A heap that is full of what idle sessions hold is no trouble by itself: it is where collecting it takes most of the time. */
-  def isFull: Boolean = overhead > Overhead && old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
+  def isFull: Boolean = overhead > Overhead && AggregateMemory.old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
 
   private def isOver(usage: MemoryUsage): Boolean = usage != null && usage.getMax > 0 && usage.getUsed > Full * usage.getMax
 

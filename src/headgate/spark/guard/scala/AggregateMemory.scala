@@ -1,0 +1,53 @@
+package io.headgate.guard
+
+import java.lang.management.{ManagementFactory, MemoryPoolMXBean}
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkMemory
+
+/** The part of the heap that states of aggregates may take, in all tasks together. */
+object AggregateMemory {
+  private val GrantShare = 4
+  private val SmallestGrant = 1L << 20
+  private val UsableShare = 0.95
+
+  /** Milliseconds in which an ending statement leaves its memory to others. */
+  private val Patience = 3000L
+  private val Pause = 100L
+
+  /** Where objects lie that have survived some collections. */
+  val old: Option[MemoryPoolMXBean] = ManagementFactory.getMemoryPoolMXBeans.asScala.find(_.getName.contains("Old Gen"))
+
+  /** Bytes by which states may grow before the heap is looked at again. */
+  private val granted = new AtomicLong
+
+  /** Throws `LimitExceeded` if the heap has no room for states that have grown by so many bytes. */
+  def grow(bytes: Long): Unit = {
+    Interruption.check()
+    if (granted.addAndGet(-bytes) < 0) grantMore()
+  }
+
+  private def grantMore(): Unit = synchronized {
+    if (granted.get < 0) {
+      awaitRoom(System.currentTimeMillis() + Patience)
+      granted.set(math.max(left / GrantShare, SmallestGrant))
+    }
+  }
+
+  private def awaitRoom(deadline: Long): Unit = while (left <= 0) {
+    System.gc() // what is not in use any more counts as used until it is collected
+    if (left <= 0 && System.currentTimeMillis() > deadline)
+      throw new LimitExceeded("an aggregate keeps more rows at once than this Spark has memory for; group by more columns, or aggregate fewer rows")
+    if (left <= 0) Thread.sleep(Pause)
+  }
+
+  /**
+   * Bytes that states may still take. What Spark itself counts it can write to disk; the rest counts twice, because a
+   * state makes its larger table before it leaves the smaller one.
+   */
+  private def left: Long = old.map(_.getUsage).fold(Long.MaxValue) { usage =>
+    (UsableShare * usage.getMax).toLong - usage.getUsed - (usage.getUsed - SparkMemory.used)
+  }
+}
