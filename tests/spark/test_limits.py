@@ -267,7 +267,7 @@ class TestAggregates:
             spark.sql(GROWING[kind]).collect()
 
         assert caught.value.getSqlState() == TOO_LARGE, caught.value
-        assert "group by more columns" in str(caught.value)
+        assert "keeps more rows at once" in str(caught.value)
         assert spark.sql("SELECT 1").collect()[0][0] == 1
         assert lake.driver.generation == generation
 
@@ -334,3 +334,43 @@ class TestResults:
         spark.sql(f"CREATE TABLE lake.raw.large_rows AS {rows}").collect()
         assert spark.table("lake.raw.large_rows").count() == 400
         spark.sql("DROP TABLE lake.raw.large_rows").collect()
+
+    def test_rows_that_are_cached_are_no_result(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        spark.sql("CACHE TABLE kept AS SELECT concat(repeat('x', 1000000), id) AS x FROM range(0, 200, 1, 1)").collect()
+
+        assert spark.table("kept").selectExpr("sum(length(x))").collect()[0][0] > 200 * 1000000
+
+        spark.sql("UNCACHE TABLE kept").collect()
+
+
+LARGE = "concat(repeat('x', 1000000), id)"
+KEPT = {
+    "window": f"SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY s) AS r FROM (SELECT {LARGE} AS s FROM range(2000)))",
+    "join": f"SELECT /*+ MERGE(b) */ count(*) FROM (SELECT id % 1 AS k, id AS x FROM range(20)) a "
+    f"JOIN (SELECT id % 1 AS k, {LARGE} AS s FROM range(3000)) b ON a.k = b.k AND length(a.x) < length(b.s)",
+    "broadcast": f"SELECT count(*) FROM (SELECT {LARGE} AS s FROM range(1000)) a JOIN (SELECT {LARGE} AS s FROM range(1000)) b ON a.s = b.s",
+}
+
+
+class TestKeptRows:
+    """Rows that an operator keeps are bounded by their size, not by their number."""
+
+    @pytest.mark.parametrize("kind", KEPT)
+    def test_large_rows_that_fill_the_heap_are_refused_and_the_driver_lives(self, lake: World, kind: str) -> None:
+        spark, generation = lake.session(ADMIN), lake.driver.generation
+
+        with pytest.raises(PySparkException) as caught:
+            spark.sql(KEPT[kind]).collect()
+
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+        assert spark.sql("SELECT 1").collect()[0][0] == 1
+        assert lake.driver.generation == generation
+
+    def test_many_rows_of_one_key_join(self, lake: World) -> None:
+        joined = lake.session(ADMIN).sql(
+            "SELECT /*+ MERGE(b) */ count(*), max(a.x + b.y) FROM (SELECT id % 1 AS k, id AS x FROM range(3)) a "
+            "JOIN (SELECT id % 1 AS k, id AS y FROM range(1000000)) b ON a.k = b.k"
+        )
+
+        assert tuple(joined.collect()[0]) == (3000000, 1000001)

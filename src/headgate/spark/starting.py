@@ -162,6 +162,7 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.variable.substitute": "false",
         "spark.sql.analyzer.maxIterations": "1000",  # each filter in a chain takes one
+        "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold": "4096",  # rows of one key; more of them go to disk
         "spark.sql.execution.topKSortFallbackThreshold": "100000",  # room for twice as many rows is made at once
         "spark.executor.killOnFatalError.depth": "0",  # a stack that is too small fails the task, not the driver
         "spark.sql.scripting.enabled": "true",

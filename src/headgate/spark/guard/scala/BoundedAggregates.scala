@@ -73,21 +73,21 @@ final case class MergedStates[T](inner: TypedImperativeAggregate[T], mutableAggB
     copy(inner = inner.withNewChildren(changed).asInstanceOf[TypedImperativeAggregate[T]])
 }
 
-/** Counts what one task adds to the states of one aggregate. */
+/** Counts what one task adds to the states of one aggregate, or to the rows that one operator keeps. */
 private[guard] final class Growth {
   private var bytes = 0L
 
   def add(size: Long): Unit = {
     bytes += size + Growth.Entry
     if (bytes > Growth.Step) {
-      AggregateMemory.grow(bytes)
+      UncountedMemory.grow(bytes)
       bytes = 0L
     }
   }
 }
 
 private object Growth {
-  /** Bytes that an entry of a state takes beside its value, at least. */
+  /** Bytes that an entry takes beside its value, at least. */
   val Entry = 32L
   val Step: Long = 1L << 20
 }

@@ -54,6 +54,10 @@ object BoundedResult {
   /** Where Spark begins to collect rows in the driver. */
   private val Collecting = Set("processAsArrowBatches", "getByteArrayRdd")
 
-  private def isCollected: Boolean =
-    StackWalker.getInstance.walk[Boolean](_.anyMatch(frame => Collecting(frame.getMethodName)))
+  /** Where Spark begins to fill a cache, which it may do while it collects what reads the cache. */
+  private val Caching = "buildBuffers"
+
+  private def isCollected: Boolean = StackWalker.getInstance.walk[Boolean] { frames =>
+    frames.map[String](_.getMethodName).filter(name => name == Caching || Collecting(name)).findFirst.filter(Collecting(_)).isPresent
+  }
 }

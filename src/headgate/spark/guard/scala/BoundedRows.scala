@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 
-import io.headgate.guard.LimitExceeded
+import io.headgate.guard.{LimitExceeded, Sizes}
 
 /**
  * Rows for a broadcast: Spark makes room by their number before it looks at their size, and small rows that are alike
@@ -19,8 +19,19 @@ final case class BoundedRows(child: SparkPlan) extends UnaryExecNode {
   override def executeCollectIterator(): (Long, Iterator[InternalRow]) = {
     val (count, rows) = child.executeCollectIterator()
     if (count > BoundedRows.Most)
-      throw new LimitExceeded(s"the statement broadcasts $count rows, and this Spark takes at most ${BoundedRows.Most}; leave out the hint `BROADCAST`, or add an equality to the join")
-    (count, rows)
+      throw new LimitExceeded(s"the statement broadcasts $count rows, and this Spark takes at most ${BoundedRows.Most}; give the join the hint `MERGE`, or an equality")
+    (count, rows.map(counted(conf.maxBroadcastTableSizeInBytes)))
+  }
+
+  /** Spark builds the whole table before it looks at its size, and rows that are alike have arrived compressed. */
+  private def counted(most: Long): InternalRow => InternalRow = {
+    var bytes = 0L
+    row => {
+      bytes += Sizes.of(row)
+      if (bytes > most)
+        throw new LimitExceeded(s"the statement broadcasts more than ${most >> 20} MiB; give the join the hint `MERGE`, or an equality")
+      row
+    }
   }
 
   override protected def doExecute(): RDD[InternalRow] = child.execute()

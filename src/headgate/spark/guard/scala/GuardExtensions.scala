@@ -25,6 +25,7 @@ class GuardExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectOptimizerRule(_ => HarmlessCalls)
     extensions.injectColumnar(_ => Pulses)
     extensions.injectColumnar(_ => BoundedAggregates)
+    extensions.injectColumnar(_ => BufferedRows)
     extensions.injectColumnar(_ => BoundedResults)
     extensions.injectColumnar(_ => CacheRefresh)
     extensions.injectPlannerStrategy(session => new KeptRows(session))

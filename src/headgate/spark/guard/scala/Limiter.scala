@@ -126,7 +126,7 @@ private final class MemoryWatch {
   }
 
   /** A heap that is full of what idle sessions hold is no trouble by itself: it is where collecting it takes most of the time. */
-  def isFull: Boolean = overhead > Overhead && AggregateMemory.old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
+  def isFull: Boolean = overhead > Overhead && UncountedMemory.old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
 
   private def isOver(usage: MemoryUsage): Boolean = usage != null && usage.getMax > 0 && usage.getUsed > Full * usage.getMax
 

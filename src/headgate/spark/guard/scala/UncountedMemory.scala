@@ -7,8 +7,11 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.SparkMemory
 
-/** The part of the heap that states of aggregates may take, in all tasks together. */
-object AggregateMemory {
+/**
+ * The part of the heap that all tasks together may take for what Spark does not count: states of aggregates that are
+ * objects, and rows that windows and joins keep.
+ */
+object UncountedMemory {
   private val GrantShare = 4
   private val SmallestGrant = 1L << 20
   private val UsableShare = 0.95
@@ -20,10 +23,10 @@ object AggregateMemory {
   /** Where objects lie that have survived some collections. */
   val old: Option[MemoryPoolMXBean] = ManagementFactory.getMemoryPoolMXBeans.asScala.find(_.getName.contains("Old Gen"))
 
-  /** Bytes by which states may grow before the heap is looked at again. */
+  /** Bytes by which all of it may grow before the heap is looked at again. */
   private val granted = new AtomicLong
 
-  /** Throws `LimitExceeded` if the heap has no room for states that have grown by so many bytes. */
+  /** Throws `LimitExceeded` if the heap has no room for so many bytes more. */
   def grow(bytes: Long): Unit = {
     Interruption.check()
     if (granted.addAndGet(-bytes) < 0) grantMore()
@@ -39,13 +42,14 @@ object AggregateMemory {
   private def awaitRoom(deadline: Long): Unit = while (left <= 0) {
     System.gc() // what is not in use any more counts as used until it is collected
     if (left <= 0 && System.currentTimeMillis() > deadline)
-      throw new LimitExceeded("an aggregate keeps more rows at once than this Spark has memory for; group by more columns, or aggregate fewer rows")
+      throw new LimitExceeded(
+          "an aggregate, a window or a join keeps more rows at once than this Spark has memory for; group by more columns, or read fewer rows")
     if (left <= 0) Thread.sleep(Pause)
   }
 
   /**
-   * Bytes that states may still take. What Spark itself counts it can write to disk; the rest counts twice, because a
-   * state makes its larger table before it leaves the smaller one.
+   * Bytes that are left. What Spark itself counts it can write to disk; the rest counts twice, because a state makes its
+   * larger table before it leaves the smaller one.
    */
   private def left: Long = old.map(_.getUsage).fold(Long.MaxValue) { usage =>
     (UsableShare * usage.getMax).toLong - usage.getUsed - (usage.getUsed - SparkMemory.used)
