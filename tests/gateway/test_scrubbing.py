@@ -9,10 +9,11 @@ import pytest
 from google.protobuf.any_pb2 import Any as AnyProto
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
+from trying import walk
 
 from headgate.control.error_text import mask
 from headgate.spark.gateway import protos
-from headgate.spark.gateway.messages import short_name, walk
+from headgate.spark.gateway.message_types import short_name
 from headgate.spark.gateway.scrubbing import scrub, scrub_chain, scrub_result
 
 base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
@@ -284,9 +285,11 @@ def places(message: Any) -> Iterator[str]:
     for each in walk(message):
         for field, value in each.ListFields():
             if field.message_type is None and "warehouse" in str(value):
-                yield f"{short_name(each)}.{field.name}"
+                yield f"{short_name(each.DESCRIPTOR)}.{field.name}"
             elif field.message_type is not None and field.message_type.GetOptions().map_entry:
-                yield from (f"{short_name(each)}.{field.name}" for pair in value.items() if "warehouse" in str(pair))
+                yield from (
+                    f"{short_name(each.DESCRIPTOR)}.{field.name}" for pair in value.items() if "warehouse" in str(pair)
+                )
 
 
 @pytest.mark.parametrize("state", ["", "XX000"])

@@ -13,7 +13,7 @@ import zstandard
 from fake_backend import FakeBackend, fake_backend
 from raw_client import Client
 from running import running_gateway
-from trying import UDT, a_range, commands, relations
+from trying import UDT, a_range, commands, relations, walk
 
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.arrow_rows import ArrowRows
@@ -26,7 +26,6 @@ from headgate.spark.gateway.artifact_names import (
 )
 from headgate.spark.gateway.artifacts import MAX_ARTIFACT_BYTES
 from headgate.spark.gateway.errors import ExhaustedError, InvalidRequestError
-from headgate.spark.gateway.messages import walk
 from headgate.spark.gateway.rpcs import SERVICE
 from headgate.spark.gateway.upload_budget import UploadBudget
 from headgate.spark.gateway.uploads import Upload

@@ -1,6 +1,9 @@
 """Requests that are tried at the gateway's check, without a gateway."""
 
+from collections.abc import Iterator
 from typing import Any
+
+from google.protobuf.message import Message
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, RunId, TokenId
@@ -69,3 +72,17 @@ def files(**fields: Any) -> Any:
 def short(name: str) -> str:
     """Return a message type's name as the lists spell it."""
     return name.removeprefix("spark.connect.")
+
+
+def walk(request: Message) -> Iterator[Any]:
+    """Yield every message of a request, each before what it holds."""
+    waiting: list[Any] = [request]
+    while waiting:
+        message = waiting.pop()
+        yield message
+        for field, value in message.ListFields():
+            inner = field.message_type
+            if inner is not None and inner.GetOptions().map_entry:
+                waiting.extend(each for each in value.values() if isinstance(each, Message))
+            elif inner is not None:
+                waiting.extend(value if field.is_repeated else (value,))

@@ -33,7 +33,6 @@ REVIEWED = {
     "spark/gateway/calls.py Calls._begin create_task": OF_REQUEST,
     "spark/gateway/interrupts.py Interrupts.end create_task": "the revocation watch starts it again until it has succeeded",
     "spark/gateway/relay.py ResultStream.__init__ create_task": OF_REQUEST,
-    "spark/gateway/server.py Gateway._inspect run_in_executor": AWAITED,
     "spark/kept.py KeptStatements.__init__ ThreadPoolExecutor": "any exception is the result of the statement",
     "spark/reading.py SparkReading.cancel Thread": "it goes on after every exception until the statement has ended",
 }

@@ -9,12 +9,12 @@ from typing import Any, Final
 from google._upb import _message  # pyright: ignore[reportMissingModuleSource]
 from google.protobuf.message import DecodeError
 
-from headgate.spark.gateway.errors import InvalidRequestError
+from headgate.spark.gateway.errors import InvalidRequestError, TooComplexError
 from headgate.spark.gateway.identity import SessionKey, stamp
-from headgate.spark.gateway.messages import check
-from headgate.spark.gateway.plans import unpack
+from headgate.spark.gateway.messages import TOO_DEEP, check
+from headgate.spark.gateway.parsing import parse
+from headgate.spark.gateway.plans import MAX_PLAN_BYTES, unpack
 from headgate.spark.gateway.references import References, references
-from headgate.spark.gateway.rewrites import rewrite
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
 from headgate.spark.gateway.rules import Reader
 
@@ -31,33 +31,41 @@ class Admitted:
     references: References
 
 
-def admit(rpc: Rpc, data: bytes, reader: Reader) -> Admitted:
-    """Return the checked request. Raises `RefusedError`, `InvalidRequestError`. Runs on an `inspector` thread."""
+def admit(rpc: Rpc, data: bytes, reader: Reader, most: int = MAX_PLAN_BYTES) -> Admitted:
+    """Return the checked request. Runs on an `inspector` thread.
+
+    Raises `RefusedError`, `InvalidRequestError`, and `LargePlanError` if it has a compressed plan of more than `most` bytes.
+    """
     try:
-        request = rpc.request.FromString(data)
+        request = parse(rpc.request, data)
     except DecodeError:
         raise InvalidRequestError(f"this is not a request of `{rpc.name}`") from None
-    unpack(request)
-    rewrite(request)
-    check(request, reader)
+    unpack(request, most)
+    try:
+        referring = check(request, reader)
+    except RecursionError:  # of a rule that looks at the arguments of SQL
+        raise TooComplexError(TOO_DEEP) from None
     key = stamp(request, reader.caller)
     if rpc is EXECUTE_PLAN and not request.operation_id:
         # Spark would give it one that nobody here knows.
         request.operation_id = str(uuid.uuid4())
-    return Admitted(request, key, references(request))
+    return Admitted(request, key, references(referring))
 
 
-def inspector() -> ThreadPoolExecutor:
-    """Return the thread that reads requests: off the event loop, with a stack that no nesting exhausts.
+def inspector(threads: int = 1) -> ThreadPoolExecutor:
+    """Return the threads that read requests: off the event loop, with a stack that no nesting exhausts.
 
     Python's protobuf reads 100 levels unless told otherwise, which is some fifty DataFrame operations; Spark reads
     1024. The switch is one for the whole process, so nothing but the gateway may read foreign messages in it.
     """
     _message.SetAllowOversizeProtos(True)  # noqa: FBT003 - a C function without keywords
-    executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gateway-inspector")
+    executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="gateway-inspector")
     before = threading.stack_size(_STACK)
     try:
-        executor.submit(int).result()
+        # A thread is begun only while the others are busy, and has the stack size of that moment.
+        begun = threading.Barrier(threads)
+        for work in [executor.submit(begun.wait) for _ in range(threads)]:
+            work.result()
     finally:
         threading.stack_size(before)
     return executor

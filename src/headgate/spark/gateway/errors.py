@@ -35,6 +35,19 @@ class RefusedError(GatewayError):
     sqlstate = REFUSED
 
 
+class TooLargeError(RefusedError):
+    """The request holds more than Headgate passes on."""
+
+    code = grpc.StatusCode.INVALID_ARGUMENT
+    sqlstate = "54000"
+
+
+class TooComplexError(TooLargeError):
+    """The request has too many parts, or is nested too deeply."""
+
+    sqlstate = "54001"
+
+
 class UnauthenticatedError(GatewayError):
     """Nobody is known by this token."""
 

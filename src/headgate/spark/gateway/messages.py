@@ -1,91 +1,85 @@
 """The walk over a request: every message, field and value of it is on the allow list, or it is refused."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
 
-from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from headgate.spark.gateway.allowed import ALLOWED
-from headgate.spark.gateway.errors import RefusedError
-from headgate.spark.gateway.refused import reason
-from headgate.spark.gateway.rules import RULES, Reader
-from headgate.spark.gateway.text_lengths import check_length
+from headgate.spark.gateway.errors import RefusedError, TooComplexError
+from headgate.spark.gateway.message_types import MessageType, message_type, refusal
+from headgate.spark.gateway.parsing import MAX_PARTS, TOO_MANY_PARTS
+from headgate.spark.gateway.references import REFERRING
+from headgate.spark.gateway.rules import Reader
 
 MAX_DEPTH = 1024
 """Messages within messages; Spark's own limit."""
+TOO_DEEP: Final = f"the plan is nested more than {MAX_DEPTH} levels deep; split it into temporary views"
+_LOOKS: Final = 4096
+"""Messages between two looks at the clock."""
 
 
-def check(request: Message, reader: Reader) -> None:
-    """Raise `RefusedError` unless everything in the request is allowed to this reader."""
-    waiting = [(request, 0)]
-    while waiting:
-        message, depth = waiting.pop()
-        if depth > MAX_DEPTH:
-            raise RefusedError(f"the plan is nested more than {MAX_DEPTH} levels deep; split it into temporary views")
-        _check_one(message, reader)
-        waiting.extend((child, depth + 1) for child in children(message))
+def check(request: Message, reader: Reader) -> list[tuple[str, Any]]:
+    """Put the request into words that the guard sees, and return its messages that refer to something, by type.
+
+    Raises `RefusedError` unless everything in it is allowed to this reader, and it is small enough to look at.
+    """
+    walk = _Walk(reader)
+    # One iterator for each level: what is not reached takes no memory.
+    levels: list[Iterator[Any]] = [iter((request,))]
+    while levels:
+        message = next(levels[-1], None)
+        if message is None:
+            levels.pop()
+        elif below := walk.enter(message):
+            if len(levels) > MAX_DEPTH:
+                raise TooComplexError(TOO_DEEP)
+            levels.append(chain.from_iterable(below))
+    return walk.referring
 
 
-def short_name(message: Message) -> str:
-    """Return the message type's name as the allow list spells it."""
-    return message.DESCRIPTOR.full_name.removeprefix("spark.connect.")
+class _Walk:
+    """What one walk has seen."""
 
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._parts = 0
+        self._messages = 0
+        self.referring: list[tuple[str, Any]] = []
 
-def _check_one(message: Message, reader: Reader) -> None:
-    name = short_name(message)
-    fields = ALLOWED.get(name)
-    if fields is None:
-        raise _refused(name)
-    for field, value in message.ListFields():
-        if field.name not in fields:
-            raise _refused(_subject(name, field))
-        _check_enum(name, field, value)
-        check_length(field, value)
-    if len(UnknownFieldSet(message)):
-        raise RefusedError(f"`{name}` has a field that Headgate does not know; use a PySpark 4.1 client")
-    rule = RULES.get(name)
-    if rule is not None:
-        rule(message, reader)
+    def enter(self, message: Any) -> list[Iterable[Any]]:
+        """Check one message without the messages in it, and return those."""
+        self._messages += 1
+        if self._messages % _LOOKS == 0:
+            self._reader.require_time()
+        kind = message_type(message.__class__)
+        if kind.rewrite is not None:
+            kind.rewrite(message)
+        if not kind.is_allowed:
+            raise refusal(kind.name)
+        below = self._check_fields(kind, message)
+        if len(UnknownFieldSet(message)):
+            raise RefusedError(f"`{kind.name}` has a field that Headgate does not know; use a PySpark 4.1 client")
+        if kind.rule is not None:
+            kind.rule(message, self._reader)
+        if kind.name in REFERRING:
+            self.referring.append((kind.name, message))
+        return below
 
-
-def _subject(name: str, field: FieldDescriptor) -> str:
-    """Return what to call a refused field: its message type if that is refused as such, else the field."""
-    inner = field.message_type
-    type_name = "" if inner is None else inner.full_name.removeprefix("spark.connect.")
-    return type_name if type_name and type_name not in ALLOWED and reason(type_name) else f"{name}.{field.name}"
-
-
-def _refused(name: str) -> RefusedError:
-    return RefusedError(f"`{name}` is not allowed: {reason(name) or 'Headgate does not know it'}")
-
-
-def _check_enum(name: str, field: FieldDescriptor, value: object) -> None:
-    if field.enum_type is None:
-        return
-    numbers: Iterable[object] = value if field.is_repeated else (value,)  # pyright: ignore[reportAssignmentType]
-    known = field.enum_type.values_by_number
-    if any(number not in known for number in numbers):
-        raise RefusedError(f"`{name}.{field.name}` has a value that Headgate does not know")
-
-
-def walk(request: Message) -> Iterator[Message]:
-    """Yield every message of a request, each before what it holds."""
-    waiting = [request]
-    while waiting:
-        message = waiting.pop()
-        yield message
-        waiting.extend(children(message))
-
-
-def children(message: Message) -> Iterator[Message]:
-    """Yield the messages that a message holds."""
-    for field, value in message.ListFields():
-        if field.message_type is None:
-            continue
-        if field.message_type.GetOptions().map_entry:
-            yield from (item for item in value.values() if isinstance(item, Message))
-        elif field.is_repeated:
-            yield from value
-        else:
-            yield value
+    def _check_fields(self, kind: MessageType, message: Any) -> list[Iterable[Any]]:
+        below: list[Iterable[Any]] = []
+        for descriptor, value in message.ListFields():
+            field = kind.fields[descriptor]
+            if field.is_plain:
+                continue
+            if field.is_kind:
+                below.append((value,))
+                continue
+            field.check(kind.name, value)
+            self._parts += field.parts(value)
+            if self._parts > MAX_PARTS:
+                raise TooComplexError(TOO_MANY_PARTS)
+            if field.holds_messages:
+                below.append(field.messages(value))
+        return below

@@ -6,18 +6,26 @@ from typing import Any, Final
 import zstandard
 from google.protobuf.message import DecodeError, Message
 
-from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
+from headgate.spark.gateway.errors import InvalidRequestError, RefusedError, TooLargeError
+from headgate.spark.gateway.parsing import parse
 from headgate.spark.gateway.protos import base, commands, relations
 
 MAX_PLAN_BYTES: Final = 64 * 1024 * 1024
 _OPERATION: Final = base.Plan.CompressedOperation
 
 
-def unpack(request: Message) -> None:
-    """Replace every compressed plan of the request by its content. Raises `RefusedError`, `InvalidRequestError`."""
+class LargePlanError(Exception):
+    """A plan is larger, once it is unpacked, than was asked for."""
+
+
+def unpack(request: Message, most: int = MAX_PLAN_BYTES) -> None:
+    """Replace every compressed plan of the request by its content.
+
+    Raises `RefusedError`, `InvalidRequestError`, and `LargePlanError` for a plan of more than `most` bytes.
+    """
     for plan in _plans(request):
         if plan.HasField("compressed_operation"):
-            _unpack_plan(plan)
+            _unpack_plan(plan, most)
 
 
 def _plans(message: Message, depth: int = 0) -> Iterator[Any]:
@@ -31,28 +39,30 @@ def _plans(message: Message, depth: int = 0) -> Iterator[Any]:
             yield from _plans(value, depth + 1)
 
 
-def _unpack_plan(plan: Any) -> None:
+def _unpack_plan(plan: Any, most: int) -> None:
     operation = plan.compressed_operation
     if operation.compression_codec != base.COMPRESSION_CODEC_ZSTD:
         raise RefusedError("the plan's compression is not known to Headgate")
-    data = _decompress(operation.data)
+    data = _decompress(operation.data, most)
     try:
         if operation.op_type == _OPERATION.OP_TYPE_RELATION:
-            plan.root.CopyFrom(relations.Relation.FromString(data))
+            plan.root.CopyFrom(parse(relations.Relation, data))
         elif operation.op_type == _OPERATION.OP_TYPE_COMMAND:
-            plan.command.CopyFrom(commands.Command.FromString(data))
+            plan.command.CopyFrom(parse(commands.Command, data))
         else:
             raise RefusedError("the kind of the compressed plan is not known to Headgate")
     except DecodeError:
         raise InvalidRequestError("the compressed plan cannot be read") from None
 
 
-def _decompress(data: bytes) -> bytes:
+def _decompress(data: bytes, most: int) -> bytes:
     try:
         with zstandard.ZstdDecompressor().stream_reader(data) as reader:
-            plan = reader.read(MAX_PLAN_BYTES + 1)
+            plan = reader.read(most + 1)
     except (zstandard.ZstdError, MemoryError):
         raise InvalidRequestError("the compressed plan cannot be read") from None
+    if len(plan) > most < MAX_PLAN_BYTES:
+        raise LargePlanError
     if len(plan) > MAX_PLAN_BYTES:
-        raise RefusedError(f"the plan is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB; put its data into a table")
+        raise TooLargeError(f"the plan is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB; put its data into a table")
     return plan

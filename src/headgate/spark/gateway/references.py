@@ -1,15 +1,24 @@
 """What a request refers to and the guard does not see in it: queries that Spark passes over, and rows by id."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from google.protobuf.message import Message
-
 from headgate.spark.gateway.errors import RefusedError
-from headgate.spark.gateway.messages import short_name, walk
 from headgate.spark.gateway.protos import commands, relations
 from headgate.spark.gateway.rewrites import require_name
 
+REFERRING: Final = frozenset(
+    {
+        "CachedRemoteRelation",
+        "LocalRelation",
+        "PipelineCommand.CreateDataflowGraph",
+        "SubqueryExpression",
+        "WithRelations",
+        "WriteOperation",
+    }
+)
+"""The types of messages that `references` reads."""
 _MOST: Final = 20
 """Each costs an analysis; the stock client sends none."""
 
@@ -30,14 +39,12 @@ class References:
     """The local relations that carry rows themselves."""
 
 
-def references(request: Message) -> References:
-    """Return what the request refers to. Raises `RefusedError` if that is too much."""
+def references(messages: Iterable[tuple[str, Any]]) -> References:
+    """Return what a request with these `REFERRING` messages refers to. Raises `RefusedError` if that is too much."""
     found = References()
     plans: list[Any] = []
     used: set[int] = set()
-    message: Any
-    for message in walk(request):
-        name = short_name(message)
+    for name, message in messages:
         if name == "WithRelations" and not _are_by_name(message):
             plans.extend(message.references)
         elif name == "SubqueryExpression":

@@ -4,27 +4,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from google.protobuf.message import Message
-
 from headgate.spark.gateway.artifact_names import name_cached_rows
 from headgate.spark.gateway.errors import RefusedError
-from headgate.spark.gateway.messages import walk
 from headgate.spark.gateway.protos import commands, relations
+from headgate.spark.gateway.values import MAX_NAME
 
 _PART: Final = r"(?:\w+|`(?:[^`]|``)+`)"
 _NAME: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
 """A name as SQL has it."""
-
-
-def rewrite(request: Message) -> None:
-    """Replace such messages wherever they stand in the request. Raises `RefusedError`."""
-    for message in walk(request):
-        if isinstance(message, relations.Relation):
-            _rewrite_relation(message)
-        elif isinstance(message, commands.Command):
-            _name_written_table(message)
-        elif isinstance(message, relations.ChunkedCachedLocalRelation):
-            name_cached_rows(message)
 
 
 def _rewrite_relation(relation: Any) -> None:
@@ -65,9 +52,13 @@ def _sql(command: str, name: str) -> Any:
 
 def require_name(text: str) -> str:
     """Return a text that may stand in SQL as a name, and as nothing else. Raises `RefusedError`."""
-    if not _NAME.fullmatch(text):
+    if not _is_name(text):
         raise RefusedError(f"`{text}` is not a name; write one with other characters in backquotes")
     return text
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
 
 
 _LOOKUPS: Final = frozenset({"get_table", "list_columns", "table_exists"})
@@ -90,7 +81,7 @@ def _name_written_table(command: Any) -> None:
     write = command.write_operation
     mode = _MODES.get(write.mode)
     set_fields = {field.name for field, _ in write.ListFields()}
-    if write.source.lower() != "iceberg" or mode is None or set_fields - _WRITTEN or not _NAME.fullmatch(write.path):
+    if write.source.lower() != "iceberg" or mode is None or set_fields - _WRITTEN or not _is_name(write.path):
         return
     named = commands.WriteOperationV2(input=write.input, table_name=write.path, options=write.options, mode=mode)
     if write.mode == commands.WriteOperation.SAVE_MODE_OVERWRITE:
@@ -105,3 +96,10 @@ _MODES: Final[Mapping[int, Any]] = {
     commands.WriteOperation.SAVE_MODE_OVERWRITE: commands.WriteOperationV2.MODE_OVERWRITE,
 }
 """What Iceberg does to a table that is there; it makes none in these modes."""
+
+REWRITES: Final[Mapping[str, Callable[[Any], None]]] = {
+    "ChunkedCachedLocalRelation": name_cached_rows,
+    "Command": _name_written_table,
+    "Relation": _rewrite_relation,
+}
+"""Message type -> what replaces such messages by the guard's words. Raises `RefusedError`."""

@@ -16,12 +16,17 @@ MayTouch = Callable[[Caller, str, str], bool]
 """Whether a run may do something (`path.read`) with a path, by what its pipeline declares and its run-as may use."""
 
 
+def _unbounded() -> None:
+    """Let a request take whatever time it needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The caller of a request, and the question which paths it may touch."""
+    """The caller of a request, the question which paths it may touch, and what ends a check that takes too long."""
 
     caller: Caller
     may_touch: MayTouch
+    require_time: Callable[[], None] = _unbounded
 
 
 Rule = Callable[[Any, Reader], None]

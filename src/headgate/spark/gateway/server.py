@@ -12,7 +12,7 @@ import grpc.aio
 
 from headgate.control.error_text import mask
 from headgate.facts.caller import Caller
-from headgate.spark.gateway.admission import Admitted, admit, inspector
+from headgate.spark.gateway.admission import Admitted
 from headgate.spark.gateway.answering import Answering, Context
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
@@ -31,6 +31,7 @@ from headgate.spark.gateway.errors import (
     UnavailableError,
 )
 from headgate.spark.gateway.identity import SessionKey, credential, uuid_text
+from headgate.spark.gateway.inspections import INSPECTION_SECONDS, Inspections
 from headgate.spark.gateway.interrupts import Interrupts
 from headgate.spark.gateway.operations import Operation, Operations
 from headgate.spark.gateway.relay import Relay
@@ -45,7 +46,6 @@ from headgate.spark.gateway.rpcs import (
     RELEASE_SESSION,
     Rpc,
 )
-from headgate.spark.gateway.rules import Reader
 from headgate.spark.gateway.scrubbing import scrub_chain
 from headgate.spark.gateway.under_way import UnderWay
 from headgate.spark.gateway.upload_budget import Share, UploadBudget
@@ -100,7 +100,7 @@ class Gateway:
         self._calls = Calls(self._operations)
         self.watch = Watch(authority, self._bindings, self._operations, self._interrupts, self._counts)
         self._relay = Relay(self._operations, self._interrupts, self._counts, self.watch.require_current)
-        self._inspector = inspector()
+        self._inspections = Inspections()
         self._parsers = ParserPool()
         self._rows = ArrowRows(self._parsers)
         self._budget = UploadBudget()
@@ -125,7 +125,7 @@ class Gateway:
         await self._interrupts.close()
         await self._calls.close()
         await self._backends.close()
-        self._inspector.shutdown(wait=False)
+        self._inspections.close()
         self._parsers.close()
 
     def _listen(self, server: grpc.aio.Server) -> tuple[int, int]:
@@ -157,10 +157,11 @@ class Gateway:
             return await self._clone(rpc, call, admitted)
         if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
             return await self._release(call, admitted, binding)
-        asked = name_asked_artifacts(admitted.request) if rpc is ARTIFACT_STATUS else {}
+        # They may be many, so neither is done on the event loop.
+        asked = await asyncio.to_thread(name_asked_artifacts, admitted.request) if rpc is ARTIFACT_STATUS else {}
         answer = await self._send(rpc, call, admitted, binding)
         if rpc is ARTIFACT_STATUS:
-            return restore_statuses(answer, asked)
+            return await asyncio.to_thread(restore_statuses, answer, asked)
         return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
 
     async def answer_stream(self, rpc: Rpc, data: bytes, context: Context) -> None:
@@ -244,9 +245,9 @@ class Gateway:
 
         def may_touch(_: Caller, action: str, path: str) -> bool:
             asked = self._authority.may_touch(call.credential, action, path)
-            return asyncio.run_coroutine_threadsafe(asked, loop).result()
+            return asyncio.run_coroutine_threadsafe(asked, loop).result(INSPECTION_SECONDS)
 
-        return await loop.run_in_executor(self._inspector, admit, rpc, data, Reader(call.caller, may_touch))
+        return await self._inspections.run(rpc, data, call.caller, may_touch)
 
     async def _clone(self, rpc: Rpc, call: UnderWay, admitted: Admitted) -> bytes:
         request = admitted.request

@@ -1,0 +1,112 @@
+"""Reads the bytes of a message, in memory and time that are bounded also where few bytes mean many messages."""
+
+from functools import cache
+from typing import Any, Final
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import DecodeError
+
+from headgate.spark.gateway.errors import RefusedError, TooComplexError
+
+MAX_PARTS: Final = 250_000
+"""Parts of one request, as `message_types` counts them. The guard allows as many expressions in a statement."""
+TOO_MANY_PARTS: Final = (
+    f"the request has more than {MAX_PARTS:,} expressions, fields and values; split it, or put its data into a table"
+)
+_SCANNED_BYTES: Final = 4 * 1024 * 1024
+"""Below, a message is parsed at once: it takes 0.2 s and 100 MB at most."""
+_MAX_RECORDS: Final = 4 * MAX_PARTS
+"""Fields on the wire. A literal in a list has three."""
+_MAX_UNKNOWN_BYTES: Final = 64 * 1024
+_LENGTH_DELIMITED: Final = 2
+_FIXED: Final = {0: 0, 1: 8, 5: 4}
+"""Wire type -> the bytes of a value, or 0 for a varint."""
+_LONG: Final = 128
+"""The first byte that does not end a varint."""
+
+
+def parse(kind: Any, data: bytes) -> Any:
+    """Return the message in the bytes. Raises `DecodeError`, `RefusedError`. Runs on an `inspector` thread."""
+    if len(data) > _SCANNED_BYTES:
+        _require_few_records(kind.DESCRIPTOR, data)
+    message = kind.FromString(data)
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    unknown = size - message.ByteSize()
+    if unknown > _MAX_UNKNOWN_BYTES:
+        raise RefusedError("the request has many fields that Headgate does not know; use a PySpark 4.1 client")
+    # A few stay, so that the check can name the message that holds them.
+    return kind.FromString(data) if unknown else message
+
+
+@cache
+def _inner(descriptor: Descriptor) -> dict[int, Descriptor | None]:
+    """Return the fields of a message that can hold many values: number -> its message, or None for scalars."""
+    packed = {
+        field.number: None
+        for field in descriptor.fields
+        if field.is_repeated and field.type not in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
+    }
+    return packed | {field.number: field.message_type for field in descriptor.fields if field.message_type is not None}
+
+
+def _require_few_records(descriptor: Descriptor, data: bytes) -> None:
+    """Raise `TooComplexError` for more fields on the wire than a request may have, `DecodeError` for what is malformed."""
+    try:
+        _scan(descriptor, data)
+    except IndexError:
+        raise DecodeError("the message ends within a field") from None
+
+
+def _scan(descriptor: Descriptor, data: bytes) -> None:
+    position, end, inner = 0, len(data), _inner(descriptor)
+    outer: list[tuple[int, dict[int, Descriptor | None]]] = []
+    records = 0
+    while position < end or outer:
+        if position == end:
+            end, inner = outer.pop()
+            continue
+        records += 1
+        tag, position = _varint(data, position)
+        if tag & 7 != _LENGTH_DELIMITED:
+            position = _after_scalar(data, position, tag & 7)
+        else:
+            size, position = _varint(data, position)
+            if position + size > end:
+                raise DecodeError("a field is longer than its message")
+            number = tag >> 3
+            if number not in inner:  # a text, bytes, or unknown
+                position += size
+            elif (below := inner[number]) is None:
+                position += size
+                records += size
+            else:
+                outer.append((end, inner))
+                end, inner = position + size, _inner(below)
+        if records > _MAX_RECORDS:
+            raise TooComplexError(TOO_MANY_PARTS)
+        if position > end:
+            raise DecodeError("a field is longer than its message")
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    """Return the number at a position, and the position after it."""
+    byte = data[position]
+    position += 1
+    if byte < _LONG:
+        return byte, position
+    value, shift = byte - _LONG, 7
+    while (byte := data[position]) >= _LONG:
+        value |= (byte - _LONG) << shift
+        shift += 7
+        position += 1
+        if shift > 63:  # noqa: PLR2004 (no number has more bits)
+            raise DecodeError("a number is too long")
+    return value | byte << shift, position + 1
+
+
+def _after_scalar(data: bytes, position: int, wire_type: int) -> int:
+    size = _FIXED.get(wire_type)
+    if size is None:  # a group, which no message of Spark's has
+        raise DecodeError("a field has an unknown form")
+    return position + size if size else _varint(data, position)[1]
