@@ -61,6 +61,8 @@ class FakeBackend(grpc.GenericRpcHandler):
     held: bool = False
     held_analyses: bool = False
     """An analysis goes on until the test says so, as Spark's do: nothing interrupts it."""
+    held_configs: bool = False
+    """A question about the configuration is answered once the test says so."""
     held_releases: bool = False
     """The release of a session goes on until the test says so."""
     deaf_to: int = 0
@@ -100,6 +102,8 @@ class FakeBackend(grpc.GenericRpcHandler):
             if rpc.name == "Interrupt":
                 self._interrupt(request.operation_id)
             if rpc.name == "AnalyzePlan" and self.held_analyses:
+                self.go_on.wait()
+            if rpc.name == "Config" and self.held_configs:
                 self.go_on.wait()
             if rpc.name == "ReleaseSession" and self.held_releases:
                 self.go_on.wait()
