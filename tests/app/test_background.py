@@ -344,7 +344,7 @@ def test_a_driver_ends_with_its_master(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_driver_that_does_not_answer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Liveness, "until_stuck", Once(_nothing))
+    monkeypatch.setattr(Liveness, "until_stuck", Once(_stuck))
     tasks = BackgroundTasks()
     driver = _driver(tasks)
 
@@ -383,6 +383,10 @@ def test_readiness_shows_a_driver_that_does_not_answer(world: World) -> None:
 
 async def _nothing(*_: object) -> None:
     return
+
+
+async def _stuck(*_: object) -> str:
+    return "has not answered"
 
 
 def test_idle_drivers_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,9 +124,20 @@ class TestADriver:
 
         assert (scene.driver.generation, scene.driver.hangs) == (1, 0)
 
-    def test_with_a_large_heap_has_more_time_for_one_collection(self) -> None:
-        waits = [
-            liveness_module.Liveness("", "", Cluster("big", memory=each).heap_mib).seconds for each in ("1g", "64g")
-        ]
+    def test_that_answers_late_for_long_is_ended(self, scene: Scene) -> None:
+        async def story() -> None:
+            scene.backend.config_seconds = PART * 2.5
+            await until(lambda: scene.driver.hangs == 1)
+            scene.backend.config_seconds = 0.0
+            await until(lambda: scene.driver.generation == 2 and scene.driver.ready)
 
-        assert waits == [15.0, 63.0]
+        scene.play(story)
+
+        assert "has kept each question waiting, for 2 s together" in scene.said[0]
+
+    def test_with_a_large_heap_has_more_time_for_one_collection(self, scene: Scene) -> None:
+        scene.backend.config_seconds = 60 * PART
+
+        why = asyncio.run(liveness_module.Liveness(scene.backend.driver.address, "", 64 * 1024).until_stuck())
+
+        assert why == "has not answered for 2 s"

@@ -80,7 +80,7 @@ class Driver:
 
     @property
     def is_answering(self) -> bool:
-        """Whether it answers its supervisor, as far as that has asked."""
+        """Whether it answers its supervisor in time, as far as that has asked."""
         return self._liveness is None or self._liveness.is_answering
 
     @property
@@ -146,9 +146,9 @@ class Driver:
         liveness = self._liveness = Liveness(self.address, self.token, self._settings.cluster.heap_mib)
 
         async def watch() -> None:
-            await liveness.until_stuck()
+            why = await liveness.until_stuck()
             self.hangs += 1
-            self._kill(process, f"the Spark driver `{self.name}` has not answered for {liveness.seconds:.0f} s: killed")
+            self._kill(process, f"the Spark driver `{self.name}` {why}, and is killed")
 
         watching = self._tasks.start_task(
             f"watch of the answers of the driver {self.name}",

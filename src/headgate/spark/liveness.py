@@ -13,7 +13,9 @@ _PAUSE: Final = 2.0
 """Seconds between an answer and the next question, and between a failure and the next try."""
 _PART: Final = 3.0
 _PARTS: Final = 5
-"""How many parts of so many seconds an answer may take."""
+"""How many parts of so many seconds an answer may take; one that takes less than one part is not late."""
+_LATE_TIMES: Final = 4
+"""How many times as long all answers may be late: a driver whose heap is full may answer each question in ten seconds."""
 _MIB_FOR_A_PART: Final = 4096
 """A heap of so many MiB has one part more: one honest collection of a large heap takes longer."""
 
@@ -30,31 +32,34 @@ class Liveness:
         self._question.user_context.user_id = "headgate-liveness"
         self._question.operation.get.keys.append("spark.sql.session.timeZone")
         self.is_answering = True
-        """Whether the latest question was answered, or was asked only a moment ago."""
+        """Whether the latest answer was not late, and the next one is not yet."""
 
-    @property
-    def seconds(self) -> float:
-        """The longest time that an answer may take."""
-        return self._parts * _PART
-
-    async def until_stuck(self) -> None:
-        """Return once a question has not been answered in its time."""
+    async def until_stuck(self) -> str:
+        """Return why the driver counts as stuck, once it does: it does not answer, or has long answered late only."""
+        late = 0
         while True:
-            if not await self._is_answered():
-                return
+            parts = await self._late_parts()
+            late = late + parts if parts else 0
+            if parts == self._parts:
+                return f"has not answered for {parts * _PART:.0f} s"
+            if late >= _LATE_TIMES * self._parts:
+                return f"has kept each question waiting, for {late * _PART:.0f} s together"
             await asyncio.sleep(_PAUSE)
 
-    async def _is_answered(self) -> bool:
-        """Ask, and wait in parts: if this machine sleeps, or this process does, that counts as one part at most."""
+    async def _late_parts(self) -> int:
+        """Ask, and return how many parts passed before the answer.
+
+        If this machine sleeps, or this process does, that counts as one part at most.
+        """
         asking = asyncio.ensure_future(self._ask())
         try:
-            for _ in range(self._parts):
+            for part in range(self._parts):
                 await asyncio.wait({asking}, timeout=_PART)
-                self.is_answering = asking.done()
-                if self.is_answering:
+                self.is_answering = asking.done() and part == 0
+                if asking.done():
                     asking.result()
-                    return True
-            return False
+                    return part
+            return self._parts
         finally:
             asking.cancel()
 
