@@ -110,7 +110,7 @@ class TestDriver:
             assert (driver.generation, driver.is_answering) == (1, True)
             assert first
             os.kill(first, signal.SIGSTOP)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(120):
                 while driver.generation == 1 or not driver.ready:  # noqa: ASYNC110 (what it waits for has no event)
                     await asyncio.sleep(0.05)
             assert not is_running(first)
