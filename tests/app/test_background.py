@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from headgate.app import drivers as drivers_module
 from headgate.app import housekeeping as housekeeping_module
-from headgate.app.drivers import Drivers
+from headgate.app.drivers import Drivers, _Held  # pyright: ignore[reportPrivateUsage]
 from headgate.app.fronted import fronted
 from headgate.app.housekeeping import Housekeeping
 from headgate.app.listening import Alone
@@ -37,11 +37,12 @@ from headgate.pipelines.lineage import Trace
 from headgate.pipelines.lineage_sending import Receiver, Sending
 from headgate.spark import driver as driver_module
 from headgate.spark.clusters import Cluster, Clusters
-from headgate.spark.driver import Driver
+from headgate.spark.driver import Driver, DriverState
 from headgate.spark.gateway import process as process_module
 from headgate.spark.gateway.authority import Report
 from headgate.spark.gateway.child import Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayState
+from headgate.spark.liveness import Liveness
 from headgate.spark.supervising import Supervisor
 from tests.app.world import World, world_in
 from tests.doors.http.asking import asks
@@ -59,6 +60,7 @@ COVERED: Final = {
     "supervision of the gateway": "test_a_gateway_that_ends_is_started_again",
     "supervision of the driver {}": "test_a_driver_that_ends_is_started_again",
     "watch of the master of {}": "test_a_driver_ends_with_its_master",
+    "watch of the answers of the driver {}": "test_a_driver_that_does_not_answer_ends",
     "end of idle drivers": "test_idle_drivers_end",
     "watch of the certificate": "test_a_renewed_certificate_is_read",
     "answers for the gateway": "test_the_end_of_the_answers_for_the_gateway_is_shown",
@@ -341,8 +343,50 @@ def test_a_driver_ends_with_its_master(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tasks.deaths == {"watch of the master of big": 1}
 
 
+def test_a_driver_that_does_not_answer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Liveness, "until_stuck", Once(_stuck))
+    tasks = BackgroundTasks()
+    driver = _driver(tasks)
+
+    async def watched() -> None:
+        process = await _sleeper()
+        driver._watch_answers(process)  # pyright: ignore[reportPrivateUsage]
+        await asyncio.wait_for(process.wait(), 20)
+
+    asyncio.run(watched())
+
+    assert tasks.deaths == {"watch of the answers of the driver home": 1}
+    assert driver.hangs == 1
+
+
+def test_readiness_shows_a_driver_that_does_not_answer(world: World) -> None:
+    class Home:
+        state = DriverState.SERVING
+        is_answering = True
+
+    class Gateway:
+        state = GatewayState.SERVING
+
+    side, home, gateway = SparkSide(world.deployment, lambda _: None), Home(), Gateway()
+    held: Any = {(world.deployment.home.id, "embedded"): _Held(_any(home), Cluster("embedded"), 0.0)}
+    side._drivers._held = held  # pyright: ignore[reportPrivateUsage]
+    side._gateway = _any(gateway)  # pyright: ignore[reportPrivateUsage]
+    front = fronted(world.app, world.deployment)
+    front.readiness.spark = lambda: side.state
+
+    answers = [asks(front.app)("GET", "/readyz").json()]
+    home.is_answering = False
+    answers.append(asks(front.app)("GET", "/readyz").json())
+
+    assert [each["spark"] for each in answers] == ["ready", "unresponsive"]
+
+
 async def _nothing(*_: object) -> None:
     return
+
+
+async def _stuck(*_: object) -> str:
+    return "has not answered"
 
 
 def test_idle_drivers_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

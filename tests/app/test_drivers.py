@@ -27,6 +27,8 @@ class FakeDriver:
         self.generation = 0
         self.trouble = ""
         self.fails = ""
+        self.is_answering = True
+        self.hangs = 0
 
     @property
     def ready(self) -> bool:
@@ -92,6 +94,18 @@ def test_each_cluster_has_one_with_a_key_of_its_own(scene: Scene) -> None:
         assert await scene.comes() is big
         assert scene.drivers.key(scene.home.id, "big") == big.key != scene.drivers.key(scene.home.id, EMBEDDED)
         assert scene.drivers.figures["drivers"] == {embedded.name: 1.0, big.name: 1.0}
+
+    scene.play(story)
+
+
+def test_one_that_does_not_answer_counts_as_one_that_does_not_serve(scene: Scene) -> None:
+    async def story() -> None:
+        big = await scene.comes()
+        big.is_answering, big.hangs = False, 1
+        assert (scene.drivers.figures["drivers"][big.name], scene.drivers.figures["driver_hangs"][big.name]) == (
+            0.0,
+            1.0,
+        )
 
     scene.play(story)
 

@@ -1,6 +1,7 @@
 """A Spark Connect server that answers at once and remembers what it was asked."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -61,6 +62,10 @@ class FakeBackend(grpc.GenericRpcHandler):
     held: bool = False
     held_analyses: bool = False
     """An analysis goes on until the test says so, as Spark's do: nothing interrupts it."""
+    held_configs: bool = False
+    """A question about the configuration is answered once the test says so."""
+    config_seconds: float = 0.0
+    """How long each such answer takes."""
     held_releases: bool = False
     """The release of a session goes on until the test says so."""
     deaf_to: int = 0
@@ -100,6 +105,10 @@ class FakeBackend(grpc.GenericRpcHandler):
             if rpc.name == "Interrupt":
                 self._interrupt(request.operation_id)
             if rpc.name == "AnalyzePlan" and self.held_analyses:
+                self.go_on.wait()
+            if rpc.name == "Config":
+                time.sleep(self.config_seconds)
+            if rpc.name == "Config" and self.held_configs:
                 self.go_on.wait()
             if rpc.name == "ReleaseSession" and self.held_releases:
                 self.go_on.wait()

@@ -29,6 +29,7 @@ REVIEWED = {
     "pipelines/attempt.py Attempt.stop Thread": "it goes on after every exception until the attempt has ended",
     "pipelines/worker.py _UnderWay.__init__ Thread": "one attempt: any exception is its result, and its lease ends without it",
     "spark/driver.py Driver._until ensure_future": AWAITED,
+    "spark/liveness.py Liveness._late_parts ensure_future": AWAITED,
     "spark/gateway/admission.py inspector ThreadPoolExecutor": OF_REQUEST,
     "spark/gateway/calls.py Calls._begin create_task": OF_REQUEST,
     "spark/gateway/interrupts.py Interrupts.end create_task": "the revocation watch starts it again until it has succeeded",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from headgate.spark import liveness
 from headgate.spark.driver import Driver, DriverError, DriverState
 from headgate.spark.guard_build import build_guard
 from headgate.spark.toolchain import Toolchain
@@ -92,6 +93,33 @@ class TestDriver:
         asyncio.run(live())
 
         assert "ended" in said[0]
+        assert "serves again" in said[-1]
+
+    def test_driver_that_is_stuck_is_killed_and_comes_back(
+        self, toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        said: list[str] = []
+        monkeypatch.setattr(liveness, "_PAUSE", 0.2)
+        monkeypatch.setattr(liveness, "_PART", 1.0)
+
+        async def live() -> None:
+            driver = Driver(settings(toolchain, tmp_path, NOWHERE), said.append)
+            await driver.start()
+            await asyncio.sleep(6)  # longer than an answer may take
+            first = driver.pid
+            assert (driver.generation, driver.is_answering) == (1, True)
+            assert first
+            os.kill(first, signal.SIGSTOP)
+            async with asyncio.timeout(120):
+                while driver.generation == 1 or not driver.ready:  # noqa: ASYNC110 (what it waits for has no event)
+                    await asyncio.sleep(0.05)
+            assert not is_running(first)
+            assert (driver.hangs, driver.is_answering) == (1, True)
+            await driver.stop()
+
+        asyncio.run(live())
+
+        assert "has not answered for 5 s" in said[0]
         assert "serves again" in said[-1]
 
     def test_unguarded_driver_is_not_served(self, toolchain: Toolchain, tmp_path: Path) -> None:

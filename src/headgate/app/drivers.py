@@ -77,11 +77,12 @@ class Drivers:
 
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:
-        """How often each driver was started, and whether it serves now, by its name."""
+        """How often each driver was started, and killed because it was stuck, and whether it serves now, by its name."""
         drivers = self.all()
         return {
             "driver_starts": {each.name: float(each.generation) for each in drivers},
-            "drivers": {each.name: float(each.ready) for each in drivers},
+            "driver_hangs": {each.name: float(each.hangs) for each in drivers},
+            "drivers": {each.name: float(each.ready and each.is_answering) for each in drivers},
         }
 
     def key(self, organization: ResourceId, cluster: str) -> bytes:

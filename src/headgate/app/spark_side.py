@@ -79,10 +79,13 @@ class SparkSide:
     @property
     def state(self) -> str:
         """Whether Spark can be used now: `ready`, or how the driver or the gateway is."""
-        driver = self._drivers.home.state if self._drivers.home else DriverState.STARTING
+        home = self._drivers.home
+        driver = home.state if home else DriverState.STARTING
         gateway = self._gateway.state if self._gateway else GatewayState.STARTING
         if driver is not DriverState.SERVING:
             return driver.value
+        if home and not home.is_answering:
+            return "unresponsive"
         return "ready" if gateway is GatewayState.SERVING else gateway.value
 
     def lacking(self, organization: Organization, cluster: str) -> str:

@@ -32,6 +32,13 @@ class Cluster:
     """Spark's own configuration of executors and networks."""
 
     @property
+    def heap_mib(self) -> int:
+        """The MiB of the driver's heap; Java writes `1g`, `512m`, `1048576k`, or bytes."""
+        unit = self.memory[-1].lower()
+        shift = {"k": 10, "m": 20, "g": 30, "t": 40}.get(unit, 0)
+        return int(self.memory[:-1] if shift else self.memory) << shift >> 20
+
+    @property
     def remote(self) -> bool:
         """Whether statements are executed in other processes than the driver."""
         return not self.master.startswith("local")

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.canary import CanaryError, is_answering, require_closed, require_guarded
+from headgate.spark.liveness import Liveness
 from headgate.spark.masters import NoMasterError, require_master, until_lost
 from headgate.spark.starting import DriverSettings, command, environment, properties
 from headgate.spark.supervising import Supervisor
@@ -50,10 +51,13 @@ class Driver:
         self._process: Process | None = None
         self._tasks = tasks or BackgroundTasks()
         self._supervision: BackgroundTask | None = None
-        self._watching: BackgroundTask | None = None
+        self._liveness: Liveness | None = None
+        self._watches = list[BackgroundTask]()
         self._port = 0
         self.state = DriverState.STOPPED
         self.generation = 0
+        self.hangs = 0
+        """How often it was killed because it did not answer."""
         self.key = b""
         self.token = ""
         self.trouble = ""
@@ -73,6 +77,11 @@ class Driver:
     def ready(self) -> bool:
         """Whether the driver serves now."""
         return self.state is DriverState.SERVING
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether it answers its supervisor in time, as far as that has asked."""
+        return self._liveness is None or self._liveness.is_answering
 
     @property
     def pid(self) -> int | None:
@@ -111,6 +120,7 @@ class Driver:
             raise
         self.state, self.trouble = DriverState.SERVING, ""
         self._watch_master(self._process)
+        self._watch_answers(self._process)
 
     async def _require_master(self) -> None:
         try:
@@ -124,13 +134,38 @@ class Driver:
 
         async def watch() -> None:
             await until_lost(cluster)
-            self._say(f"the master of the cluster `{cluster.name}` is gone, and what runs there ends")
-            with suppress(ProcessLookupError):
-                process.kill()
+            self._kill(process, f"the master of the cluster `{cluster.name}` is gone, and what runs there ends")
 
-        self._watching = self._tasks.start_task(
+        watching = self._tasks.start_task(
             f"watch of the master of {cluster.name}", watch, "a driver without a master goes on without executors"
         )
+        self._watches.append(watching)
+
+    def _watch_answers(self, process: Process) -> None:
+        """A driver that is stuck may run for ever, and every call waits for it: nothing inside it can be relied on to end it."""
+        liveness = self._liveness = Liveness(self.address, self.token, self._settings.cluster.heap_mib)
+
+        async def watch() -> None:
+            why = await liveness.until_stuck()
+            self.hangs += 1
+            self._kill(process, f"the Spark driver `{self.name}` {why}, and is killed")
+
+        watching = self._tasks.start_task(
+            f"watch of the answers of the driver {self.name}",
+            watch,
+            "a Spark driver that is stuck is not started again",
+        )
+        self._watches.append(watching)
+
+    def _kill(self, process: Process, why: str) -> None:
+        self._say(why)
+        with suppress(ProcessLookupError):
+            process.kill()
+
+    def _end_watches(self) -> None:
+        for watching in self._watches:
+            watching.cancel()
+        self._watches.clear()
 
     async def _spawn(self) -> Process:
         settings = self._settings
@@ -185,16 +220,14 @@ class Driver:
 
     def _ended(self, code: int) -> str:
         self.state = DriverState.DOWN
-        if self._watching:
-            self._watching.cancel()
+        self._end_watches()
         return f"the Spark driver ended (code {code}); its sessions are gone; starting another"
 
     def _again(self) -> str:
         return f"the Spark driver serves again, as number {self.generation}"
 
     async def _end(self) -> None:
-        if self._watching:
-            self._watching.cancel()
+        self._end_watches()
         process = self._process
         if process is None or process.returncode is not None:
             return

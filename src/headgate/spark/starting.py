@@ -170,21 +170,14 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
         "spark.sql.streaming.fileStreamSink.ignoreMetadata": "true",
         "spark.sql.connect.serverStacktrace.enabled": "false",
-        "spark.driver.maxResultSize": f"{_heap_mib(settings.cluster.memory) // 4}m",
-        "spark.sql.maxBroadcastTableSize": f"{_heap_mib(settings.cluster.memory) // 8}m",
+        "spark.driver.maxResultSize": f"{settings.cluster.heap_mib // 4}m",
+        "spark.sql.maxBroadcastTableSize": f"{settings.cluster.heap_mib // 8}m",
         "spark.connect.session.planCache.maxSize": "0",  # the guard sees no plan that Spark has analyzed before
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "headgate.statement.seconds": str(settings.statement_seconds),
         "spark.connect.grpc.interceptor.classes": "io.headgate.guard.OnlyTheGateway,io.headgate.guard.StatementErrors",
         **(_between(settings) if settings.cluster.remote else {}),
     }
-
-
-def _heap_mib(memory: str) -> int:
-    """Return the MiB of a heap as Java writes it (`1g`, `512m`, `1048576k`, or bytes)."""
-    unit = memory[-1].lower()
-    shift = {"k": 10, "m": 20, "g": 30, "t": 40}.get(unit, 0)
-    return int(memory[:-1] if shift else memory) << shift >> 20
 
 
 def _between(settings: DriverSettings) -> dict[str, str]:

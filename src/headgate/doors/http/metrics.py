@@ -102,6 +102,11 @@ class _Spark(Collector):
         starts = CounterMetricFamily("headgate_spark_driver_starts", "Starts of a driver.", labels=("driver",))
         for driver, count in spark.get("driver_starts", {}).items():
             starts.add_metric((driver,), count)
+        hangs = CounterMetricFamily(
+            "headgate_spark_driver_hangs", "Ends of a driver that did not answer.", labels=("driver",)
+        )
+        for driver, count in spark.get("driver_hangs", {}).items():
+            hangs.add_metric((driver,), count)
         drivers = GaugeMetricFamily("headgate_spark_drivers", "Whether a driver serves.", labels=("driver",))
         for driver, serves in spark.get("drivers", {}).items():
             drivers.add_metric((driver,), serves)
@@ -110,7 +115,7 @@ class _Spark(Collector):
         )
         for task, count in spark.get("task_deaths", {}).items():
             deaths.add_metric((task,), count)
-        yield from (calls, seconds, starts, drivers, deaths)
+        yield from (calls, seconds, starts, hangs, drivers, deaths)
         for name, kind, means in _SPARK:
             if name in spark:
                 yield kind(f"headgate_spark_{name}", means, spark[name][""])

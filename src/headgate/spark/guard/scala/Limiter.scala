@@ -16,7 +16,6 @@ final class Limiter(spark: SparkContext, workload: Workload) {
   private val ended = mutable.Map.empty[Int, Long]
   private val warned = mutable.Map.empty[String, Long]
   private val memory = new MemoryWatch
-  private var fullSince = 0L
 
   def start(): Unit = {
     val thread = new Thread(() => while (true) {
@@ -68,13 +67,10 @@ final class Limiter(spark: SparkContext, workload: Workload) {
 
   /** Ends the largest statement where the heap stays full; the driver itself, where that has not helped. */
   private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {
-    memory.sample(now)
-    if (!memory.isFull) fullSince = 0L
-    else {
-      if (fullSince == 0L) fullSince = now
+    memory.sample(System.nanoTime / 1000000)
+    if (memory.isFull)
       memory.largest(workload.held, threads).foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now))
-    }
-    if (fullSince > 0 && now - fullSince > Limiter.Stuck) halt("the memory stays full")
+    if (memory.fullFor > Limiter.Stuck) halt("the memory stays full")
   }
 
   private def halt(why: String): Unit = {
@@ -116,17 +112,26 @@ private final class MemoryWatch {
   private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
   private val task = "Executor task launch worker for task .* \\(TID (\\d+)\\)".r
   private val samples = mutable.Queue.empty[Sample]
+  private var fullSince = Option.empty[Long]
 
   private final case class Sample(at: Long, collecting: Long)
 
-  /** Takes note of how long collections have taken so far, in milliseconds. */
+  /** Takes note of how long collections have taken by a time of the steady clock; both are milliseconds. */
   def sample(now: Long): Unit = {
     samples.enqueue(Sample(now, ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionTime).sum))
-    samples.dequeueWhile(_.at < now - Window)
+    while (samples.size > 1 && samples(1).at <= now - Window) samples.dequeue() // what a late sample is compared with stays
+    fullSince = if (isFull) fullSince.orElse(Some(now)) else None
   }
 
+  /** For how many milliseconds each sample has found the heap full. */
+  def fullFor: Long = fullSince.fold(0L)(samples.last.at - _)
+
   /** A heap that is full of what idle sessions hold is no trouble by itself: it is where collecting it takes most of the time. */
-  def isFull: Boolean = overhead > Overhead && UncountedMemory.old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
+  def isFull: Boolean =
+    (overhead > Overhead || isLate) && UncountedMemory.old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
+
+  /** The thread that takes samples allocates, and waits for the collections as every statement does. */
+  private def isLate: Boolean = samples.size > 1 && samples.last.at - samples(samples.size - 2).at > Window
 
   private def isOver(usage: MemoryUsage): Boolean = usage != null && usage.getMax > 0 && usage.getUsed > Full * usage.getMax
 
