@@ -32,10 +32,12 @@ from headgate.cli import (
     users,
 )
 from headgate.cli.api import ApiError
+from headgate.cli.grouped import Grouped
 from headgate.cli.output import fail
 
 app = typer.Typer(
     name="headgate",
+    cls=Grouped,
     help="The access-control plane of a lakehouse: it decides who may do what, and makes Apache Spark obey.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

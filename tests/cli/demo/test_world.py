@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-import httpx
 import pytest
 
 from headgate.cli.demo.people import PARTS, Person
