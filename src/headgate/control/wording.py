@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from headgate.control.directory import Directory
+from headgate.control.people import SOMEBODY
 from headgate.decision.records import Explanation, Missing, Needed
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -44,7 +45,7 @@ class Wording:
         return f"; {NO_FIX}" if explained.discoverable else ""
 
     def _needed(self, facts: Snapshot, needed: Needed) -> str:
-        who = _either([self._directory.name(each) for each in needed.approvers])
+        who = _either([self._directory.name(each) for each in needed.approvers if each != SOMEBODY])
         return f"`{needed.role}` on `{called(facts, needed.resource)}`, which {who} can give"
 
 
@@ -92,7 +93,7 @@ def reason(facts: Snapshot, missing: Missing, who: str = "you") -> str:
 
 def _either(names: Sequence[str]) -> str:
     if not names:
-        return "nobody here"
+        return "an owner or admin"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
