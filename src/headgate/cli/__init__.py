@@ -78,6 +78,9 @@ def main() -> None:
     except (ApiError, SettingsError) as error:
         fail(str(error))
         sys.exit(1)
+    except httpx.InvalidURL as error:
+        fail(f"the address cannot be used ({error}); check HEADGATE_URL and the path")
+        sys.exit(1)
     except httpx.TransportError:
         fail("no Headgate answers there; start one with `headgate serve`, or name it in HEADGATE_URL")
         sys.exit(1)
