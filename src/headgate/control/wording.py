@@ -81,8 +81,14 @@ NO_FIX = "nothing that anybody could assign would change that"
 
 def reason(facts: Snapshot, missing: Missing, who: str = "you") -> str:
     """Return what was missing, in words, to the one who asked or about them."""
-    role, place = missing.roles[0] if missing.roles else "", missing.resource
+    place = missing.resource
     named = f"`{called(facts, place)}`" if place and place in facts.resources else "what is named"
+    return reason_on(named, missing, who)
+
+
+def reason_on(named: str, missing: Missing, who: str) -> str:
+    """Return what was missing on a place with this name, in words."""
+    role = missing.roles[0] if missing.roles else ""
     if missing.code == "condition" and missing.what not in _CONDITIONS:
         return f"the access model asks that `{missing.what}`, and that is not so"
     texts = _OF_A_ROLE if role else _REASONS
