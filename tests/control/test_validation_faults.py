@@ -7,7 +7,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, TypeAdapter, ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from headgate.control.validation_faults import SENTENCES, faults, first_fault
+from headgate.control.validation_faults import MOST, SENTENCES, faults, first_fault
 
 INTERNAL = re.compile(r"Input|Value error|Assertion|function-|dict|tuple|\[|_type|None|{|instance|validation")
 
@@ -134,6 +134,12 @@ def test_no_type_of_error_tells_of_types_of_the_program(kind: str) -> None:
 
 def test_every_sentence_is_for_a_type_of_error_that_there_is() -> None:
     assert set(get_args(ErrorType)) >= SENTENCES.keys()
+
+
+def test_a_form_of_very_many_faults_tells_the_first_ones() -> None:
+    form = {f"field{number}": 0 for number in range(20_000)}
+
+    assert [at for at, _ in said(FORM, form)] == [f"field{number}" for number in range(MOST)]
 
 
 def test_a_form_that_is_nested_deeply_is_searched_in_a_short_time() -> None:

@@ -26,6 +26,9 @@ _UUID: Final = f"{_MUST_BE}a UUID"
 _MISSING: Final = "the field is missing; add it"
 _UNKNOWN: Final = "there is no such field; remove it"
 
+MOST: Final = 100
+"""How many errors of one form are told at most: a form of many thousand wrong fields has an error for each."""
+
 SENTENCES: Final[Mapping[str, str]] = {
     "assertion_error": "{error}",
     "bool_parsing": f"{_MUST_BE}true or false",
@@ -120,17 +123,20 @@ class Fault:
 
 
 def faults(errors: Sequence[Error], form: object) -> list[Fault]:
-    """Return the faults of a form, the value that was validated: one for each place, in the order of the errors.
+    """Return the faults of a form, the value that was validated: one for each place, of the first `MOST` errors.
 
     Where a value can have one of several forms, the faults of the form that it comes nearest to are told.
     """
     found = dict[_Path, list[str]]()
-    for each in errors:
+    for each in errors[:MOST]:
         sentences = found.setdefault(_place(each, form), [])
         sentence = _sentence(each)
         if sentence not in sentences:
             sentences.append(sentence)
-    return [Fault(place, _joined(said)) for place, said in found.items() if not _is_other_form(place, said, found)]
+    outer = {place[:depth] for place in found for depth in range(len(place))}
+    return [
+        Fault(place, _joined(said)) for place, said in found.items() if place not in outer or not _is_about_types(said)
+    ]
 
 
 def first_fault(errors: Sequence[Error], form: object) -> Fault:
@@ -138,16 +144,15 @@ def first_fault(errors: Sequence[Error], form: object) -> Fault:
     return faults(errors, form)[0]
 
 
-def _is_other_form(place: _Path, sentences: Sequence[str], found: Mapping[_Path, object]) -> bool:
-    """Return whether this says only that the value is not of another form than the one that has faults further in."""
-    deeper = any(len(each) > len(place) and each[: len(place)] == place for each in found)
-    return deeper and all(each.startswith(_MUST_BE) for each in sentences)
+def _is_about_types(sentences: Sequence[str]) -> bool:
+    """Return whether sentences say only which forms a value could have."""
+    return all(each.startswith(_MUST_BE) for each in sentences)
 
 
 def _joined(sentences: Sequence[str]) -> str:
     """Return several sentences about one value as one: each is about a form that it could have."""
     first, *rest = sentences
-    if all(each.startswith(_MUST_BE) for each in sentences):
+    if _is_about_types(sentences):
         rest = [each.removeprefix(_MUST_BE) for each in rest]
     return ", or ".join((first, *rest))
 
