@@ -10,7 +10,7 @@ help: ## list the targets
 setup: ## make .venv with the locked packages, and get Java, the Iceberg jar and the guard ready
 	@tools/setup
 
-demo: setup ## a guarded lakehouse with real data, people and refusals; HEADGATE_DEMO_ONCE=1 ends after the story
+demo: setup ## a guarded lakehouse with real data, people and refusals; HEADGATE_DEMO_ONCE=1 ends after the story; to start over, delete .headgate-demo
 	@$(BIN)/headgate demo
 
 story: setup ## an airline's pipelines under the rights of ten people: each run and each attempt, expected and as it came

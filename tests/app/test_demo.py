@@ -30,6 +30,18 @@ def test_the_demo_holds_what_it_expects_and_serves_until_it_is_told_to_end(tmp_p
 
 
 @pytest.mark.soak
+def test_the_demo_can_be_run_again_after_it_was_interrupted(tmp_path: Path) -> None:
+    with serving(tmp_path / "d", "demo") as demo:
+        demo.until_printed("airlines.csv into")
+        assert demo.end() == INTERRUPTED
+
+    with serving(tmp_path / "d", "demo") as demo:
+        demo.until_printed("paste into Python")
+        holds(demo.output)
+        assert demo.end() == INTERRUPTED
+
+
+@pytest.mark.soak
 def test_the_demo_can_be_run_again(tmp_path: Path) -> None:
     once = [str(HEADGATE), "demo", "--once", "--data", str(tmp_path / "d"), "--api-port", "0", "--spark-port", "0"]
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import secrets
 import socket
 from collections.abc import Iterator
@@ -234,6 +235,24 @@ def test_a_field_that_no_form_has_is_refused_by_every_route_of_the_api(target: T
             assert any(each.split(".")[-1] == name for each in faults), (route.name, name, answer.text)
 
     assert target.revision == before
+
+
+WRONG = (7.5, "NaN", None, {"a": {"b": [1]}}, [[{}]], [None])
+INTERNAL = re.compile(r"\w[\[(]|Input|Value error|valid dictionary|after validation|JSON decode|Extra|required")
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=map(str, WRONG))
+def test_a_fault_of_a_form_names_fields_and_no_types_of_the_program(target: Target, wrong: object, share: int) -> None:
+    taking = [route for route in target.routes if isinstance(route.sample("a"), dict)]
+
+    for route in part(taking, WRONG.index(wrong), min(share, len(WRONG))):
+        body = route.sample("a")
+        for form in (wrong, *({**body, name: wrong} for name in body)):
+            answer = target.send(route, route.filled("lake"), json.dumps(form).encode())
+            assert is_no_failure(answer)
+            if answer.status_code == 422:
+                told = [text for each in answer.json().get("faults", ()) for text in each.values()]
+                assert [text for text in told if INTERNAL.search(text)] == [], route.name
 
 
 class TestATokenThatIsNone:

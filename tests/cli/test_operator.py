@@ -3,7 +3,8 @@
 import json
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.settings import default_settings
-from headgate.cli import app
+from headgate.cli import app, forget
 from headgate.control.founding import Founding, found
 from headgate.control.principals import AddPrincipal
 from headgate.facts.caller import Caller
@@ -52,9 +53,20 @@ def run(*words: str | Path) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
+class _Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def is_known(folder: Path) -> bool:
+    """Return whether Marvin still has his name."""
+    with deployment_in(folder) as deployment:
+        return deployment.organizations.open(ACME).directory.name(MARVIN) == "Marvin"
+
+
 class TestForget:
     def test_erases_a_person_by_name(self, folder: Path) -> None:
-        result = run("forget", "Marvin", "--data", folder)
+        result = run("forget", "Marvin", "--yes", "--data", folder)
 
         assert result.exit_code == 0, result.output
         assert "`p-marvin` is forgotten in the log `acme`: 1 documents are erased" in result.stdout
@@ -66,20 +78,43 @@ class TestForget:
             acme = deployment.organizations.open(ACME)
             assert acme.directory.name(MARVIN) == "Marvin"
 
-            assert run("forget", "Marvin", "--data", folder).exit_code == 0
+            assert run("forget", "Marvin", "--yes", "--data", folder).exit_code == 0
 
             assert [file for file in folder.glob("headgate.db*") if b"Marvin" in file.read_bytes()] == []
             deployment.organizations.refresh()
             assert acme.directory.name(MARVIN) == MARVIN
 
     def test_says_so_of_somebody_whom_nobody_knows(self, folder: Path) -> None:
-        result = run("forget", "Trillian", "--data", folder)
+        result = run("forget", "Trillian", "--yes", "--data", folder)
 
         assert result.exit_code == 1
         assert "Trillian" in result.stderr
 
+    def test_without_a_terminal_erases_nothing_and_names_the_option(self, folder: Path) -> None:
+        result = run("forget", "Marvin", "--data", folder)
+
+        assert result.exit_code == 2
+        assert "add `--yes`" in result.stderr
+        assert is_known(folder)
+
+    @pytest.mark.parametrize(("answer", "code", "stays"), [("y", 0, False), ("n", 1, True), ("", 1, True)])
+    def test_at_a_terminal_asks_first(
+        self,
+        folder: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        answer: str,
+        code: int,
+        stays: bool,  # noqa: FBT001
+    ) -> None:
+        monkeypatch.setattr(forget.sys, "stdin", _Terminal(f"{answer}\n"))
+
+        with pytest.raises(SystemExit) if code else nullcontext():
+            forget.forget("Marvin", data=folder)
+
+        assert is_known(folder) is stays
+
     def test_makes_no_deployment(self, tmp_path: Path) -> None:
-        assert run("forget", "Marvin", "--data", tmp_path).exit_code == 2
+        assert run("forget", "Marvin", "--yes", "--data", tmp_path).exit_code == 2
         assert list(tmp_path.iterdir()) == []
 
 

@@ -1,5 +1,6 @@
 """The commands for who is here and what is where, against a server."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -47,7 +48,8 @@ def test_somebody_comes_gets_roles_and_a_token_and_goes(run: Run) -> None:
     run("revoke", "viewer", "lake.raw", "--from", "the crew")
     token = run("token", "issue", "--for", "vic", "--label", "ci", "--days", "1").strip()
     assert token.startswith("hgt.")
-    assert "ci" in run("token", "list", "--of", "vic")
+    listed = next(line for line in run("token", "list", "--of", "vic").splitlines() if " ci " in line)
+    assert re.search(r"ci +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\+00:00", listed)
     run("token", "revoke", token.split(".")[1])
     run("user", "remove", "vic")
     assert "vic" not in run("user", "list")

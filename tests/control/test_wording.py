@@ -5,13 +5,16 @@ from importlib.resources import files
 
 import pytest
 
-from headgate.control.wording import reason
+from headgate.control.people import SOMEBODY
+from headgate.control.wording import Wording, reason
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.records import Missing
+from headgate.decision.records import Decision, Explanation, Fix, Missing, Needed, Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, SubjectId
 from headgate.model.load import load_model
 from headgate.model.model import Model, Term
 from headgate.model.sentences import condition
-from tests.fakes.world import ACTIONS, FLIGHTS, snapshot
+from tests.fakes.world import ACTIONS, FLIGHTS, MEMBER, snapshot
 
 FACTS = snapshot()
 SHIPPED = sorted(path.name for path in (files("headgate.model") / "models").iterdir())
@@ -60,3 +63,30 @@ class TestAReason:
 
         assert text == text.strip(" .")
         assert "{" not in text
+
+
+class _Names:
+    """Everybody is called as their id is."""
+
+    def name(self, subject: SubjectId) -> str:
+        return subject
+
+
+class TestTheFixOfARefusal:
+    @pytest.mark.parametrize(
+        ("approvers", "named"),
+        [((SOMEBODY, "ann"), "ann"), (("ann", SOMEBODY, "ben"), "ann or ben"), ((SOMEBODY,), "an owner or admin")],
+    )
+    def test_names_no_hypothetical_user_as_the_one_who_can_give_a_role(
+        self, approvers: tuple[str, ...], named: str
+    ) -> None:
+        question = Question(Caller(MEMBER), "table.select", FLIGHTS)
+        needed = Needed("viewer", FLIGHTS, tuple(map(PrincipalId, approvers)))
+        decision = Decision(allowed=False, revision=1, model="nekt", question=question)
+        explained = Explanation(decision, discoverable=True, fixes=(Fix(MEMBER, (needed,)),))
+
+        wording = Wording(_Names())  # pyright: ignore[reportArgumentType]
+
+        assert wording.refusal(FACTS, "table.select", ("lake", "raw", "flights"), explained).endswith(
+            f"; it needs `viewer` on `lake.raw.flights`, which {named} can give"
+        )

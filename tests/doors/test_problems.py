@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from fastapi import FastAPI
+from pydantic import BaseModel
 
 from headgate.control.ports import StoreError
 from headgate.doors import problems
@@ -26,8 +27,18 @@ def client() -> Iterator[httpx.Client]:
     def broken() -> None:
         raise StoreError("the store `/data/headgate.db` cannot be used (disk full)")
 
+    @app.post("/named")
+    def named(body: Named) -> Named:
+        return body
+
     with served(app) as address, httpx.Client(base_url=address, trust_env=False) as opened:
         yield opened
+
+
+class Named(BaseModel):
+    """A form with a field of several types."""
+
+    parameters: dict[str, int | bool] | list[int | bool]
 
 
 class TestEveryError:
@@ -46,6 +57,32 @@ class TestEveryError:
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["type"] == f"urn:headgate:problem:{code}"
         assert answer.json()["detail"]
+
+    @pytest.mark.parametrize(
+        ("content", "at"),
+        [
+            (b"{}", "body.parameters"),
+            (b'{"parameters": 1}', "body.parameters"),
+            (b'{"parameters": {"a": [1]}}', "body.parameters.a"),
+            (b'{"parameters": [1, "x"]}', "body.parameters.1"),
+            (b"{", "body"),
+        ],
+    )
+    def test_of_a_form_names_the_field_and_no_type(self, client: httpx.Client, content: bytes, at: str) -> None:
+        answer = client.post("/named", content=content, headers={"content-type": "application/json"})
+
+        assert answer.status_code == 422
+        (fault,) = answer.json()["faults"]
+        assert fault["at"] == at
+        assert fault["fault"][0].islower()
+
+    def test_of_a_body_without_its_type_names_the_header_to_send(self, client: httpx.Client) -> None:
+        (fault,) = client.post("/named", content=b"{}").json()["faults"]
+
+        assert fault == {
+            "at": "body",
+            "fault": "the body must be JSON; send it with `Content-Type: application/json`",
+        }
 
     def test_of_the_store_is_told_to_the_operator_and_not_to_the_caller(
         self, client: httpx.Client, caplog: pytest.LogCaptureFixture

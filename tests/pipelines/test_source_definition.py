@@ -30,6 +30,11 @@ class TestADefinition:
         with pytest.raises(ValidationError, match=said):
             defined(source(stream("a", **more)))
 
+    @pytest.mark.parametrize("other", [7, None, "a", ["a"]])
+    def test_refuses_a_stream_that_is_no_object(self, other: object) -> None:
+        with pytest.raises(ValidationError):
+            defined(source() | {"streams": [other]})
+
     @pytest.mark.parametrize("other", [stream("a"), stream("b") | {"into": "lake.raw.a"}])
     def test_has_each_stream_and_each_table_once(self, other: dict[str, Any]) -> None:
         with pytest.raises(ValidationError, match="two streams have the"):

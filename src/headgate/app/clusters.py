@@ -3,11 +3,12 @@
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
 from headgate.control.clusters import EMBEDDED
+from headgate.control.validation_faults import first_fault
 from headgate.spark.clusters import LOOPBACK, Cluster, Clusters
 
 _CONF = (
@@ -74,12 +75,18 @@ _TABLES: TypeAdapter[Mapping[str, _Table]] = TypeAdapter(Mapping[str, _Table])
 def read_clusters(file: Path) -> Clusters:
     """Return the clusters of a file, and the embedded one. Raises `ValueError` with what is wrong with it."""
     try:
-        tables = _TABLES.validate_python(tomllib.loads(file.read_text(encoding="utf-8")))
+        tables = _tables(tomllib.loads(file.read_text(encoding="utf-8")))
         return Clusters(Cluster(EMBEDDED), *(_cluster(name, table) for name, table in tables.items()))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"a file of clusters that can be read, {error}; put that right") from None
+
+
+def _tables(written: Mapping[str, Any]) -> Mapping[str, _Table]:
+    try:
+        return _TABLES.validate_python(written)
     except ValidationError as error:
-        raise ValueError(f"a file of clusters, {_first(error)}; put that right") from None
+        fault = first_fault(error.errors(), written)
+        raise ValueError(f"a file of clusters, `{fault.at}`: {fault.sentence}; put that right") from None
 
 
 def _cluster(name: str, table: _Table) -> Cluster:
@@ -89,9 +96,3 @@ def _cluster(name: str, table: _Table) -> Cluster:
             "put that right"
         )
     return Cluster(name, **dict(table))
-
-
-def _first(error: ValidationError) -> str:
-    found = error.errors()[0]
-    where = ".".join(str(each) for each in found["loc"])
-    return f"`{where}`: {found['msg'].removeprefix('Value error, ')}"

@@ -32,10 +32,12 @@ from headgate.cli import (
     users,
 )
 from headgate.cli.api import ApiError
+from headgate.cli.grouped import Grouped
 from headgate.cli.output import fail
 
 app = typer.Typer(
     name="headgate",
+    cls=Grouped,
     help="The access-control plane of a lakehouse: it decides who may do what, and makes Apache Spark obey.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -75,6 +77,9 @@ def main() -> None:
         app()
     except (ApiError, SettingsError) as error:
         fail(str(error))
+        sys.exit(1)
+    except httpx.InvalidURL as error:
+        fail(f"the address cannot be used ({error}); check HEADGATE_URL and the path")
         sys.exit(1)
     except httpx.TransportError:
         fail("no Headgate answers there; start one with `headgate serve`, or name it in HEADGATE_URL")

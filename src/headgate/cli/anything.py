@@ -12,6 +12,7 @@ from headgate.cli.output import fail
 
 _WAIT = 600.0
 _BODILESS = ("GET", "DELETE")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 def register(app: typer.Typer) -> None:
@@ -39,13 +40,14 @@ def api(
     organization: Annotated[str, typer.Option("--organization", "-o", help="which one, where you are in several")] = "",
 ) -> None:
     """Call the HTTP API with your token and print the answer. A refusal is a sentence and exit code 1."""
-    given, bodiless = _fields(fields or []), method.upper() in _BODILESS
+    verb = _method(method)
+    given, bodiless = _fields(fields or []), verb in _BODILESS
     query = {**(given if bodiless else {}), **({"dry_run": "true"} if dry_run else {})}
     headers = {"authorization": f"Bearer {token()}", **({"headgate-why": why} if why else {})}
     prefix = f"/o/{organization}" if organization else ""
     answer = httpx.request(
-        method.upper(),
-        f"{base()}{prefix}{path}",
+        verb,
+        f"{base()}{prefix}/{path.removeprefix('/')}",
         params=query,
         json=None if bodiless else given,
         headers=headers,
@@ -55,7 +57,23 @@ def api(
         fail(problem_of(answer))
         sys.exit(1)
     if answer.content:
-        print(json.dumps(answer.json(), indent=2, ensure_ascii=False))
+        print(_shown(answer))
+
+
+def _shown(answer: httpx.Response) -> str:
+    """Return the content of an answer: JSON indented, any other text as it is."""
+    try:
+        return json.dumps(answer.json(), indent=2, ensure_ascii=False)
+    except ValueError:
+        return answer.text
+
+
+def _method(written: str) -> str:
+    """Return the HTTP method; end with exit code 2 for a word that is none."""
+    if written.upper() not in _METHODS:
+        fail(f"`{written}` is not an HTTP method; write one of {', '.join(_METHODS)}")
+        sys.exit(2)
+    return written.upper()
 
 
 def _fields(written: list[str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headgate.cli.grouped import group
 from headgate.cli.opened import Data, deployed
 from headgate.cli.output import errors, fail, say, table
 
@@ -26,7 +27,7 @@ COLUMNS = ("table", "location", "snapshots", "columns", "result")
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
-    catalogs = typer.Typer(name="catalog", help="Other Iceberg catalogs.", no_args_is_help=True)
+    catalogs = group("catalog", "Other Iceberg catalogs.")
     catalogs.command("import")(take)
     catalogs.callback()(lambda: None)
     app.add_typer(catalogs)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.api import at, call, every
-from headgate.cli.output import say, table
+from headgate.cli.output import say, table, when
 
 Name = Annotated[str, typer.Argument(help="the name, or the id")]
 Role = Annotated[str | None, typer.Option(help="a role on the organization")]
@@ -62,7 +62,7 @@ def remove_user(name: Name) -> None:
 
 def list_service_principals() -> None:
     """Show the programs that you may know of."""
-    table(("name", "ends"), [(each["name"], each["ends"]) for each in every("/service-principals")])
+    table(("name", "ends"), [(each["name"], when(each["ends"])) for each in every("/service-principals")])
 
 
 def create_service_principal(
@@ -86,7 +86,8 @@ def list_tokens(
 ) -> None:
     """Show tokens, without their secrets."""
     rows = (
-        (each["id"], each["label"], each["ends"], each["last_used"]) for each in every("/tokens", principal=principal)
+        (each["id"], each["label"], when(each["ends"]), when(each["last_used"]))
+        for each in every("/tokens", principal=principal)
     )
     table(("id", "label", "ends", "last used"), list(rows))
 

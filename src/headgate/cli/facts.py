@@ -8,19 +8,20 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.grouped import group
 from headgate.cli.output import fail
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
-    facts = typer.Typer(name="facts", help="An organization's facts as a file.", no_args_is_help=True)
+    facts = group("facts", "An organization's facts as a file.")
     facts.command("export")(export)
     facts.callback()(lambda: None)
     app.add_typer(facts)
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DATA", help="a data folder; it may be served meanwhile")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="a data folder; it may be served meanwhile")],
     organization: Annotated[str, typer.Option(help="which organization, by its id")] = "organization",
 ) -> None:
     """Print the log of an organization as a facts file: ids only, no names, e-mail addresses or secrets."""
@@ -29,11 +30,11 @@ def export(
     from headgate.facts.ids import ResourceId
     from headgate.store import FILE, open_stores
 
-    if not (folder / FILE).is_file():
-        fail(f"`{folder}` is no data folder; it has no `{FILE}`")
+    if not (data / FILE).is_file():
+        fail(f"`{data}` is no data folder; it has no `{FILE}`")
         sys.exit(2)
     try:
-        with closing(open_stores(folder)) as stores:
+        with closing(open_stores(data)) as stores:
             store = stores.log(ResourceId(organization))
             head = store.head()
             if not head:

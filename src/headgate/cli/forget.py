@@ -1,11 +1,12 @@
 """`headgate forget`: a person is erased from everything that can be erased, and the logs stay whole."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 from headgate.cli.opened import Data, deployed, opened
-from headgate.cli.output import say
+from headgate.cli.output import fail, say
 
 
 def register(app: typer.Typer) -> None:
@@ -15,18 +16,32 @@ def register(app: typer.Typer) -> None:
 
 def forget(
     user: Annotated[str, typer.Argument(help="an id, a login name, an e-mail address or a name")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="erase without asking first")] = False,
     data: Data = None,
 ) -> None:
     """Erase a person: names, logins, sessions, tokens and reasons, in every organization; their rights end with it.
 
-    What they did stays in the logs, under an id that means nobody any more.
+    What they did stays in the logs, under an id that means nobody any more. The command asks first.
     """
     from headgate.control import personal
 
     with deployed(data) as deployment:
         principal = personal.person(deployment.organizations, user)
+        if not yes:
+            _confirm(user, principal)
         erased = personal.forget(deployment.organizations, principal)
     with opened(data) as (stores, _):
         stores.settle()
     for log, documents in erased.items():
         say(f"`{principal}` is forgotten in the log `{log}`: {documents} documents are erased")
+
+
+def _confirm(user: str, principal: str) -> None:
+    """Ask whether to erase the person; end with exit code 2 where nobody can answer, and with 1 after a no."""
+    if not sys.stdin.isatty():
+        fail("nothing was erased: there is no terminal to ask for confirmation; add `--yes` to erase without asking")
+        sys.exit(2)
+    if not typer.confirm(f"Erase `{user}` (`{principal}`) from every organization? This cannot be undone."):
+        fail("nothing was erased")
+        sys.exit(1)

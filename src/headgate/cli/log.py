@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from headgate.cli.api import call
+from headgate.cli.grouped import group
 from headgate.cli.opened import Data, opened
 from headgate.cli.output import errors, say, table
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    logs = typer.Typer(name="log", help="Who changed what, and the proof of it.", no_args_is_help=True)
+    logs = group("log", "Who changed what, and the proof of it.")
     for command in (show, verify, seal, rotate):
         logs.command(command.__name__)(command)
     app.add_typer(logs)

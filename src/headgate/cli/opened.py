@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from headgate.app.settings import Settings
     from headgate.store import SqlStores
 
-Data = Annotated[Path | None, typer.Option("--data", help="the data folder (HEADGATE_DATA; .headgate if left out)")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", help="the data folder on this machine, used without a token (HEADGATE_DATA; .headgate if left out)"
+    ),
+]
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.grouped import group
 from headgate.cli.opened import Data, deployed, opened, refusals
 from headgate.cli.output import say
 
@@ -15,11 +16,7 @@ File = Annotated[Path, typer.Argument(help="the file; it holds names and hashes 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    organizations = typer.Typer(
-        name="organization",
-        help="One organization as a file, without the data files of its tables.",
-        no_args_is_help=True,
-    )
+    organizations = group("organization", "One organization as a file, without the data files of its tables.")
     organizations.command("export")(export)
     organizations.command("import")(take)
     app.add_typer(organizations)

@@ -1,10 +1,12 @@
 """Ask why, who one is, and whether it runs."""
 
+from contextlib import suppress
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.api import call
+from headgate.cli.api import ApiError, at, call
 from headgate.cli.output import say, table
 
 
@@ -22,12 +24,15 @@ def why(
 ) -> None:
     """Say whether something is allowed, by which path, and what would change it."""
     body = {"action": action, "resource": resource, "subject": subject}
-    for line in answered(call("POST", "/questions/explain", body=body)):
+    answer = call("POST", "/questions/explain", body=body)
+    if not answer["allowed"]:
+        _require_fitting(action, resource)
+    for line in answered(answer, subject or "you"):
         say(line)
 
 
-def answered(answer: dict[str, Any]) -> list[str]:
-    """Return an answer in lines."""
+def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
+    """Return an answer about somebody in lines."""
     verdict = "allowed" if answer["allowed"] else "not allowed"
     lines = [
         f"{answer['action']} on {answer['resource']} is {verdict} ({answer['model']}, revision {answer['revision']})"
@@ -35,8 +40,41 @@ def answered(answer: dict[str, Any]) -> list[str]:
     for path in answer["because"]:
         through = f", decided by {path['weakest']}, the weakest it touches" if path["weakest"] else ""
         lines.append(f"  {path['subject']} was assigned {path['assigned']} on {path['on']}{through}")
+    if answer["missing"]:
+        lines.append(f"  {_lacking(answer, who)}")
     lines += [f"  it would be with {written(fix)}" for fix in answer["fixes"]]
     return lines
+
+
+def _lacking(answer: dict[str, Any], who: str) -> str:
+    """Return what a denial lacks, in words."""
+    from headgate.control.wording import reason_on
+    from headgate.decision.records import Missing
+
+    named, missing = f"`{answer['resource']}`", answer["missing"]
+    if missing["code"] == "no-resource":
+        return f"{who} may not see {named}"
+    return reason_on(named, Missing(missing["code"], None, tuple(missing["roles"]), what=missing["what"]), who)
+
+
+def _require_fitting(action: str, resource: str) -> None:
+    """Raise `ApiError` for an action that does not exist, or that is not asked on resources of this type."""
+    from headgate.cli.scenario_folders import vocabulary
+
+    known = vocabulary()
+    if action not in known:
+        near = get_close_matches(action, known, 1)
+        raise ApiError(f"there is no action `{action}`{f'; did you mean `{near[0]}`?' if near else ''}")
+    types, found = known[action].on, _type(resource)
+    if found is not None and found not in types:
+        raise ApiError(f"`{action}` is an action on the type {' or '.join(types)}; `{resource}` has the type {found}")
+
+
+def _type(resource: str) -> str | None:
+    """Return the type of a resource; None if the caller may not see it."""
+    with suppress(ApiError):
+        return str(call("GET", at("resources", resource))["type"])
+    return None
 
 
 def written(fix: dict[str, Any]) -> str:

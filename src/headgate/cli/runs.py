@@ -1,7 +1,6 @@
 """`headgate run`: the runs of pipelines, how they went, and ending one."""
 
 import sys
-from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -9,7 +8,7 @@ import typer
 
 from headgate.cli.api import ApiError, at, call
 from headgate.cli.following import UNDER_WAY, follow, shown
-from headgate.cli.output import say, table
+from headgate.cli.output import say, table, when
 
 Run = Annotated[str, typer.Argument(help="the id of a run")]
 
@@ -35,7 +34,7 @@ def list_runs(
     """Show the newest runs that you may see."""
     found = call("GET", "/runs", pipeline=pipeline, state=state, limit=limit)["items"]
     rows = [
-        (each["run"], each["name"], each["state"], _at(each["queued"]), _lasted(each), each["why"]) for each in found
+        (each["run"], each["name"], each["state"], when(each["queued"]), _lasted(each), each["why"]) for each in found
     ]
     table(("run", "pipeline", "state", "queued", "lasted", "why"), rows)
 
@@ -47,9 +46,9 @@ def show_run(run: Run) -> None:
         "pipeline": found["name"],
         "state": f"{found['state']}{': ' + found['why'] if found['why'] else ''}",
         "begun by": f"{found['trigger']}{' of ' + found['by'] if found['by'] else ''}",
-        "queued": _at(found["queued"]),
-        "started": _at(found["started"]),
-        "ended": _at(found["ended"]),
+        "queued": when(found["queued"]),
+        "started": when(found["started"]),
+        "ended": when(found["ended"]),
         "lasted": _lasted(found),
         "attempts": found["attempts"],
         "cluster": found["cluster"],
@@ -108,10 +107,6 @@ def _leave(run: str) -> None:
         cancel_run(run)
         return
     say(f"\nthe run goes on; `headgate run log --follow {run}` shows how, `headgate run cancel {run}` ends it")
-
-
-def _at(seconds: float | None) -> str:
-    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")
 
 
 def _lasted(found: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.grouped import group
 from headgate.cli.opened import Data, deployed
 from headgate.cli.output import say, table
 
@@ -17,11 +18,11 @@ Stdin = Annotated[bool, typer.Option("--password-stdin", help="read the password
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    users = typer.Typer(help="The users of the deployment, who may be in many organizations.", no_args_is_help=True)
+    users = group("users", "The users of the deployment, who may be in many organizations.")
     users.command("create")(create)
     users.command("password")(password)
     users.command("list")(list_users)
-    app.add_typer(users, name="users")
+    app.add_typer(users)
     app.command("break-glass")(break_glass)
 
 

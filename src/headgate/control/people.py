@@ -20,7 +20,8 @@ SEEING = {
 }
 """Whoever may do one of these, on the organization or on one of its projects, knows everybody in it."""
 
-_SOMEBODY = PrincipalId("?")
+SOMEBODY = PrincipalId("?")
+"""A hypothetical user: a refusal is decided for this one, so that it tells nothing of the named one."""
 
 
 def sees_everybody(answers: Answers, caller: Caller, now: float) -> bool:
@@ -75,7 +76,7 @@ def meant(view: View, asked: Question, found: SubjectId | None, name: str) -> Su
         known_role(view, given, view.target(asked.resource))
     if found is not None and view.engine.check(replace(asked, subject=found), view.now).allowed:
         return found
-    _with_somebody(view, asked.resource).require(replace(asked, subject=_SOMEBODY))
+    _with_somebody(view, asked.resource).require(replace(asked, subject=SOMEBODY))
     if found is None:
         raise MissingError(nobody(name))
     return found
@@ -90,10 +91,10 @@ def _with_somebody(view: View, place: ResourceId) -> View:
     """Return the view with one user more, who stands everywhere above the place and holds nothing else."""
     above = tuple(view.facts.ancestors(place))
     standing = (
-        RoleAssigned(_SOMEBODY, min(rule.roles), each.id, model.name)
+        RoleAssigned(SOMEBODY, min(rule.roles), each.id, model.name)
         for model in view.models.values()
         for rule in model.standing
         for each in above
         if each.type == rule.on
     )
-    return view.after(PrincipalAdded(_SOMEBODY, "user"), *standing)
+    return view.after(PrincipalAdded(SOMEBODY, "user"), *standing)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from headgate.control.directory import Directory
+from headgate.control.people import SOMEBODY
 from headgate.decision.records import Explanation, Missing, Needed
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -44,7 +45,7 @@ class Wording:
         return f"; {NO_FIX}" if explained.discoverable else ""
 
     def _needed(self, facts: Snapshot, needed: Needed) -> str:
-        who = _either([self._directory.name(each) for each in needed.approvers])
+        who = _either([self._directory.name(each) for each in needed.approvers if each != SOMEBODY])
         return f"`{needed.role}` on `{called(facts, needed.resource)}`, which {who} can give"
 
 
@@ -80,8 +81,14 @@ NO_FIX = "nothing that anybody could assign would change that"
 
 def reason(facts: Snapshot, missing: Missing, who: str = "you") -> str:
     """Return what was missing, in words, to the one who asked or about them."""
-    role, place = missing.roles[0] if missing.roles else "", missing.resource
+    place = missing.resource
     named = f"`{called(facts, place)}`" if place and place in facts.resources else "what is named"
+    return reason_on(named, missing, who)
+
+
+def reason_on(named: str, missing: Missing, who: str) -> str:
+    """Return what was missing on a place with this name, in words."""
+    role = missing.roles[0] if missing.roles else ""
     if missing.code == "condition" and missing.what not in _CONDITIONS:
         return f"the access model asks that `{missing.what}`, and that is not so"
     texts = _OF_A_ROLE if role else _REASONS
@@ -92,7 +99,7 @@ def reason(facts: Snapshot, missing: Missing, who: str = "you") -> str:
 
 def _either(names: Sequence[str]) -> str:
     if not names:
-        return "nobody here"
+        return "an owner or admin"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 

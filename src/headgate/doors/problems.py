@@ -25,6 +25,7 @@ from headgate.control.command import (
 from headgate.control.error_text import REFUSED
 from headgate.control.organization import Organization
 from headgate.control.ports import AuditRecord, Origin, StoreError
+from headgate.control.validation_faults import faults
 from headgate.control.wording import asked, called
 from headgate.decision.records import Question
 from headgate.doors.scope import CALLER, REQUEST
@@ -130,8 +131,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
-        faults = [{"at": ".".join(map(str, each["loc"])), "fault": each["msg"]} for each in error.errors()]
-        return problem(422, "invalid", "the request is not of the form that this route takes", faults=faults)
+        found = [{"at": each.at, "fault": each.sentence} for each in faults(error.errors(), error.body)]
+        return problem(422, "invalid", "the request is not of the form that this route takes", faults=found)
 
 
 def _document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:

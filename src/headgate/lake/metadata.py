@@ -23,6 +23,7 @@ from pyiceberg.table.update import (
     update_table_metadata,
 )
 
+from headgate.control.validation_faults import first_fault
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, InvalidError
 from headgate.lake.rules import check_table_properties
@@ -140,5 +141,8 @@ def _only_existing(base: TableMetadata, updates: Iterable[TableUpdate]) -> Itera
 def _sound(make: Callable[[], T]) -> T:
     try:
         return make()
-    except (ModelError, ValidationError, ValueError, KeyError, TypeError) as error:
+    except ModelError as error:
+        fault = first_fault(error.errors(), None)
+        raise InvalidError(f"the table metadata would not be valid: {fault.sentence}") from error
+    except (ValidationError, ValueError, KeyError, TypeError) as error:
         raise InvalidError(f"the table metadata would not be valid: {error}") from error

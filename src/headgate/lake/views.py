@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pyiceberg.schema import Schema
 from pyiceberg.view.metadata import ViewHistoryEntry, ViewMetadata, ViewVersion
 
+from headgate.control.validation_faults import first_fault
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, InvalidError, RuleError
 from headgate.lake.rules import check_properties
@@ -256,5 +257,8 @@ def _complete(metadata: ViewMetadata) -> ViewMetadata:
 def _sound(make: Callable[[], T]) -> T:
     try:
         return make()
-    except (ValidationError, ValueError, KeyError, TypeError) as error:
+    except ValidationError as error:
+        fault = first_fault(error.errors(), None)
+        raise InvalidError(f"the view metadata would not be valid: {fault.sentence}") from error
+    except (ValueError, KeyError, TypeError) as error:
         raise InvalidError(f"the view metadata would not be valid: {error}") from error

@@ -53,6 +53,16 @@ class TestUnderEveryModel:
         assert {each["name"] for each in foreseen.json()["effects"]} == {"vic"}
         assert acme.control.snapshot is before
 
+    def test_a_refusal_names_only_users_that_exist_as_able_to_help(self, make: Make, model: str) -> None:
+        acme = furnished(make, model)
+        acme.give("vic", ROLES[model], PLACES[model])
+
+        for subject in ("vic", "owner", "nobody-has-this-name"):
+            said = {"subject": subject, "role": ROLES[model], "resource": PLACES[model]}
+            refused = acme.call("vic", "POST", "/assignments", said)
+            assert refused.status_code in (403, 404), refused.text
+            assert "?" not in refused.json()["detail"]
+
     def test_a_name_says_nothing_to_who_could_give_nothing(self, make: Make, model: str) -> None:
         acme = furnished(make, model)
         acme.give("vic", ROLES[model], PLACES[model])

@@ -122,6 +122,10 @@ class TestAHead:
     def test_whose_address_is_not_text_or_has_no_end_is_refused(self, path: str) -> None:
         assert ask(guarded(), "GET", path).status_code in (400, 431)
 
+    @pytest.mark.parametrize(("path", "said"), [("/things/a%00", "contains `%00`"), ("/things/%ff", "is not UTF-8")])
+    def test_whose_address_is_not_text_is_told_why(self, path: str, said: str) -> None:
+        assert said in ask(guarded(), "GET", path).json()["detail"]
+
 
 class TestASlowAnswer:
     def test_is_given_up(self) -> None:

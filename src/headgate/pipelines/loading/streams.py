@@ -93,7 +93,7 @@ class ApiStream(StreamBase):
 
 def _kind(stream: Any) -> str:
     """Return which kind of stream this is: what it names tells."""
-    said = stream if isinstance(stream, dict) else vars(stream)
+    said = stream if isinstance(stream, dict) else getattr(stream, "__dict__", {})
     return next((each for each in ("table", "path") if each in said), "file")
 
 

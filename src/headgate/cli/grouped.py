@@ -1,0 +1,42 @@
+"""The help of a group of commands: those that work on the data folder of this machine are apart from those of the API."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+FOLDER = "data"
+"""The parameter by which a command that works on the data folder names it."""
+
+_API, _LOCAL = "Commands", "On the data folder of this machine (tokens and HEADGATE_URL are ignored)"
+
+
+class Grouped(TyperGroup):
+    """A group whose help lists its commands in two sections."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for the commands of each kind that there are."""
+        known = [(name, self.commands[name]) for name in self.list_commands(ctx) if not self.commands[name].hidden]
+        limit = formatter.width - 6 - max((len(name) for name, _ in known), default=0)
+        for title, local in ((_API, False), (_LOCAL, True)):
+            rows = [(name, each.get_short_help_str(limit)) for name, each in known if _is_local(each) is local]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+def group(name: str, purpose: str) -> typer.Typer:
+    """Return a new group of commands, some of which work on the data folder."""
+    return typer.Typer(name=name, help=purpose, no_args_is_help=True, cls=Grouped)
+
+
+def _is_local(command: Any) -> bool:
+    """Return whether a command, or every command of a group, works on the data folder."""
+    if isinstance(command, TyperGroup):
+        return all(map(_is_local, command.commands.values()))
+    return FOLDER in _names(command.params)
+
+
+def _names(parameters: Iterable[Any]) -> set[str]:
+    return {each.name for each in parameters}

@@ -1,0 +1,29 @@
+"""What a client of the catalog sends that is not of the form: the answer names the field, in plain words."""
+
+import pytest
+
+from headgate.doors.iceberg_rest.errors import SpecError
+from headgate.doors.iceberg_rest.messages import CommitTable, CreateNamespace, CreateTable, parsed
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "said"),
+    [
+        (CreateNamespace, b'{"namespace": ["a b"]}', "`namespace.0` cannot be used: a name has 1 to 255 letters"),
+        (CreateNamespace, b'{"namespace": "a"}', "`namespace` cannot be used: the value must be a list"),
+        (CreateNamespace, b"{}", "`namespace` cannot be used: the field is missing; add it"),
+        (CreateNamespace, b"{", "the request cannot be used: the JSON cannot be read"),
+        (CreateTable, b'{"name": 7, "schema": {}}', "`name` cannot be used: the value must be a string"),
+        (CommitTable, b'{"updates": [{"action": "x"}]}', "`updates.0` cannot be used: 'action' cannot be 'x'"),
+        (
+            CommitTable,
+            b'{"updates": [{"action": "set-location"}]}',
+            "`updates.0.location` cannot be used: the field is missing; add it",
+        ),
+    ],
+)
+def test_a_fault_names_the_field_and_no_type(kind: type, body: bytes, said: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        parsed(kind, body)
+
+    assert str(raised.value).startswith(said)
