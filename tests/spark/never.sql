@@ -56,3 +56,4 @@ SET CATALOG spark_catalog
 USE spark_catalog.default
 CALL lake.system.register_table('trusted.stolen', '/x.json')
 CALL IDENTIFIER('lake.system' || '.register_table')('trusted.stolen', '/x.json')
+CREATE TABLE trusted.copied LIKE secret.salaries

@@ -20,6 +20,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("needs.jsonl").read_text("utf-8").splitlines()]
 NEVER = Path(__file__).with_name("never.sql").read_text("utf-8").splitlines()
+VIEWS = (
+    "CREATE OR REPLACE VIEW lake.trusted.v AS SELECT carrier FROM lake.raw.flights",
+    "CREATE OR REPLACE VIEW lake.trusted.vv AS SELECT * FROM lake.trusted.v",
+)
 SETUP = (
     "CREATE SCHEMA lake.raw",
     "CREATE SCHEMA lake.trusted",
@@ -29,8 +33,7 @@ SETUP = (
     "CREATE TABLE lake.secret.salaries (emp STRING, amount DOUBLE)",
     "INSERT INTO lake.trusted.delays VALUES ('AA', 1.0)",
     "ALTER TABLE lake.trusted.delays CREATE BRANCH dev",
-    "CREATE VIEW lake.trusted.v AS SELECT carrier FROM lake.raw.flights",
-    "CREATE VIEW lake.trusted.vv AS SELECT * FROM lake.trusted.v",
+    *VIEWS,
     "DECLARE VARIABLE m DOUBLE",
     "DECLARE VARIABLE named STRING DEFAULT 'lake.secret.salaries'",
     "CREATE TEMPORARY FUNCTION top_pay() RETURNS DOUBLE RETURN (SELECT max(amount) FROM lake.secret.salaries)",
@@ -155,7 +158,15 @@ def test_statement_is_refused_to_everybody(asker: Asker, statement: str) -> None
     assert asker.run(statement) == REFUSED
 
 
+@pytest.fixture
+def views(asker: Asker) -> None:
+    """Create the views again, because statements that are not refused drop and alter them."""
+    for statement in VIEWS:
+        asker.run(statement)
+
+
 @pytest.mark.soak
+@pytest.mark.usefixtures("views")
 @pytest.mark.parametrize("row", ROWS, ids=of)
 def test_statement_is_not_refused_where_exactly_its_needs_are_met(asker: Asker, row: dict[str, Any]) -> None:
     asker.decisions.rule = lambda _, need: need["action"] == "discover" or named(need) in row["needs"]

@@ -38,7 +38,6 @@ final class Limits(session: SparkSession) {
     case create: CreateView => settable(create.properties)
     case create: CreateIcebergView => settable(create.properties)
     case partition: UnresolvedPartitionSpec if partition.location.nonEmpty => noLocation("partition")
-    case like: CreateTableLikeCommand => copied(like)
     case create: CreateTable => table(create.tableSpec)
     case create: CreateTableAsSelect => table(create.tableSpec, create.writeOptions)
     case replace: ReplaceTable => table(replace.tableSpec)
@@ -77,12 +76,6 @@ final class Limits(session: SparkSession) {
   }
 
   private def options(write: Map[String, String]): Unit = listed("write option", write.keys, Lists.writeOptions)
-
-  private def copied(like: CreateTableLikeCommand): Unit = {
-    if (like.fileFormat.locationUri.nonEmpty) noLocation("table")
-    listed("table format", like.provider, Lists.tableFormats)
-    settable(like.properties)
-  }
 
   private def settable(properties: Map[String, String]): Unit =
     properties.keys.find(key => !Properties.isSettable(key)).foreach { key =>

@@ -1,7 +1,6 @@
 package io.headgate.guard
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.expressions.VariableReference
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -51,7 +50,6 @@ final class Needs(session: SparkSession) {
     case source: UnresolvedDataSource => if (Streams.isMadeUp(source)) Nil else paths.of(source.paths ++ source.options.get("path"))
     case save: SaveIntoDataSourceCommand => connections.needs(save)
     case write: InsertIntoHadoopFsRelationCommand => Writes.needs(write)
-    case like: CreateTableLikeCommand => copied(like)
     case set: SetCatalogCommand => Need.of("describe", Namespace(Names.governed(Seq(set.catalogName))))
     case set: SetNamespaceCommand => Need.of("describe", Namespace(names.inCatalog(set.namespace)))
     case named: UnresolvedTableOrView => bare(named)
@@ -131,13 +129,6 @@ final class Needs(session: SparkSession) {
 
   private def viewed(target: Target, replaces: Boolean): Seq[Need] =
     Need.of("create-view", target) ++ (if (replaces) Need.of("drop", target) else Nil)
-
-  private def copied(like: CreateTableLikeCommand): Seq[Need] =
-    Need.of("create", Relation(names.full(parts(like.targetTable)))) ++
-      names.table(parts(like.sourceTable)).toSeq.flatMap(name => Need.of("describe", Relation(name)))
-
-  private def parts(identifier: TableIdentifier): Seq[String] =
-    identifier.catalog.toSeq ++ identifier.database :+ identifier.table
 
   private def described(plan: LogicalPlan, procedure: Target): Seq[Need] = procedure match {
     case Relation(name) => Need.of("describe", Namespace(name.init))
