@@ -1,7 +1,6 @@
 package io.headgate.guard
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.execution.SparkSqlParser
 
 /**
  * What `spark.sql.extensions` names after Iceberg's own: the parser, and the three moments at which the guard sees a
@@ -9,7 +8,7 @@ import org.apache.spark.sql.execution.SparkSqlParser
  */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectParser((_, _) => new LakeParser(new SparkSqlParser))
+    extensions.injectParser((_, _) => new LakeParser(new BoundedSqlParser))
     SizedFunctions.all.foreach(extensions.injectFunction)
     extensions.injectHintResolutionRule(_ => LoadByName)
     extensions.injectHintResolutionRule(session => new PlanLimits.Parsed(session))

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNode
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -63,8 +64,20 @@ object PlanLimits {
     }
   }
 
-  private def require(root: LogicalPlan): Unit = {
-    val open = mutable.Stack[(AnyRef, Int)](root -> 1)
+  /** Throws `LimitExceeded` if what a text was parsed to is too large: Spark looks through it before any rule of its analysis does. */
+  def requireParsed(parsed: TreeNode[_]): Unit = {
+    val open = mutable.Stack[TreeNode[_]](parsed)
+    while (open.nonEmpty) open.pop() match {
+      case statement: SingleStatement => require(statement.parsedPlan)
+      case part: LogicalPlan with CompoundPlanStatement =>
+        part.expressions.foreach(require)
+        open.pushAll(part.children)
+      case other => require(other)
+    }
+  }
+
+  private def require(root: TreeNode[_]): Unit = {
+    val open = mutable.Stack[(TreeNode[_], Int)](root -> 1)
     var (nodes, expressions) = (0, 0)
     while (open.nonEmpty) {
       val (part, depth) = open.pop()
@@ -74,14 +87,19 @@ object PlanLimits {
           nodes += 1
           if (nodes > MaxNodes) tooComplex(s"has more than $MaxNodes operations")
           requireSmall(plan)
-          open.pushAll((plan.children ++ plan.expressions).map(_ -> (depth + 1)))
+          open.pushAll((plan.children ++ plan.innerChildren ++ plan.expressions).map(_ -> (depth + 1)))
         case expression: Expression =>
           expressions += 1
           if (expressions > MaxExpressions) tooComplex(s"has more than $MaxExpressions expressions")
-          open.pushAll(expression.children.map(_ -> (depth + 1)))
+          open.pushAll((expression.children ++ queries(expression)).map(_ -> (depth + 1)))
         case _ =>
       }
     }
+  }
+
+  private def queries(expression: Expression): Seq[LogicalPlan] = expression match {
+    case subquery: SubqueryExpression => Seq(subquery.plan)
+    case _ => Nil
   }
 
   private def requireSmall(plan: LogicalPlan): Unit = plan match {
@@ -89,7 +107,7 @@ object PlanLimits {
     case repartition: Repartition => requirePartitions(repartition.numPartitions)
     case repartition: RepartitionByExpression => repartition.optNumPartitions.foreach(requirePartitions)
     case rebalance: RebalancePartitions => rebalance.optNumPartitions.foreach(requirePartitions)
-    case aggregate: Aggregate => requireGroupingSets(aggregate.groupingExpressions)
+    case aggregate: Aggregate => require(GroupingSize.of(aggregate.groupingExpressions))
     case sample: Sample if sample.withReplacement && sample.upperBound - sample.lowerBound > MaxCopies =>
       throw new LimitExceeded(s"the sample takes each row more than $MaxCopies times; give a smaller fraction")
     case project: Project => project.projectList.foreach { case regex: UnresolvedRegex => requireSimple(regex.regexPattern); case _ => }
@@ -110,18 +128,15 @@ object PlanLimits {
   private def requirePartitions(number: Int): Unit =
     if (number > MaxPartitions) throw new LimitExceeded(s"$number partitions are too many; use at most $MaxPartitions")
 
-  private def requireGroupingSets(grouping: Seq[Expression]): Unit = {
-    val sets = grouping.map {
-      case cube: Cube => math.pow(2, cube.groupingSetIndexes.size)
-      case rollup: Rollup => rollup.groupingSetIndexes.size + 1d
-      case other: BaseGroupingSets => math.pow(2, other.children.count(_.isInstanceOf[Cube])) * math.max(other.children.size, 1)
-      case _ => 1d
-    }.product
-    if (sets > MaxGroupingSets)
+  /** Throws `LimitExceeded` if GROUP BY has too many grouping sets, or too many expressions in all of them. */
+  def require(grouping: GroupingSize): Unit = {
+    if (grouping.sets > MaxGroupingSets)
       throw new LimitExceeded(s"the statement has more than ${MaxGroupingSets.toInt} grouping sets; group by fewer columns")
+    if (grouping.expressions > MaxExpressions) tooComplex(s"has more than $MaxExpressions expressions in its grouping sets")
   }
 
-  private def tooComplex(what: String): Nothing =
+  /** Refuses a statement for what it has too much of. */
+  def tooComplex(what: String): Nothing =
     throw new LimitExceeded(s"the statement $what; split it, or write a part of it to a table first", LimitExceeded.TooComplex)
 
   /** Counts a plan's nodes as Spark will see them: it may write a common table expression out wherever it is used. */
