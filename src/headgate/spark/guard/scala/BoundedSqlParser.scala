@@ -21,7 +21,10 @@ final class BoundedSqlParser extends SparkSqlParser {
   }
 
   private def bounded[T](build: SqlBaseParser => T)(parser: SqlBaseParser): T = {
-    parser.setTokenStream(new BoundedTokens(parser.getTokenStream.getTokenSource))
+    parser.getTokenStream match {
+      case _: BoundedTokens => // Spark parses again, in a slower mode, what the first mode could not
+      case tokens => parser.setTokenStream(new BoundedTokens(tokens.getTokenSource).filled)
+    }
     try build(parser)
     catch { case _: StackOverflowError => PlanLimits.tooComplex("is nested too deeply") }
   }

@@ -27,6 +27,12 @@ final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source)
     fetched
   }
 
+  /** These tokens, all of them read: Spark takes the next one from the lexer before it parses again. */
+  def filled: BoundedTokens = {
+    fill()
+    this
+  }
+
   override def consume(): Unit = {
     looks += 1
     if (looks % LooksBetweenChecks == 0) Interruption.check()

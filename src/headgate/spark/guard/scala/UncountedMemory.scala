@@ -15,9 +15,10 @@ object UncountedMemory {
   private val GrantShare = 4
   private val SmallestGrant = 1L << 20
   private val UsableShare = 0.95
+  private val SessionsShare = 8
 
   /** Milliseconds in which an ending statement leaves its memory to others. */
-  private val Patience = 3000L
+  private val Patience = 5000L
   private val Pause = 100L
 
   /** Where objects lie that have survived some collections. */
@@ -49,9 +50,10 @@ object UncountedMemory {
 
   /**
    * Bytes that are left. What Spark itself counts it can write to disk; the rest counts twice, because a state makes its
-   * larger table before it leaves the smaller one.
+   * larger table before it leaves the smaller one. Sessions and their plans, which do not, have an eighth of the heap.
    */
   private def left: Long = old.map(_.getUsage).fold(Long.MaxValue) { usage =>
-    (UsableShare * usage.getMax).toLong - usage.getUsed - (usage.getUsed - SparkMemory.used)
+    val growing = usage.getUsed - SparkMemory.used - Runtime.getRuntime.maxMemory / SessionsShare
+    (UsableShare * usage.getMax).toLong - usage.getUsed - math.max(growing, 0L)
   }
 }
