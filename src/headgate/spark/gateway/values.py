@@ -1,5 +1,6 @@
-"""Values that several messages hold: names of tables, and options."""
+"""Values that messages hold: names of tables, options, and numbers."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -7,6 +8,17 @@ from headgate.spark.gateway.errors import RefusedError
 
 _NOT_IN_A_NAME: Final = frozenset("/\\:#")
 """What a path has and a table of ours has not; Iceberg takes an identifier with a slash for a path."""
+
+_MAX_DIGITS: Final = 1000
+_EXPONENT: Final = re.compile(r"[eE][+-]?0*([0-9]+)")
+
+
+def check_decimal(number: str) -> None:
+    """Raise `RefusedError` for a decimal number of many digits: Spark writes it out, which can take minutes."""
+    exponent = _EXPONENT.search(number)
+    is_far = exponent is not None and (len(exponent[1]) > len(str(_MAX_DIGITS)) or int(exponent[1]) > _MAX_DIGITS)
+    if is_far or len(number) > _MAX_DIGITS:
+        raise RefusedError(f"a decimal number has more than {_MAX_DIGITS:,} digits; use fewer")
 
 
 def check_name(name: str) -> None:
