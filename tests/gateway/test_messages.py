@@ -51,6 +51,24 @@ class TestUnknown:
             admit_as(ANN, EXECUTE_PLAN, b"\xff\xff")
 
 
+def filtered_by(number: str) -> dict[str, Any]:
+    """Return a relation whose filter is a decimal number."""
+    return {"filter": relations.Filter(input=a_range(), condition={"literal": {"decimal": {"value": number}}})}
+
+
+class TestDecimals:
+    """Spark writes a decimal number out when it reads the message."""
+
+    @pytest.mark.parametrize("number", ["1e100000000", "-1E+100000000", "1e-100000000", "1e1001", "1" * 1001])
+    def test_a_number_of_many_digits_is_refused(self, number: str) -> None:
+        with pytest.raises(RefusedError, match="more than 1,000 digits"):
+            try_relation(**filtered_by(number))
+
+    @pytest.mark.parametrize("number", ["1e38", "0E-18", "-1.50", "9" * 38, "1E+0000000038"])
+    def test_a_number_of_few_digits_passes(self, number: str) -> None:
+        try_relation(**filtered_by(number))
+
+
 LONG_TEXTS = {
     "a client type": (EXECUTE_PLAN, {"client_type": "x" * 2049}),
     "a client type of an upload": (ADD_ARTIFACTS, {"client_type": "x" * 2049}),

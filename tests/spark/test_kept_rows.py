@@ -67,22 +67,15 @@ def held(spark: SparkSession) -> Mapping[str, Callable[[], object]]:
 VIEWS = (
     "held_transposed",
     "held_folded",
-    "held_text_of_a_view",
-    "held_cache_of_text",
     "held_quantiles",
 )
-"""Views with rows in their plan, or values in their text."""
+"""Views with rows in their plan."""
 
 
 def keep_in_views(spark: SparkSession) -> None:
     """Keep what a table says in views that read no table."""
     spark.table("lake.raw.flights").select("year").limit(9).transpose().createOrReplaceTempView("held_transposed")
     spark.sql("VALUES (held_number)").createOrReplaceTempView("held_folded")
-    for statement in (
-        "EXECUTE IMMEDIATE 'CREATE TEMPORARY VIEW held_text_of_a_view AS ' || held_text",
-        "EXECUTE IMMEDIATE 'CACHE TABLE held_cache_of_text AS ' || held_text",
-    ):
-        spark.sql(statement).collect()
     relation = Relation()
     relation.approx_quantile.input.sql.query = FLIGHTS
     relation.approx_quantile.cols.append("year")
@@ -273,6 +266,69 @@ def test_a_statement_that_has_read_something_creates_no_function(lake: World) ->
             spark.sql(statement).collect()
     spark.sql(f"EXECUTE IMMEDIATE '{create} 2'").collect()
     assert spark.sql("SELECT keeps_a_value()").collect()[0][0] == 2
+
+
+COMPUTED = {
+    "view": "EXECUTE IMMEDIATE 'CREATE TEMPORARY VIEW v_' || x || ' AS SELECT 1'",
+    "view of a computed name": "CREATE TEMPORARY VIEW IDENTIFIER('v_' || x) AS SELECT 1",
+    "view of a name in a parameter": "EXECUTE IMMEDIATE 'CREATE TEMPORARY VIEW IDENTIFIER(:p) AS SELECT 1' USING x AS p",
+    "column": "EXECUTE IMMEDIATE 'CREATE TEMPORARY VIEW v AS SELECT 1 AS c_' || x",
+    "comment": "EXECUTE IMMEDIATE 'CREATE TEMPORARY VIEW v COMMENT \\'' || x || '\\' AS SELECT 1'",
+    "cached table": "EXECUTE IMMEDIATE 'CACHE TABLE v_' || x || ' AS SELECT 1'",
+    "variable": "EXECUTE IMMEDIATE 'DECLARE VARIABLE v_' || x || ' INT'",
+    "function": "EXECUTE IMMEDIATE 'CREATE TEMPORARY FUNCTION f_' || x || '() RETURNS INT RETURN 1'",
+    "setting": "EXECUTE IMMEDIATE 'SET spark.sql.autoBroadcastJoinThreshold=' || length(x)",
+}
+"""Statements that leave a name or a value in the session, computed of the variable `x`."""
+
+
+@pytest.mark.parametrize("kind", COMPUTED)
+@pytest.mark.parametrize("of", ["script", "session variable"])
+def test_a_name_that_is_computed_of_rows_is_not_kept_in_the_session(lake: World, kind: str, of: str) -> None:
+    spark = lake.session(ADMIN)
+    read = "SET VAR x = (SELECT max(carrier) FROM lake.raw.flights)"
+    if of == "script":
+        statements = [f"BEGIN DECLARE x STRING; {read.replace('VAR ', '')}; {COMPUTED[kind]}; END"]
+    else:
+        statements = ["DECLARE x STRING", read, COMPUTED[kind]]
+    for statement in statements[:-1]:
+        spark.sql(statement).collect()
+
+    with pytest.raises(PySparkException) as caught:
+        spark.sql(statements[-1]).collect()
+
+    assert caught.value.getSqlState() == REFUSED
+    spark.sql("USE lake.raw").collect()
+    assert not [row for row in spark.sql("SHOW VIEWS").collect() if "AA" in str(row)]
+    assert spark.conf.get("spark.sql.autoBroadcastJoinThreshold") != "2"
+
+
+def test_a_name_that_the_client_writes_is_kept_whatever_was_read(lake: World) -> None:
+    spark = lake.session(ADMIN)
+    for statement in (
+        f"BEGIN {FLIGHTS}; CREATE TEMPORARY VIEW written AS {FLIGHTS}; SELECT * FROM written; END",
+        f"EXECUTE IMMEDIATE 'CREATE TEMPORARY VIEW written_immediately AS {FLIGHTS}'",
+        "DECLARE written_table = 'lake.raw.flights'",
+        "EXECUTE IMMEDIATE 'CREATE TEMPORARY VIEW written_in_parts AS SELECT * FROM ' || written_table",
+    ):
+        spark.sql(statement).collect()
+    name = {"name": "written_as_a_parameter"}
+    spark.sql(f"CREATE TEMPORARY VIEW IDENTIFIER(:name) AS {FLIGHTS}", name).collect()
+    of_a_name = spark.sql("SELECT * FROM IDENTIFIER(:name)", {"name": "lake.raw.flights"})
+    of_a_name.createOrReplaceTempView("written_by_the_client")
+    for view in ("written", "written_immediately", "written_in_parts", *name.values(), "written_by_the_client"):
+        assert spark.table(view).count() == 1
+
+
+@pytest.mark.parametrize(
+    "create", ["CREATE TEMPORARY VIEW {} AS SELECT 1", "CACHE TABLE {} AS SELECT 1", "DECLARE {} INT"]
+)
+def test_a_name_in_a_session_is_short(lake: World, create: str) -> None:
+    spark = lake.session(ADMIN)
+    spark.sql(create.format("n" * 255)).collect()
+
+    with pytest.raises(PySparkException, match="more than 255 characters"):
+        spark.sql(create.format("n" * 256)).collect()
 
 
 WRITES = (

@@ -109,6 +109,32 @@ WAYS: Mapping[str, Callable[[SparkSession, str], object]] = {
 """The ways in which a client sends a text that Spark parses."""
 
 
+NESTED_TYPES = f"a {'ARRAY<' * 2000}INT{'>' * 2000}"
+SCHEMAS: Mapping[str, Callable[[SparkSession], object]] = {
+    "from_json": lambda spark: spark.sql(f"SELECT from_json('1', '{NESTED_TYPES}')").collect(),
+    "from_json, computed": lambda spark: spark.sql(
+        "SELECT from_json('1', concat('a ', repeat('ARRAY<', 2000), 'INT', repeat('>', 2000)))"
+    ).collect(),
+    "from_csv": lambda spark: spark.sql(f"SELECT from_csv('1', '{NESTED_TYPES}')").collect(),
+    "cast": lambda spark: spark.range(1).select(sf.col("id").cast(NESTED_TYPES[2:])).collect(),
+    "create table": lambda spark: spark.sql(f"CREATE TABLE lake.raw.nested ({NESTED_TYPES})").collect(),
+}
+"""The ways in which a client sends a schema as text."""
+
+
+@pytest.mark.parametrize("way", SCHEMAS)
+def test_every_schema_has_the_limits(spark: SparkSession, way: str) -> None:
+    refused(lambda: SCHEMAS[way](spark), TOO_COMPLEX, "levels deep")
+
+
+def test_a_pivot_with_too_many_columns_is_refused(spark: SparkSession) -> None:
+    sums = ", ".join(f"sum(b) AS s{number}" for number in range(2000))
+    values = ", ".join(map(str, range(2000)))
+    pivot = f"SELECT * FROM (SELECT id a, id b FROM range(5)) PIVOT ({sums} FOR a IN ({values}))"
+
+    refused(lambda: spark.sql(pivot).collect(), TOO_COMPLEX, "aggregates in its PIVOT")
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_in_has_the_limits(spark: SparkSession, way: str) -> None:
     refused(lambda: WAYS[way](spark, grouped(HUGE_CUBE)), TOO_LARGE, "more than 4096 grouping sets")
@@ -152,7 +178,14 @@ def test_a_text_that_its_parameters_make_too_long_is_refused(spark: SparkSession
     )
 
 
-NUMBERS = ("1e100000000BD", "-1e100000000BD", "1e-100000000BD", "1" * 1000000, f"{'1' * 1000000}.1", f"{'1' * 1000000}BD")
+NUMBERS = (
+    "1e100000000BD",
+    "-1e100000000BD",
+    "1e-100000000BD",
+    "1" * 1000000,
+    f"{'1' * 1000000}.1",
+    f"{'1' * 1000000}BD",
+)
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=[number[:15] + number[-2:] for number in NUMBERS])
@@ -160,8 +193,8 @@ def test_a_number_that_spark_would_write_out_is_refused(spark: SparkSession, num
     refused(lambda: spark.sql(f"SELECT {number}").collect(), TOO_LARGE, "digits")
 
 
-class TestInlineTables:
-    """Spark evaluates the rows of VALUES while it parses."""
+class TestCopies:
+    """Spark evaluates the rows of VALUES while it parses, and looks through a plan before it analyzes it."""
 
     def test_rows_that_are_slow_to_evaluate_are_evaluated_within_the_limits(self, spark: SparkSession) -> None:
         value = "1"
@@ -170,11 +203,39 @@ class TestInlineTables:
 
         refused(lambda: spark.sql(f"VALUES ({value})").collect(), TOO_COMPLEX, "expressions")
 
+    def test_an_expression_that_spark_copies_is_counted_before_it_is_looked_through(self, spark: SparkSession) -> None:
+        value = "1"
+        for _ in range(40):
+            value = f"CASE {value} WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 3 END"
+
+        for query in (f"SELECT {value}", f"SELECT (SELECT {value})", f"WITH a AS (SELECT {value}) SELECT * FROM a"):
+            refused(lambda query=query: spark.sql(query).collect(), TOO_COMPLEX, "expressions")
+        refused(lambda: spark.range(1).select(sf.expr(value)).collect(), TOO_COMPLEX, "expressions")
+
     def test_rows_of_constants_are_many(self, spark: SparkSession) -> None:
         rows = ", ".join(f"({number}, -1.5, 'x', NULL, DATE '2020-01-01')" for number in range(5000))
 
         assert spark.sql(f"VALUES {rows}").count() == 5000
         assert spark.sql("VALUES (1 + 1, upper('a') || 'b')").collect()[0] == (2, "Ab")
+
+
+DOUBLED = ", ".join(
+    ["a0 AS (SELECT 'AA' AS carrier, 1 AS year)"]
+    + [f"a{n} AS (SELECT l.* FROM a{n - 1} l JOIN a{n - 1} r ON true)" for n in range(1, 30)]
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"WITH {DOUBLED} FROM a29 INSERT INTO lake.raw.flights SELECT * INSERT INTO lake.raw.flights SELECT *",
+        f"WITH {DOUBLED} UPDATE lake.raw.flights SET year = 1 WHERE EXISTS (SELECT * FROM a29)",
+        f"EXPLAIN WITH {DOUBLED} UPDATE lake.raw.flights SET year = 1 WHERE EXISTS (SELECT * FROM a29)",
+    ],
+    ids=["several inserts", "update", "explain"],
+)
+def test_common_table_expressions_that_a_command_writes_out_are_refused(spark: SparkSession, statement: str) -> None:
+    refused(lambda: spark.sql(statement).collect(), TOO_COMPLEX, "more than 4000 operations")
 
 
 def test_honest_texts_pass(spark: SparkSession) -> None:

@@ -10,7 +10,7 @@ from headgate.spark.gateway import config_keys, options
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.schemas import check_metadata, check_schema
 from headgate.spark.gateway.stream_rules import check_stream_sink, check_stream_source
-from headgate.spark.gateway.values import check_name, check_options
+from headgate.spark.gateway.values import check_decimal, check_name, check_options
 
 MayTouch = Callable[[Caller, str, str], bool]
 """Whether a run may do something (`path.read`) with a path, by what its pipeline declares and its run-as may use."""
@@ -57,6 +57,10 @@ def _schema(field: str) -> Rule:
         check_schema(getattr(message, field))
 
     return rule
+
+
+def _decimal(message: Any, _reader: Reader) -> None:
+    check_decimal(message.value)
 
 
 def _metadata(message: Any, _reader: Reader) -> None:
@@ -288,6 +292,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "ExecutePlanRequest": _tags,
     "Expression.Alias": _metadata,
     "Expression.Cast": _schema("type_str"),
+    "Expression.Literal.Decimal": _decimal,
     "GetDatabase": _name("db_name"),
     "GetTable": _name("table_name", "db_name"),
     "IsCached": _name("table_name"),

@@ -1,5 +1,6 @@
-"""Values that several messages hold: names of tables, and options."""
+"""Values that messages hold: names of tables, options, and numbers."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -10,6 +11,17 @@ _NOT_IN_A_NAME: Final = "/\\:#"
 
 MAX_NAME: Final = 65_536
 """Characters of the name of a table, with the names of what it lies in."""
+
+_MAX_DIGITS: Final = 1000
+_EXPONENT: Final = re.compile(r"[eE][+-]?0*([0-9]+)")
+
+
+def check_decimal(number: str) -> None:
+    """Raise `RefusedError` for a decimal number of many digits: Spark writes it out, which can take minutes."""
+    exponent = _EXPONENT.search(number)
+    is_far = exponent is not None and (len(exponent[1]) > len(str(_MAX_DIGITS)) or int(exponent[1]) > _MAX_DIGITS)
+    if is_far or len(number) > _MAX_DIGITS:
+        raise RefusedError(f"a decimal number has more than {_MAX_DIGITS:,} digits; use fewer")
 
 
 def check_name(name: str) -> None:

@@ -20,6 +20,7 @@ final class Authorize(session: SparkSession) extends Rule[LogicalPlan] {
         Known.requireParsed(node)
         limits.check(node)
       }
+      if (Statement.sinceBegin(session).exists(_.computes)) ComputedText.refuseToKeep(plan)
       Statement.require(session, walk.nodes.flatMap(needs.of).toSet, plan.nodeName)
     }
     plan

@@ -32,10 +32,16 @@ object DataTypes {
     Refuse.because("the default of a column must be a literal")
   }
 
-  /** Refuses the text of a schema whose JSON names a user-defined type or a default. DDL can say neither. */
-  def checkText(text: String): Unit = if (isJson(text)) try checkJson(text) catch {
-    case denied: AccessDenied => throw denied
-    case NonFatal(_) => Refuse.because("the schema is neither DDL nor JSON; write it as `a INT, b STRING`")
+  /**
+   * Refuses the text of a schema whose JSON names a user-defined type or a default. DDL can say neither; Spark parses it
+   * without the session's parser, so it has the limits of SQL here.
+   */
+  def checkText(text: String): Unit = {
+    SqlText.check(text)
+    if (isJson(text)) try checkJson(text) catch {
+      case denied: AccessDenied => throw denied
+      case NonFatal(_) => Refuse.because("the schema is neither DDL nor JSON; write it as `a INT, b STRING`")
+    }
   }
 
   private def walk(dataType: DataType, check: Metadata => Unit): Unit = dataType match {
@@ -59,9 +65,12 @@ object DataTypes {
 
   /** Whether a text is a literal as Spark itself writes it: what is parsed from it and written again is the same text. */
   private def isLiteral(text: String): Boolean =
-    text.length <= LongestLiteral && (try CatalystSqlParser.parseExpression(text) match {
-      case literal: Literal => literal.sql == text
-      case _ => false
+    text.length <= LongestLiteral && (try {
+      SqlText.check(text)
+      CatalystSqlParser.parseExpression(text) match {
+        case literal: Literal => literal.sql == text
+        case _ => false
+      }
     } catch { case NonFatal(_) => false })
 
   /** Whether Spark could read a text as JSON: it tries that where it is no DDL. */

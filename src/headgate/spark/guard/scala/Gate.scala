@@ -18,6 +18,7 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val described = Described.decided(session, plan)
     Kept.made(plan, Statement.sinceBegin(session))
+    if (Statement.sinceBegin(session).exists(_.computes)) ComputedText.refuseToKeep(plan)
     Statement.begin(session)
     NestedCommands.refuse(plan)
     if (!Known.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {
@@ -29,6 +30,7 @@ final class Gate(session: SparkSession) extends Rule[LogicalPlan] {
       val open = walk.nodes.flatMap(needs.of).toSet
       Statement.require(session, open, plan.nodeName)
       Kept.started(plan, open)
+      if (ComputedText.isIn(plan)) Statement.computes(session)
     }
     connections.placed(Streams.placed(plan))
   }

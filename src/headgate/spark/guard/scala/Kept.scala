@@ -40,7 +40,7 @@ object Kept {
    */
   def made(plan: LogicalPlan, by: Option[Statement.Accumulated]): Unit = (plan, by) match {
     case (rows: LogicalRDD, Some(_)) if known.containsKey(rows.rdd) =>
-    case (_: LogicalRDD, Some(Statement.Accumulated(_, _, needs, true))) if needs.isEmpty => Refuse.because(Unknown)
+    case (_: LogicalRDD, Some(accumulated)) if accumulated.reads && accumulated.needs.isEmpty => Refuse.because(Unknown)
     case (_: CreateSQLFunctionCommand, Some(accumulated)) if accumulated.needs.nonEmpty => Refuse.because(Function)
     case (rows: LogicalRDD, Some(accumulated)) => known.putIfAbsent(rows.rdd, accumulated.needs)
     case _ =>

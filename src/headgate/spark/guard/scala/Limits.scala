@@ -26,8 +26,12 @@ final class Limits(session: SparkSession) {
     case view: View if !view.isTempView => Refuse.because("views outside of the lake are refused")
     case view: CreateViewCommand if view.viewType != LocalTempView =>
       Refuse.because("only views of the lake, and temporary views of this session, can be made")
+    case view: CreateViewCommand => named(view.name.table)
+    case cache: CacheTableAsSelect => named(cache.tempViewName)
+    case create: CreateVariable => create.names.foreach(named)
     case start: WriteToStreamStatement => Streams.check(start)
     case function: CreateSQLFunctionCommand if !function.isTemp => onlyTemporary()
+    case function: CreateSQLFunctionCommand => named(function.name.funcName)
     case function: DropFunctionCommand if !function.isTemp => onlyTemporary()
     case set: SetCommand => setting(set.kv.map(_._1))
     case reset: ResetCommand => setting(reset.config)
@@ -82,6 +86,15 @@ final class Limits(session: SparkSession) {
       Refuse.because(s"property `$key` is not among those Headgate allows")
     }
 
+  private def named(variable: LogicalPlan): Unit = variable match {
+    case unresolved: UnresolvedIdentifier => unresolved.nameParts.foreach(named)
+    case resolved: ResolvedIdentifier => named(resolved.identifier.name)
+    case _ =>
+  }
+
+  private def named(name: String): Unit =
+    if (name.length > Limits.LongestName) Refuse.because(s"a name has more than ${Limits.LongestName} characters; use a shorter one")
+
   private def noLocation(of: String): Nothing = Refuse.because(s"a $of cannot be given a storage location")
 
   private def onlyTemporary(): Nothing = Refuse.because("only temporary functions of this session can be made and dropped")
@@ -120,6 +133,9 @@ final class Limits(session: SparkSession) {
 }
 
 object Limits {
+  /** Characters in the name of a view, variable or function of a session. */
+  private val LongestName = 255
+
   /** Where functions lie that Spark itself calls, in SQL and to make rows of objects and objects of rows. */
   private val SparkOwn = Seq("org.apache.spark.sql.catalyst.", "org.apache.spark.sql.types.", "org.apache.spark.unsafe.types.") ++
     Seq("Boolean", "Byte", "Short", "Integer", "Long", "Float", "Double").map("java.lang." + _)

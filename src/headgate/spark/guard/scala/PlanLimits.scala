@@ -1,9 +1,11 @@
 package io.headgate.guard
 
+import java.util.Locale
+
 import scala.collection.mutable
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.analysis.UnresolvedRegex
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedRegex, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -68,13 +70,31 @@ object PlanLimits {
   def requireParsed(parsed: TreeNode[_]): Unit = {
     val open = mutable.Stack[TreeNode[_]](parsed)
     while (open.nonEmpty) open.pop() match {
-      case statement: SingleStatement => require(statement.parsedPlan)
+      case statement: SingleStatement => requireParsed(statement.parsedPlan)
       case part: LogicalPlan with CompoundPlanStatement =>
         part.expressions.foreach(require)
         open.pushAll(part.children)
+      case plan: LogicalPlan =>
+        require(plan)
+        requireSmallOnceWritten(sizeOnceWritten(plan, Map.empty))
       case other => require(other)
     }
   }
+
+  /** Counts nodes as Spark would write them in the place of names; in some commands it does, before any rule sees the plan. */
+  private def sizeOnceWritten(plan: LogicalPlan, known: Map[String, Double]): Double = plan match {
+    case UnresolvedWith(child, definitions, _) =>
+      sizeOnceWritten(child, definitions.foldLeft(known) { case (before, (name, definition, _)) =>
+        before + (name.toLowerCase(Locale.ROOT) -> sizeOnceWritten(definition, before))
+      })
+    case UnresolvedRelation(Seq(name), _, _) => known.getOrElse(name.toLowerCase(Locale.ROOT), 1d)
+    case _ =>
+      val inner = plan.innerChildren.collect { case part: LogicalPlan => part }
+      1 + (plan.children ++ inner ++ plan.expressions.flatMap(subqueries)).map(sizeOnceWritten(_, known)).sum
+  }
+
+  private def requireSmallOnceWritten(nodes: Double): Unit =
+    if (nodes > MaxNodes) tooComplex(s"has more than $MaxNodes operations once its common table expressions are written out")
 
   private def require(root: TreeNode[_]): Unit = {
     val open = mutable.Stack[(TreeNode[_], Int)](root -> 1)
@@ -107,6 +127,8 @@ object PlanLimits {
     case repartition: Repartition => requirePartitions(repartition.numPartitions)
     case repartition: RepartitionByExpression => repartition.optNumPartitions.foreach(requirePartitions)
     case rebalance: RebalancePartitions => rebalance.optNumPartitions.foreach(requirePartitions)
+    case pivot: Pivot if pivot.pivotValues.size.toLong * pivot.aggregates.size > MaxExpressions =>
+      tooComplex(s"has more than $MaxExpressions aggregates in its PIVOT")
     case aggregate: Aggregate => require(GroupingSize.of(aggregate.groupingExpressions))
     case sample: Sample if sample.withReplacement && sample.upperBound - sample.lowerBound > MaxCopies =>
       throw new LimitExceeded(s"the sample takes each row more than $MaxCopies times; give a smaller fraction")
@@ -143,8 +165,7 @@ object PlanLimits {
   private final class Expansion {
     private val sizes = mutable.Map.empty[Long, Double]
 
-    def require(plan: LogicalPlan): Unit =
-      if (size(plan) > MaxNodes) tooComplex(s"has more than $MaxNodes operations once its common table expressions are written out")
+    def require(plan: LogicalPlan): Unit = requireSmallOnceWritten(size(plan))
 
     private def size(plan: LogicalPlan): Double = {
       plan match {

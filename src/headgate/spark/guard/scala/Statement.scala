@@ -27,8 +27,11 @@ object Statement {
   /** What the last statement that was decided on this thread may do, while it runs. */
   private val running = new ThreadLocal[Allowed]
 
-  /** What an operation has needed so far, in all statements that ran inside it, and whether any of them read something. */
-  final case class Accumulated(operation: String, asker: String, needs: Set[Need], reads: Boolean)
+  /**
+   * What an operation has needed so far, in all statements that ran inside it; whether any of them read something, and
+   * whether one of them was computed of it.
+   */
+  final case class Accumulated(operation: String, asker: String, needs: Set[Need], reads: Boolean, computes: Boolean = false)
 
   private val accumulated = new ThreadLocal[Accumulated]
 
@@ -100,6 +103,11 @@ object Statement {
   /** Nothing that an operation has needed is forgotten before it ends, whatever statements it nests. */
   private def accumulate(session: SparkSession, needs: Set[Need], reads: Boolean): Unit = sinceBegin(session).foreach { before =>
     accumulated.set(before.copy(needs = before.needs ++ needs, reads = before.reads || reads))
+  }
+
+  /** Remembers that the next statements of the operation may be computed of what it has needed so far. */
+  def computes(session: SparkSession): Unit = sinceBegin(session).filter(_.needs.nonEmpty).foreach { before =>
+    accumulated.set(before.copy(computes = true))
   }
 
   private def needs(session: SparkSession): Set[Need] = {
