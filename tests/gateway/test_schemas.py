@@ -23,6 +23,13 @@ def test_an_honest_schema_passes(text: str) -> None:
     check_schema(text)
 
 
+def test_a_schema_of_great_depth_is_refused() -> None:
+    check_schema("a " + "ARRAY<" * 100 + "INT" + ">" * 100 + ", b STRUCT<c: INT>" * 300)
+    for text in ("a " + "ARRAY<" * 201 + "INT" + ">" * 201, "a INT " + "/* " * 201 + "*/ " * 201):
+        with pytest.raises(RefusedError, match="more than 200 levels deep"):
+            check_schema(text)
+
+
 @pytest.mark.parametrize(
     "metadata",
     [

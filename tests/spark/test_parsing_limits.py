@@ -238,6 +238,11 @@ def test_common_table_expressions_that_a_command_writes_out_are_refused(spark: S
     refused(lambda: spark.sql(statement).collect(), TOO_COMPLEX, "more than 4000 operations")
 
 
+def test_a_comment_that_is_not_closed_has_sparks_error(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException, match="UNCLOSED_BRACKETED_COMMENT"):
+        spark.sql("SELECT 1 /* comment").collect()
+
+
 def test_honest_texts_pass(spark: SparkSession) -> None:
     def answer(query: str) -> DataFrame:
         return spark.sql(query)
@@ -254,4 +259,9 @@ def test_honest_texts_pass(spark: SparkSession) -> None:
     assert answer(f"SELECT {', '.join(['transform(array(1), x -> x + 1)'] * 300)}").count() == 1
     assert answer("SELECT 1e30BD, 1e5, 1.5e-7D, 99999999999999999999999999999999999999").count() == 1
     assert spark.sql("SELECT :a, :b", {"a": "x" * 1000000, "b": Decimal("1.5")}).collect()[0][1] == Decimal("1.5")
+    # Spark parses these twice: the fast way fails.
+    assert answer("SELECT IDENTIFIER('carr' || 'ier') FROM IDENTIFIER(concat('lake', '.raw.flights'))").count() == 1
+    assert (
+        answer("BEGIN FOR r AS SELECT * FROM lake.raw.flights DO SELECT r.year; END FOR; END").collect()[0][0] == 2012
+    )
     assert spark.createDataFrame([], "a ARRAY<MAP<STRING, STRUCT<b: INT>>>, `x y` INT").columns == ["a", "x y"]

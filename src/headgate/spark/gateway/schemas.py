@@ -11,6 +11,7 @@ from headgate.spark.gateway.options import METADATA_KEYS
 _DEFAULTS: Final = frozenset({"CURRENT_DEFAULT", "EXISTS_DEFAULT"})
 """The keys under which metadata holds the SQL text of a column's default."""
 _OF_USER_DEFINED: Final = frozenset({"class", "pyClass", "serializedClass"})
+_MAX_NESTING: Final = 200
 _NOTE: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _USER_DEFINED: Final = "user-defined types are not allowed: they load classes by name; use a built-in type"
 _NO_DEFAULT: Final = "a column of a schema cannot be given a default here; leave it out and use `coalesce` instead"
@@ -21,9 +22,23 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def check_schema(text: str) -> None:
-    """Raise `RefusedError` if the schema is JSON with a user-defined type, a default or unknown metadata; DDL has none of them."""
+    """Raise `RefusedError` if the schema is JSON with a user-defined type, a default or unknown metadata, or DDL of great depth."""
     if text.lstrip().startswith(("{", "[", '"')):
         _check_json(text, _check_type_pairs)
+    if text.count("<") > _MAX_NESTING or text.count("/*") > _MAX_NESTING:
+        _check_nesting(text)
+
+
+def _check_nesting(text: str) -> None:
+    """Raise `RefusedError` where types or comments stand within each other: Spark's parser takes ever longer for each level."""
+    for opening, closing in (("<", ">"), ("/*", "*/")):
+        levels = 0
+        for sign in re.findall(f"{re.escape(opening)}|{re.escape(closing)}", text):
+            levels = max(levels + (1 if sign == opening else -1), 0)
+            if levels > _MAX_NESTING:
+                raise RefusedError(
+                    f"the schema nests types or comments more than {_MAX_NESTING} levels deep; use fewer levels"
+                )
 
 
 def check_metadata(text: str) -> None:

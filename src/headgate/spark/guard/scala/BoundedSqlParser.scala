@@ -2,6 +2,7 @@ package io.headgate.guard
 
 import scala.jdk.CollectionConverters._
 
+import org.antlr.v4.runtime.CommonTokenStream
 import org.apache.spark.sql.catalyst.expressions.BaseGroupingSets
 import org.apache.spark.sql.catalyst.parser.{ParameterContext, SqlBaseParser}
 import org.apache.spark.sql.catalyst.parser.SqlBaseParser.{GroupingAnalyticsContext, InlineTableContext}
@@ -20,10 +21,11 @@ final class BoundedSqlParser extends SparkSqlParser {
     super.parseWithParameters(text, parameters)(bounded(build))
   }
 
+  /** Spark parses again, with the same tokens, what it cannot parse the fast way. */
   private def bounded[T](build: SqlBaseParser => T)(parser: SqlBaseParser): T = {
     parser.getTokenStream match {
-      case _: BoundedTokens => // Spark parses again, in a slower mode, what the first mode could not
-      case tokens => parser.setTokenStream(new BoundedTokens(tokens.getTokenSource).filled)
+      case _: BoundedTokens =>
+      case tokens: CommonTokenStream => parser.setTokenStream(BoundedTokens.of(tokens))
     }
     try build(parser)
     catch { case _: StackOverflowError => PlanLimits.tooComplex("is nested too deeply") }

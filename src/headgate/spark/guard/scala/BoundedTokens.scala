@@ -2,7 +2,7 @@ package io.headgate.guard
 
 import scala.collection.mutable
 
-import org.antlr.v4.runtime.{CommonTokenStream, Token, TokenSource}
+import org.antlr.v4.runtime.{CommonTokenStream, ListTokenSource, Token, TokenSource}
 import org.apache.spark.sql.catalyst.parser.SqlBaseLexer._
 
 /**
@@ -23,14 +23,8 @@ final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source)
     val before = tokens.size
     val fetched = super.fetch(wanted)
     (before until tokens.size).foreach(at => check(tokens.get(at)))
-    if (tokens.size > MaxTokens) PlanLimits.tooComplex(s"has more than $MaxTokens words and signs")
+    requireFew(tokens.size)
     fetched
-  }
-
-  /** These tokens, all of them read: Spark takes the next one from the lexer before it parses again. */
-  def filled: BoundedTokens = {
-    fill()
-    this
   }
 
   override def consume(): Unit = {
@@ -73,6 +67,19 @@ object BoundedTokens {
 
   /** Dots between two commas or brackets: Spark copies a name for each part of it. */
   private val MaxDots = 5000
+
+  /** The same tokens with limits. Spark's parser goes on to use the tokens that it has made itself. */
+  def of(tokens: CommonTokenStream): BoundedTokens = {
+    while (tokens.LA(1) != Token.EOF) {
+      tokens.consume()
+      requireFew(tokens.size)
+    }
+    tokens.seek(0)
+    new BoundedTokens(new ListTokenSource(tokens.getTokens))
+  }
+
+  private def requireFew(tokens: Int): Unit =
+    if (tokens > MaxTokens) PlanLimits.tooComplex(s"has more than $MaxTokens words and signs")
 
   private val MaxLooks = 20000000L
   private val LooksBetweenChecks = 65536
