@@ -33,12 +33,11 @@ root = pytest.mark.skipif(os.geteuid() != 0, reason="a parser shows its files an
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces these limits")
 
 
-async def kill_parser(running: Parsers, number: int) -> None:
-    """Send a signal to the parser at work; one that ends on its own meanwhile was that of an earlier job."""
-    while True:
-        with suppress(ProcessLookupError):
+async def kill_parser(running: Parsers, number: int, job: asyncio.Task[list[bytes]]) -> None:
+    """Send a signal to the parser at work until its job ends; the first that is found may be that of an earlier job."""
+    while not job.done():
+        with suppress(ProcessLookupError, TimeoutError):
             os.kill(await running.parser(), number)
-            return
         await asyncio.sleep(0.01)
 
 
@@ -47,7 +46,7 @@ class TestFailingParsers:
     def test_a_parser_that_ends_fails_its_own_job(self, pool: Parsers, number: int) -> None:
         async def attempt() -> list[bytes]:
             doomed = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY, at_no_charge))
-            await kill_parser(pool, number)
+            await kill_parser(pool, number, doomed)
             other = await pool.pool.rewrite("bob", b"arrow", [rows()], at_no_charge)
             with pytest.raises(UnreadableInputError, match="could not be read"):
                 await doomed
