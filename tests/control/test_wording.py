@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from headgate.control.people import SOMEBODY
+from headgate.control.people import HYPOTHETICAL_USER
 from headgate.control.wording import Wording, reason
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.records import Decision, Explanation, Fix, Missing, Needed, Question
@@ -75,7 +75,11 @@ class _Names:
 class TestTheFixOfARefusal:
     @pytest.mark.parametrize(
         ("approvers", "named"),
-        [((SOMEBODY, "ann"), "ann"), (("ann", SOMEBODY, "ben"), "ann or ben"), ((SOMEBODY,), "an owner or admin")],
+        [
+            ((HYPOTHETICAL_USER, "ann"), "ann"),
+            (("ann", HYPOTHETICAL_USER, "ben"), "ann or ben"),
+            ((HYPOTHETICAL_USER,), "an owner or admin"),
+        ],
     )
     def test_names_no_hypothetical_user_as_the_one_who_can_give_a_role(
         self, approvers: tuple[str, ...], named: str

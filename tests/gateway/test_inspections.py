@@ -19,7 +19,7 @@ from headgate.spark.gateway import inspections
 from headgate.spark.gateway.admission import Admitted
 from headgate.spark.gateway.errors import ExhaustedError
 from headgate.spark.gateway.inspections import MAX_WAITING, Inspections, Lane
-from headgate.spark.gateway.parsing import MAX_PARTS
+from headgate.spark.gateway.wire_format import MAX_PARTS
 
 A, B = PrincipalId("ann"), PrincipalId("bob")
 

@@ -22,10 +22,10 @@ from shapes import (
 from trying import ANN, a_range, admit_as, relations
 
 import headgate
-from headgate.spark.gateway import parsing
+from headgate.spark.gateway import wire_format
 from headgate.spark.gateway.admission import inspector
 from headgate.spark.gateway.errors import GatewayError, InvalidRequestError, RefusedError, TooComplexError
-from headgate.spark.gateway.parsing import MAX_PARTS, parse
+from headgate.spark.gateway.wire_format import MAX_PARTS, parse
 
 FEWER, MORE = MAX_PARTS - 5_000, 2 * MAX_PARTS + 10_000
 """What passes, and what does not. A full tree of joins has twice the parts of the next smaller one."""
@@ -120,20 +120,20 @@ class TestLargeMessages:
     ) -> None:
         rpc, data = SHAPES[shape](300)
         plan = parse(rpc.request, data)
-        monkeypatch.setattr(parsing, "_SCANNED_BYTES", 0)
+        monkeypatch.setattr(wire_format, "_SCANNED_BYTES", 0)
 
         assert parse(rpc.request, data) == plan
 
     @pytest.mark.parametrize("wrong", [b"\x0b", b"\x0a\xff\xff\xff\xff\x0f", b"\x0a" + b"\xff" * 12, b"\xff"])
     def test_what_cannot_be_read_is_an_invalid_request(self, wrong: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(parsing, "_SCANNED_BYTES", 0)
+        monkeypatch.setattr(wire_format, "_SCANNED_BYTES", 0)
         rpc, data = plain(a_range().SerializeToString())
 
         with pytest.raises(InvalidRequestError):
             admit_as(ANN, rpc, data + wrong)
 
     def test_a_message_that_ends_early_cannot_be_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(parsing, "_SCANNED_BYTES", 0)
+        monkeypatch.setattr(wire_format, "_SCANNED_BYTES", 0)
         data = projected(TRUE, 3)
 
         for end in range(1, len(data)):

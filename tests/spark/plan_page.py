@@ -20,7 +20,7 @@ _HEAD = """\
 
 Spark makes a plan of every statement, and the guard looks at every node of it: plans, commands and expressions. What it
 does not know it refuses. This page sets every class that PySpark {spark} and Iceberg {iceberg} have against the guard's
-tables (`plan-classes.txt` and `expressions.txt`). It is generated: with another Spark it shows what nobody has reviewed
+tables (`plan-classes.txt` and `expressions.txt`). It is generated: with another Spark it shows what has no review
 yet, and until somebody has, that is refused.
 
 A need is a verb on what a field of the node names; *told by code* means that it takes more than one field to tell.
@@ -67,11 +67,11 @@ def page(plans: set[str], found: set[str]) -> str:
         f"## Plans and commands that are allowed: {len(rows)}\n",
         "| class | when | needs | why |\n|---|---|---|---|",
         *(_line(row) for row in sorted(rows, key=lambda row: _short(row.name))),
-        f"\n## Plans and commands that nobody has reviewed, so they are refused: {len(plans - _names(rows))}\n",
+        f"\n## Plans and commands without a review, which are refused: {len(plans - _names(rows))}\n",
         *_listed(plans - _names(rows)),
         f"\n## Expressions that are allowed: {len(allowed)}\n",
         *_listed(allowed),
-        f"\n## Expressions that nobody has reviewed, so they are refused: {len(found - set(allowed))}\n",
+        f"\n## Expressions without a review, which are refused: {len(found - set(allowed))}\n",
         *_listed(found - set(allowed)),
     )
     return "\n".join(parts) + "\n"

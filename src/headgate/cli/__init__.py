@@ -32,7 +32,7 @@ from headgate.cli import (
     users,
 )
 from headgate.cli.api import ApiError
-from headgate.cli.grouped import Grouped
+from headgate.cli.command_groups import Grouped
 from headgate.cli.output import fail
 
 app = typer.Typer(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.grouped import group
+from headgate.cli.command_groups import group
 from headgate.cli.opened import Data, deployed
 from headgate.cli.output import errors, fail, say, table
 

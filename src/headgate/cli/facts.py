@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.grouped import group
+from headgate.cli.command_groups import group
 from headgate.cli.output import fail
 
 

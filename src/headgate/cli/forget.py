@@ -22,7 +22,7 @@ def forget(
 ) -> None:
     """Erase a person: names, logins, sessions, tokens and reasons, in every organization; their rights end with it.
 
-    What they did stays in the logs, under an id that means nobody any more. The command asks first.
+    What they did stays in the logs, under an id that no longer names a user. The command asks for confirmation first.
     """
     from headgate.control import personal
 
@@ -38,7 +38,7 @@ def forget(
 
 
 def _confirm(user: str, principal: str) -> None:
-    """Ask whether to erase the person; end with exit code 2 where nobody can answer, and with 1 after a no."""
+    """Ask whether to erase the person; end with exit code 2 where there is no terminal, and with 1 if the answer is no."""
     if not sys.stdin.isatty():
         fail("nothing was erased: there is no terminal to ask for confirmation; add `--yes` to erase without asking")
         sys.exit(2)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from headgate.cli.api import call
-from headgate.cli.grouped import group
+from headgate.cli.command_groups import group
 from headgate.cli.opened import Data, opened
 from headgate.cli.output import errors, say, table
 

@@ -32,7 +32,7 @@ def why(
 
 
 def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
-    """Return an answer about somebody in lines."""
+    """Return the lines of an answer about a user."""
     verdict = "allowed" if answer["allowed"] else "not allowed"
     lines = [
         f"{answer['action']} on {answer['resource']} is {verdict} ({answer['model']}, revision {answer['revision']})"

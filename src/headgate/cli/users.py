@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.grouped import group
+from headgate.cli.command_groups import group
 from headgate.cli.opened import Data, deployed
 from headgate.cli.output import say, table
 

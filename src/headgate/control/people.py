@@ -20,7 +20,7 @@ SEEING = {
 }
 """Whoever may do one of these, on the organization or on one of its projects, knows everybody in it."""
 
-SOMEBODY = PrincipalId("?")
+HYPOTHETICAL_USER = PrincipalId("?")
 """A hypothetical user: a refusal is decided for this one, so that it tells nothing of the named one."""
 
 
@@ -76,7 +76,7 @@ def meant(view: View, asked: Question, found: SubjectId | None, name: str) -> Su
         known_role(view, given, view.target(asked.resource))
     if found is not None and view.engine.check(replace(asked, subject=found), view.now).allowed:
         return found
-    _with_somebody(view, asked.resource).require(replace(asked, subject=SOMEBODY))
+    _with_hypothetical_user(view, asked.resource).require(replace(asked, subject=HYPOTHETICAL_USER))
     if found is None:
         raise MissingError(nobody(name))
     return found
@@ -87,14 +87,14 @@ def nobody(name: str) -> str:
     return f"nobody is called `{name}`, or several are; an id is always one of them"
 
 
-def _with_somebody(view: View, place: ResourceId) -> View:
+def _with_hypothetical_user(view: View, place: ResourceId) -> View:
     """Return the view with one user more, who stands everywhere above the place and holds nothing else."""
     above = tuple(view.facts.ancestors(place))
     standing = (
-        RoleAssigned(SOMEBODY, min(rule.roles), each.id, model.name)
+        RoleAssigned(HYPOTHETICAL_USER, min(rule.roles), each.id, model.name)
         for model in view.models.values()
         for rule in model.standing
         for each in above
         if each.type == rule.on
     )
-    return view.after(PrincipalAdded(SOMEBODY, "user"), *standing)
+    return view.after(PrincipalAdded(HYPOTHETICAL_USER, "user"), *standing)

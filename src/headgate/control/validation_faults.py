@@ -27,7 +27,7 @@ _MISSING: Final = "the field is missing; add it"
 _UNKNOWN: Final = "there is no such field; remove it"
 
 MOST: Final = 100
-"""How many errors of one form are told at most: a form of many thousand wrong fields has an error for each."""
+"""How many errors of one form are reported at most: a form of many thousand wrong fields has an error for each."""
 
 SENTENCES: Final[Mapping[str, str]] = {
     "assertion_error": "{error}",
@@ -125,7 +125,7 @@ class Fault:
 def faults(errors: Sequence[Error], form: object) -> list[Fault]:
     """Return the faults of a form, the value that was validated: one for each place, of the first `MOST` errors.
 
-    Where a value can have one of several forms, the faults of the form that it comes nearest to are told.
+    Where a value can have one of several forms, the faults of the nearest form are reported.
     """
     found = dict[_Path, list[str]]()
     for each in errors[:MOST]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headgate.control.directory import Directory
-from headgate.control.people import SOMEBODY
+from headgate.control.people import HYPOTHETICAL_USER
 from headgate.decision.records import Explanation, Missing, Needed
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -45,7 +45,7 @@ class Wording:
         return f"; {NO_FIX}" if explained.discoverable else ""
 
     def _needed(self, facts: Snapshot, needed: Needed) -> str:
-        who = _either([self._directory.name(each) for each in needed.approvers if each != SOMEBODY])
+        who = _either([self._directory.name(each) for each in needed.approvers if each != HYPOTHETICAL_USER])
         return f"`{needed.role}` on `{called(facts, needed.resource)}`, which {who} can give"
 
 

@@ -2,12 +2,10 @@
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from pydantic import ValidationError as ModelError
-from pyiceberg.exceptions import CommitFailedException, ValidationError
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil, TableMetadataV1, new_table_metadata
@@ -23,12 +21,11 @@ from pyiceberg.table.update import (
     update_table_metadata,
 )
 
-from headgate.control.validation_faults import first_fault
 from headgate.facts.ids import ResourceId
-from headgate.lake.errors import ConflictError, InvalidError
+from headgate.lake.errors import ConflictError
 from headgate.lake.rules import check_table_properties
+from headgate.lake.validation import require_valid
 
-T = TypeVar("T")
 LAST_ADDED = -1
 """Where an update names a schema: the one that was added last in the same commit."""
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
@@ -47,7 +44,8 @@ class NewTable:
 def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetadata:
     """Return the first metadata of a table. Raises `RuleError` or `InvalidError`."""
     check_table_properties({}, new.properties)
-    return _sound(
+    return require_valid(
+        "table",
         lambda: new_table_metadata(
             new.schema,
             new.partition_spec,
@@ -55,7 +53,7 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
             location,
             dict(new.properties),
             uuid.UUID(table),
-        )
+        ),
     )
 
 
@@ -67,9 +65,9 @@ def updated_metadata(
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
     _check_sequence(start, updates)
     kept = tuple(_only_existing(start, updates if base is None else _numbered(base, updates)))
-    changed = _sound(lambda: update_table_metadata(start, kept, base is None, base_path))
+    changed = require_valid("table", lambda: update_table_metadata(start, kept, base is None, base_path))
     # A metadata file that could not be read back would lose the table.
-    return _sound(lambda: TableMetadataUtil.parse_raw(changed.model_dump_json()))
+    return require_valid("table", lambda: TableMetadataUtil.parse_raw(changed.model_dump_json()))
 
 
 def check_requirements(requirements: Sequence[TableRequirement], base: TableMetadata | None) -> None:
@@ -83,7 +81,7 @@ def check_requirements(requirements: Sequence[TableRequirement], base: TableMeta
 
 def parse(content: bytes) -> TableMetadata:
     """Return the metadata that a file holds. Raises `InvalidError`."""
-    return _sound(lambda: TableMetadataUtil.parse_raw(content.decode()))
+    return require_valid("table", lambda: TableMetadataUtil.parse_raw(content.decode()))
 
 
 def next_path(location: str, base_path: str | None, name: str) -> str:
@@ -136,13 +134,3 @@ def _only_existing(base: TableMetadata, updates: Iterable[TableUpdate]) -> Itera
             if isinstance(update, SetPropertiesUpdate):
                 there.update(update.updates)
             yield update
-
-
-def _sound(make: Callable[[], T]) -> T:
-    try:
-        return make()
-    except ModelError as error:
-        fault = first_fault(error.errors(), None)
-        raise InvalidError(f"the table metadata would not be valid: {fault.sentence}") from error
-    except (ValidationError, ValueError, KeyError, TypeError) as error:
-        raise InvalidError(f"the table metadata would not be valid: {error}") from error

@@ -3,25 +3,23 @@
 Who reads through a view reads with their own rights, so that nothing in it can open anything.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from pyiceberg.schema import Schema
 from pyiceberg.view.metadata import ViewHistoryEntry, ViewMetadata, ViewVersion
 
-from headgate.control.validation_faults import first_fault
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, InvalidError, RuleError
 from headgate.lake.rules import check_properties
+from headgate.lake.validation import require_valid
 
 LAST_ADDED = -1
 """Where an update names a schema or version: the one that was added last in the same commit."""
 KEPT = 10
 """So many versions are kept, as Iceberg's own writers do."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
         "version-log": [_entry(version.timestamp_ms, 1)],
         "properties": dict(new.properties),
     }
-    return _sound(lambda: ViewMetadata.model_validate(fields))
+    return require_valid("view", lambda: ViewMetadata.model_validate(fields))
 
 
 def updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) -> ViewMetadata:
@@ -142,7 +140,7 @@ def check_view(metadata: ViewMetadata, view: ResourceId, location: str) -> None:
 
 def parse_view(content: bytes) -> ViewMetadata:
     """Return the metadata that a file holds. Raises `InvalidError`."""
-    return _sound(lambda: _complete(ViewMetadata.model_validate_json(content)))
+    return require_valid("view", lambda: _complete(ViewMetadata.model_validate_json(content)))
 
 
 class _Building:
@@ -252,13 +250,3 @@ def _complete(metadata: ViewMetadata) -> ViewMetadata:
     if any(each.schema_id not in schemas for each in metadata.versions):
         raise ValueError("a version names a schema that is not there")
     return metadata
-
-
-def _sound(make: Callable[[], T]) -> T:
-    try:
-        return make()
-    except ValidationError as error:
-        fault = first_fault(error.errors(), None)
-        raise InvalidError(f"the view metadata would not be valid: {fault.sentence}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidError(f"the view metadata would not be valid: {error}") from error

@@ -96,30 +96,25 @@ class _Spark(Collector):
         calls = CounterMetricFamily("headgate_spark_calls", "Calls of Spark Connect.", labels=("call", "status"))
         for label, count in spark.get("calls", {}).items():
             calls.add_metric(label.split(" "), count)
-        seconds = CounterMetricFamily("headgate_spark_call_seconds", "How long they took.", labels=("call",))
-        for call, count in spark.get("seconds", {}).items():
-            seconds.add_metric((call,), count)
-        starts = CounterMetricFamily("headgate_spark_driver_starts", "Starts of a driver.", labels=("driver",))
-        for driver, count in spark.get("driver_starts", {}).items():
-            starts.add_metric((driver,), count)
-        hangs = CounterMetricFamily(
-            "headgate_spark_driver_hangs", "Ends of a driver that did not answer.", labels=("driver",)
-        )
-        for driver, count in spark.get("driver_hangs", {}).items():
-            hangs.add_metric((driver,), count)
-        drivers = GaugeMetricFamily("headgate_spark_drivers", "Whether a driver serves.", labels=("driver",))
-        for driver, serves in spark.get("drivers", {}).items():
-            drivers.add_metric((driver,), serves)
-        deaths = CounterMetricFamily(
-            "headgate_spark_task_deaths", "Failures of a task of the gateway.", labels=("task",)
-        )
-        for task, count in spark.get("task_deaths", {}).items():
-            deaths.add_metric((task,), count)
-        yield from (calls, seconds, starts, hangs, drivers, deaths)
+        yield calls
+        for figure, name, kind, means, label in _LABELLED:
+            family = kind(f"headgate_spark_{name}", means, labels=(label,))
+            for value, amount in spark.get(figure, {}).items():
+                family.add_metric((value,), amount)
+            yield family
         for name, kind, means in _SPARK:
             if name in spark:
                 yield kind(f"headgate_spark_{name}", means, spark[name][""])
 
+
+_LABELLED = (
+    ("seconds", "call_seconds", CounterMetricFamily, "How long they took.", "call"),
+    ("driver_starts", "driver_starts", CounterMetricFamily, "Starts of a driver.", "driver"),
+    ("driver_hangs", "driver_hangs", CounterMetricFamily, "Ends of a driver that did not answer.", "driver"),
+    ("drivers", "drivers", GaugeMetricFamily, "Whether a driver serves.", "driver"),
+    ("task_deaths", "task_deaths", CounterMetricFamily, "Failures of a task of the gateway.", "task"),
+)
+"""Figure, metric, kind, meaning, label."""
 
 _SPARK = (
     ("result_bytes", CounterMetricFamily, "Bytes of results that went through the gateway."),

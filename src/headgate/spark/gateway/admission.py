@@ -12,11 +12,11 @@ from google.protobuf.message import DecodeError
 from headgate.spark.gateway.errors import InvalidRequestError, TooComplexError
 from headgate.spark.gateway.identity import SessionKey, stamp
 from headgate.spark.gateway.messages import TOO_DEEP, check
-from headgate.spark.gateway.parsing import parse
 from headgate.spark.gateway.plans import MAX_PLAN_BYTES, unpack
 from headgate.spark.gateway.references import References, references
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
 from headgate.spark.gateway.rules import Reader
+from headgate.spark.gateway.wire_format import parse
 
 _STACK: Final = 256 * 1024 * 1024
 """Enough for a message nested as deep as protobuf can read at all (65,535 levels); only what is used is taken."""

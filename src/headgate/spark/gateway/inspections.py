@@ -1,7 +1,7 @@
-"""Who is inspected when: a principal's requests in turn, and small ones apart from large ones, so that nobody waits for others.
+"""The order of inspections: each principal in turn, and small requests apart from large ones, so that no principal waits for another.
 
 Threads share one processor in Python, and it goes from one to the next every few milliseconds. So what bounds the wait of
-one request is how many threads there are, and how long one request takes at most (`parsing.MAX_PARTS`).
+one request is how many threads there are, and how long one request takes at most (`wire_format.MAX_PARTS`).
 """
 
 import asyncio

@@ -29,7 +29,6 @@ _JSON: Final = frozenset(
 """Texts that a rule may have to read as JSON."""
 _JSON_PART: Final = 16
 """Characters of JSON that count as one part."""
-_ONE: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def message_type(kind: type[Message]) -> MessageType:
     return MessageType(
         name,
         is_allowed=allowed is not None,
-        fields={field: _field_type(field, field.name in (allowed or ())) for field in descriptor.fields},
+        fields={field: _field_type(field, is_allowed=field.name in (allowed or ())) for field in descriptor.fields},
         rule=RULES.get(name),
         rewrite=REWRITES.get(name),
     )
@@ -110,7 +109,7 @@ def refusal(name: str) -> RefusedError:
     return RefusedError(f"`{name}` is not allowed: {reason(name) or 'Headgate does not know it'}")
 
 
-def _field_type(field: FieldDescriptor, is_allowed: bool) -> FieldType:  # noqa: FBT001
+def _field_type(field: FieldDescriptor, *, is_allowed: bool) -> FieldType:
     inner = field.message_type
     is_map = inner is not None and inner.GetOptions().map_entry
     is_json = any(field.full_name.endswith(f".{each}") for each in _JSON)
@@ -131,7 +130,7 @@ def _field_type(field: FieldDescriptor, is_allowed: bool) -> FieldType:  # noqa:
 
 def _excludes_others(field: FieldDescriptor) -> bool:
     """Return whether a field is one of several alternatives; an `optional` field is one of a single one."""
-    return field.containing_oneof is not None and len(field.containing_oneof.fields) > _ONE
+    return field.containing_oneof is not None and len(field.containing_oneof.fields) > 1
 
 
 def _subject(name: str, field: FieldDescriptor) -> str:

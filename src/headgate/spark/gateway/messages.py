@@ -9,9 +9,9 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from headgate.spark.gateway.errors import RefusedError, TooComplexError
 from headgate.spark.gateway.message_types import MessageType, message_type, refusal
-from headgate.spark.gateway.parsing import MAX_PARTS, TOO_MANY_PARTS
 from headgate.spark.gateway.references import REFERRING
 from headgate.spark.gateway.rules import Reader
+from headgate.spark.gateway.wire_format import MAX_PARTS, TOO_MANY_PARTS
 
 MAX_DEPTH = 1024
 """Messages within messages; Spark's own limit."""

@@ -7,8 +7,8 @@ import zstandard
 from google.protobuf.message import DecodeError, Message
 
 from headgate.spark.gateway.errors import InvalidRequestError, RefusedError, TooLargeError
-from headgate.spark.gateway.parsing import parse
 from headgate.spark.gateway.protos import base, commands, relations
+from headgate.spark.gateway.wire_format import parse
 
 MAX_PLAN_BYTES: Final = 64 * 1024 * 1024
 _OPERATION: Final = base.Plan.CompressedOperation
@@ -61,8 +61,8 @@ def _decompress(data: bytes, most: int) -> bytes:
             plan = reader.read(most + 1)
     except (zstandard.ZstdError, MemoryError):
         raise InvalidRequestError("the compressed plan cannot be read") from None
-    if len(plan) > most < MAX_PLAN_BYTES:
+    if len(plan) <= most:
+        return plan
+    if most < MAX_PLAN_BYTES:
         raise LargePlanError
-    if len(plan) > MAX_PLAN_BYTES:
-        raise TooLargeError(f"the plan is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB; put its data into a table")
-    return plan
+    raise TooLargeError(f"the plan is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB; put its data into a table")

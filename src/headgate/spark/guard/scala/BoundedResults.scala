@@ -2,10 +2,8 @@ package io.headgate.guard
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ColumnarRule, CommandResultExec, LocalTableScanExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.{ColumnarRule, CommandResultExec, LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.command.{DataWritingCommandExec, ExecutedCommandExec}
 import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 import org.apache.spark.sql.execution.exchange.Exchange
@@ -20,30 +18,17 @@ object BoundedResults extends ColumnarRule {
     case command @ (_: V2CommandExec | _: ExecutedCommandExec | _: DataWritingCommandExec) => command
     case rows => BoundedResult(rows)
   }
-
-  /** Throws `LimitExceeded` once the rows have more bytes than a result may. */
-  def counted(rows: Iterator[InternalRow], most: Long): Iterator[InternalRow] = {
-    var bytes = 0L
-    rows.map { row =>
-      bytes += Sizes.of(row)
-      if (bytes > most)
-        throw new LimitExceeded(s"the result is larger than ${most >> 20} MiB; ask for less of it, or write it to a table")
-      row
-    }
-  }
 }
 
 /** Rows that may be a result; where they are written or cached, they pass uncounted. */
-final case class BoundedResult(child: SparkPlan) extends UnaryExecNode {
-  override def output: Seq[Attribute] = child.output
-  override def outputPartitioning: Partitioning = child.outputPartitioning
-  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+final case class BoundedResult(child: SparkPlan) extends PassedRows {
   override protected def withNewChildInternal(changed: SparkPlan): BoundedResult = copy(child = changed)
 
   override protected def doExecute(): RDD[InternalRow] =
     if (BoundedResult.isCollected) {
       val most = sparkContext.getConf.getSizeAsBytes("spark.driver.maxResultSize") / BoundedResult.TasksAtOnce
-      child.execute().mapPartitions(BoundedResults.counted(_, most))
+      val why = s"the result is larger than ${most >> 20} MiB; ask for less of it, or write it to a table"
+      child.execute().mapPartitions(Sizes.bounded(_, most, why))
     } else child.execute()
 }
 

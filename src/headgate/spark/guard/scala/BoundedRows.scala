@@ -2,36 +2,22 @@ package org.apache.spark.sql.execution
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 
-import io.headgate.guard.{LimitExceeded, Sizes}
+import io.headgate.guard.{LimitExceeded, PassedRows, Sizes}
 
 /**
  * Rows for a broadcast: Spark makes room by their number before it looks at their size, and small rows that are alike
  * arrive compressed. It is in this package because Spark keeps the method that it overrides to itself.
  */
-final case class BoundedRows(child: SparkPlan) extends UnaryExecNode {
-  override def output: Seq[Attribute] = child.output
-  override def outputPartitioning: Partitioning = child.outputPartitioning
-  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+final case class BoundedRows(child: SparkPlan) extends PassedRows {
 
   override def executeCollectIterator(): (Long, Iterator[InternalRow]) = {
     val (count, rows) = child.executeCollectIterator()
     if (count > BoundedRows.Most)
       throw new LimitExceeded(s"the statement broadcasts $count rows, and this Spark takes at most ${BoundedRows.Most}; give the join the hint `MERGE`, or an equality")
-    (count, rows.map(counted(conf.maxBroadcastTableSizeInBytes)))
-  }
-
-  /** Spark builds the whole table before it looks at its size, and rows that are alike have arrived compressed. */
-  private def counted(most: Long): InternalRow => InternalRow = {
-    var bytes = 0L
-    row => {
-      bytes += Sizes.of(row)
-      if (bytes > most)
-        throw new LimitExceeded(s"the statement broadcasts more than ${most >> 20} MiB; give the join the hint `MERGE`, or an equality")
-      row
-    }
+    val most = conf.maxBroadcastTableSizeInBytes
+    // Spark builds the whole table before it looks at its size, and rows that are alike have arrived compressed.
+    (count, Sizes.bounded(rows, most, s"the statement broadcasts more than ${most >> 20} MiB; give the join the hint `MERGE`, or an equality"))
   }
 
   override protected def doExecute(): RDD[InternalRow] = child.execute()

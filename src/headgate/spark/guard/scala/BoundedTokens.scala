@@ -68,6 +68,15 @@ object BoundedTokens {
   /** Dots between two commas or brackets: Spark copies a name for each part of it. */
   private val MaxDots = 5000
 
+  private val MaxLooks = 20000000L
+  private val LooksBetweenChecks = 65536
+  private val MaxDigits = 1000
+  private val MaxExponent = 1000
+  private val Exponent = "(?i)E([+-]?[0-9]+)".r.unanchored
+
+  private val Numbers = Set(INTEGER_VALUE, BIGINT_LITERAL, SMALLINT_LITERAL, TINYINT_LITERAL) ++
+    Set(DECIMAL_VALUE, EXPONENT_VALUE, FLOAT_LITERAL, DOUBLE_LITERAL, BIGDECIMAL_LITERAL)
+
   /** The same tokens with limits. Spark's parser goes on to use the tokens that it has made itself. */
   def of(tokens: CommonTokenStream): BoundedTokens = {
     while (tokens.LA(1) != Token.EOF) {
@@ -80,15 +89,6 @@ object BoundedTokens {
 
   private def requireFew(tokens: Int): Unit =
     if (tokens > MaxTokens) PlanLimits.tooComplex(s"has more than $MaxTokens words and signs")
-
-  private val MaxLooks = 20000000L
-  private val LooksBetweenChecks = 65536
-  private val MaxDigits = 1000
-  private val MaxExponent = 1000
-  private val Exponent = "(?i)E([+-]?[0-9]+)".r.unanchored
-
-  private val Numbers = Set(INTEGER_VALUE, BIGINT_LITERAL, SMALLINT_LITERAL, TINYINT_LITERAL) ++
-    Set(DECIMAL_VALUE, EXPONENT_VALUE, FLOAT_LITERAL, DOUBLE_LITERAL, BIGDECIMAL_LITERAL)
 
   /** Spark writes a decimal number out, and a long one takes it minutes. */
   private def requireShort(number: String): Unit = {

@@ -2,10 +2,8 @@ package io.headgate.guard
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.joins.{CartesianProductExec, SortMergeJoinExec}
 import org.apache.spark.sql.execution.window.WindowExec
 
@@ -24,10 +22,7 @@ object BufferedRows extends ColumnarRule {
 }
 
 /** Rows that the operator above may keep. */
-final case class CountedRows(child: SparkPlan) extends UnaryExecNode {
-  override def output: Seq[Attribute] = child.output
-  override def outputPartitioning: Partitioning = child.outputPartitioning
-  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+final case class CountedRows(child: SparkPlan) extends PassedRows {
   override protected def withNewChildInternal(changed: SparkPlan): CountedRows = copy(child = changed)
 
   override protected def doExecute(): RDD[InternalRow] = child.execute().mapPartitions { rows =>

@@ -5,10 +5,6 @@ object Room {
   private val Large = 256L << 10
   private val SpareShare = 10
   private val Copies = 4
-
-  /** Milliseconds in which an ending statement leaves its memory to others. */
-  private val Patience = 3000L
-  private val Pause = 100L
   private val heap = Runtime.getRuntime
 
   /** Throws `LimitExceeded` if the heap is nearly full of what is in use, and so many bytes more are wanted. */
@@ -20,14 +16,5 @@ object Room {
   private def isShort(bytes: Long): Boolean =
     heap.maxMemory - (heap.totalMemory - heap.freeMemory) < heap.maxMemory / SpareShare + Copies * bytes
 
-  /** What is not in use any more counts as used until it is collected, and ending statements take a while to leave theirs. */
-  private def staysShort(bytes: Long): Boolean = synchronized {
-    val deadline = System.currentTimeMillis() + Patience
-    if (isShort(bytes)) System.gc()
-    while (isShort(bytes) && System.currentTimeMillis() < deadline) {
-      Thread.sleep(Pause)
-      System.gc()
-    }
-    isShort(bytes)
-  }
+  private def staysShort(bytes: Long): Boolean = synchronized(!Heap.makesRoom(!isShort(bytes)))
 }

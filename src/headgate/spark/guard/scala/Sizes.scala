@@ -29,6 +29,16 @@ object Sizes {
     value
   }
 
+  /** Passes rows; throws `LimitExceeded` with the sentence once they have more bytes together than `most`. */
+  def bounded(rows: Iterator[InternalRow], most: Long, why: String): Iterator[InternalRow] = {
+    var bytes = 0L
+    rows.map { row =>
+      bytes += of(row)
+      if (bytes > most) throw new LimitExceeded(why)
+      row
+    }
+  }
+
   /** The bytes of a value once it is written into a row; counting stops above the limit. */
   def of(value: Any): Long = value match {
     case null => 0

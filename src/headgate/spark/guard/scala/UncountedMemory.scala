@@ -17,10 +17,6 @@ object UncountedMemory {
   private val UsableShare = 0.95
   private val SessionsShare = 8
 
-  /** Milliseconds in which an ending statement leaves its memory to others. */
-  private val Patience = 5000L
-  private val Pause = 100L
-
   /** Where objects lie that have survived some collections. */
   val old: Option[MemoryPoolMXBean] = ManagementFactory.getMemoryPoolMXBeans.asScala.find(_.getName.contains("Old Gen"))
 
@@ -35,17 +31,11 @@ object UncountedMemory {
 
   private def grantMore(): Unit = synchronized {
     if (granted.get < 0) {
-      awaitRoom(System.currentTimeMillis() + Patience)
+      if (!Heap.makesRoom(left > 0))
+        throw new LimitExceeded(
+          "an aggregate, a window or a join keeps more rows at once than this Spark has memory for; group by more columns, or read fewer rows")
       granted.set(math.max(left / GrantShare, SmallestGrant))
     }
-  }
-
-  private def awaitRoom(deadline: Long): Unit = while (left <= 0) {
-    System.gc() // what is not in use any more counts as used until it is collected
-    if (left <= 0 && System.currentTimeMillis() > deadline)
-      throw new LimitExceeded(
-          "an aggregate, a window or a join keeps more rows at once than this Spark has memory for; group by more columns, or read fewer rows")
-    if (left <= 0) Thread.sleep(Pause)
   }
 
   /**

@@ -1,0 +1,23 @@
+"""Metadata that PyIceberg makes or reads, with one error where it is not valid."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pydantic
+from pyiceberg.exceptions import ValidationError
+
+from headgate.control.validation_faults import first_fault
+from headgate.lake.errors import InvalidError
+
+T = TypeVar("T")
+
+
+def require_valid(kind: str, make: Callable[[], T]) -> T:
+    """Return what `make` makes: the metadata of a `kind`, such as `table`. Raises `InvalidError`."""
+    try:
+        return make()
+    except pydantic.ValidationError as error:
+        fault = first_fault(error.errors(), None)
+        raise InvalidError(f"the {kind} metadata would not be valid: {fault.sentence}") from error
+    except (ValidationError, ValueError, KeyError, TypeError) as error:
+        raise InvalidError(f"the {kind} metadata would not be valid: {error}") from error
