@@ -17,6 +17,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 ATTACKER, VICTIM, ENDING = "p3", "p4", "p5"
 CROSS_JOIN = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
 COUNT = "SELECT count(*) FROM lake.raw.flights"
+_SUM = "aggregate(sequence(1, 1000000), 0L, (b, y) -> b + y)"
+MANY = {
+    "large constants": (f"SELECT aggregate(sequence(1, 1000000), 0L, (a, x) -> a + {_SUM})", 60),
+    "large texts": (f"SELECT length('{'x' * 12_000_000}') FROM range(9)", 30),
+    "deep expressions": (f"SELECT {'abs(' * 500}id{')' * 500} FROM range(9)", 60),
+}
+"""Statements that the driver itself works on or keeps, and how many are sent at once."""
 WITHIN = 10.0
 """Seconds in which another person's statement is answered."""
 
@@ -108,6 +115,19 @@ def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Gua
 
     assert seconds_to_count(spark_behind_gateway) < WITHIN
     until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=120)
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_many_statements_that_fill_the_driver_leave_room_for_another(spark_behind_gateway: Guarded, kind: str) -> None:
+    text, count = MANY[kind]
+    answers = [begin(spark_behind_gateway, ATTACKER, text)[2] for _ in range(count)]
+    time.sleep(3)
+
+    assert max(seconds_to_count(spark_behind_gateway) for _ in range(3)) < WITHIN
+
+    for each in answers:
+        each.cancel()
+    until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=60)
 
 
 def test_a_release_names_the_operation_only_where_the_driver_had_it(spark_behind_gateway: Guarded) -> None:

@@ -40,6 +40,9 @@ object DriverThreads {
 
   def of(operation: String): Option[Thread] = all.get(operation)
 
+  /** The operation of this thread, if this is one of them. */
+  def own: Option[String] = operation(Thread.currentThread)
+
   private def operation(thread: Thread): Option[String] = thread.getName match {
     case Named(id) => Some(id)
     case _ => None

@@ -40,7 +40,7 @@ object PlanLimits {
   /** The parsed statement: throws `LimitExceeded` if it is too large. */
   final class Parsed(session: SparkSession) extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = {
-      Interruption.check()
+      step()
       requirePartitions(session.sessionState.conf.getConf(SQLConf.SHUFFLE_PARTITIONS))
       require(plan)
       plan
@@ -50,7 +50,7 @@ object PlanLimits {
   /** The resolved statement, in which views are known. Spark's own checks write common table expressions out after it. */
   object Resolved extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = {
-      Interruption.check()
+      step()
       require(plan)
       new Expansion().require(plan)
       new WrittenOut().require(plan)
@@ -58,12 +58,20 @@ object PlanLimits {
     }
   }
 
-  /** Ends the work of the optimizer on a statement that was ended. */
+  /** The optimizer, rule by rule. */
   object Optimized extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = {
-      Interruption.check()
+      step()
+      PlanMemory.require(plan)
       plan
     }
+  }
+
+  /** A step of the work on a statement: ends here if the statement was interrupted, and leaves the processor to others in turn. */
+  def step(): Unit = {
+    Interruption.check()
+    PlanMemory.require()
+    Turns.await()
   }
 
   /** Throws `LimitExceeded` if what a text was parsed to is too large: Spark looks through it before any rule of its analysis does. */

@@ -15,6 +15,7 @@ import org.apache.spark.unsafe.types.UTF8String
  */
 object ReviewedFunctions {
   private type Rule = Expression => Expression
+  private type Builder = Seq[Expression] => Expression
 
   private val rules: Map[String, Seq[(Int, Rule)]] = Lists.lines("function-arguments").map(_.split("\\s+").toSeq).map {
     case Seq(name, position, kind) => name -> (position.toInt, rule(kind))
@@ -26,6 +27,7 @@ object ReviewedFunctions {
     limit(FunctionRegistry.builtin, "function", Lists.functions)
     limit(TableFunctionRegistry.builtin, "table function", Lists.tableFunctions)
     rules.foreach { case (name, rules) => guard(name, rules) }
+    Lists.functions.foreach(bound)
   }
 
   /** A function that is on no list stays known by its name, and refuses to be built. */
@@ -35,13 +37,17 @@ object ReviewedFunctions {
       registry.registerFunction(id, registry.lookupFunction(id).get, refused)
     }
 
-  private def guard(name: String, rules: Seq[(Int, Rule)]): Unit = {
+  private def guard(name: String, rules: Seq[(Int, Rule)]): Unit = rebuild(name)(builder => arguments => {
+    if (arguments.exists(_.isInstanceOf[NamedArgumentExpression])) Refuse.because(s"function `$name` takes its arguments by position; leave their names out")
+    builder(rules.foldLeft(arguments) { case (done, (position, rule)) => done.lift(position).fold(done)(argument => done.updated(position, rule(argument))) })
+  })
+
+  private def bound(name: String): Unit = rebuild(name)(builder => arguments => CopiedArguments.check(builder(arguments), arguments))
+
+  private def rebuild(name: String)(change: Builder => Builder): Unit = {
     val (registry, id) = (FunctionRegistry.builtin, FunctionIdentifier(name))
-    val (info, builder) = (registry.lookupFunction(id).get, registry.lookupFunctionBuilder(id).get)
-    registry.registerFunction(id, info, (arguments: Seq[Expression]) => {
-      if (arguments.exists(_.isInstanceOf[NamedArgumentExpression])) Refuse.because(s"function `$name` takes its arguments by position; leave their names out")
-      builder(rules.foldLeft(arguments) { case (done, (position, rule)) => done.lift(position).fold(done)(argument => done.updated(position, rule(argument))) })
-    })
+    for (info <- registry.lookupFunction(id); builder <- registry.lookupFunctionBuilder(id))
+      registry.registerFunction(id, info, change(builder))
   }
 
   private def rule(kind: String): Rule = kind.split(":", 2) match {

@@ -18,6 +18,7 @@ object SqlText {
 
   /** Throws `LimitExceeded` if the text is too long or too deep, or has parts that take too long to parse. Returns its tokens. */
   def check(text: String): BoundedTokens = {
+    PlanLimits.step()
     requireShort(text.length)
     requireFewComments(text)
     val lexer = new SqlBaseLexer(CharStreams.fromString(text.toUpperCase(Locale.ROOT)))

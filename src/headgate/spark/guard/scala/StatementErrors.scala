@@ -31,7 +31,9 @@ final class StatementErrors extends ServerInterceptor {
     @volatile private var analyst: Option[String] = None
 
     def ask(message: Q): Unit = message match {
-      case execute: ExecutePlanRequest => operation = Some(execute.getOperationId).filter(_.nonEmpty)
+      case execute: ExecutePlanRequest =>
+        operation = Some(execute.getOperationId).filter(_.nonEmpty)
+        operation.foreach(PlanMemory.receive(_, execute.getUserContext.getUserId, execute.getSerializedSize))
       case attach: ReattachExecuteRequest => operation = Some(attach.getOperationId)
       case analyze: AnalyzePlanRequest => analyst = Some(analyze.getUserContext.getUserId)
       case _ =>

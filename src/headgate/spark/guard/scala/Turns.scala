@@ -1,17 +1,61 @@
 package io.headgate.guard
 
-import java.util.concurrent.{ConcurrentHashMap, Semaphore}
+import java.util.concurrent.ConcurrentHashMap
 
-/** How many plans of one user the driver analyzes at once: analysis holds a processor that no scheduler takes away. */
-object Turns {
-  private val AtOnce = 2
-  private val turns = new ConcurrentHashMap[String, Semaphore]
+import scala.collection.mutable
 
-  /** Runs `work` once fewer than two of this user's are running. */
-  def take(user: String)(work: => Unit): Unit = {
-    val turn = turns.computeIfAbsent(user, _ => new Semaphore(AtOnce, true))
-    turn.acquire()
-    try work
-    finally turn.release()
+import org.apache.spark.sql.SparkSession
+
+/**
+ * The threads of one principal that compute in the driver, where no scheduler takes a processor away from them: parsing,
+ * analysis, optimization, constants. Only so many go on at once; the others wait at their next step. A thread that waits
+ * for tasks or for an answer does not count.
+ */
+private final class Turns {
+  private val begun = mutable.Set.empty[Thread]
+  private val waiting = mutable.Queue.empty[Thread]
+
+  /** Waits for the turn of this thread, which then has begun. Throws `LimitExceeded` if its statement is interrupted. */
+  def await(): Unit = synchronized {
+    val own = Thread.currentThread
+    begun -= own
+    waiting.enqueue(own)
+    try while (!isNext(own)) pause()
+    finally waiting -= own
+    begun += own
   }
+
+  /** This thread works for the principal no longer. */
+  def end(): Unit = synchronized(begun -= Thread.currentThread)
+
+  private def isNext(thread: Thread): Boolean =
+    (waiting.head eq thread) && begun.count(_.getState == Thread.State.RUNNABLE) < Turns.AtOnce
+
+  private def pause(): Unit = {
+    Interruption.check()
+    begun.filterInPlace(_.isAlive)
+    try wait(Turns.Pause)
+    catch { case _: InterruptedException => Thread.currentThread.interrupt() }
+  }
+}
+
+object Turns {
+  private val AtOnce = math.max(2, Runtime.getRuntime.availableProcessors)
+
+  /** Milliseconds between two looks at the threads: nothing tells when one of them begins to wait. */
+  private val Pause = 10L
+  private val principals = new ConcurrentHashMap[String, Turns]
+
+  /** Does all of `work` in a turn of this user's principal. */
+  def take(user: String)(work: => Unit): Unit = {
+    val turns = of(user)
+    turns.await()
+    try work
+    finally turns.end()
+  }
+
+  /** Waits for the turn of the statement that this thread works on, if it is the thread of a statement. */
+  def await(): Unit = if (DriverThreads.own.isDefined) Operation.user(SparkSession.active).foreach(of(_).await())
+
+  private def of(user: String): Turns = principals.computeIfAbsent(Operation.principal(user), _ => new Turns)
 }
