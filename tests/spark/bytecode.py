@@ -9,6 +9,7 @@ from pathlib import Path
 
 _SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
 _UTF8, _REFERENCES, _TWO_PLACES = 1, (7, 8, 16, 19, 20), (5, 6)
+_PAIRS, _METHODS = (9, 10, 11, 12), (10, 11)
 _LDC, _LDC_WIDE, _GOTO, _RETURN = 0x12, 0x13, 0xA7, 0xB0
 _TYPE = re.compile(r"[BCDFIJSZV]|\[|T[^;]+;|L(?:[^;<]|<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)*;|[*+-]")
 _PRIMITIVES = {
@@ -41,6 +42,8 @@ class Bytecode:
     texts: Mapping[int, str]
     pool: Mapping[int, int]
     """Where an entry of the constant pool refers to a text."""
+    calls: frozenset[tuple[str, str, str]] = frozenset()
+    """What its code calls: class, method and descriptor."""
     parents: tuple[str, ...] = ()
     methods: Sequence[Method] = field(default_factory=list[Method])
 
@@ -108,21 +111,43 @@ def _written(text: str) -> str:
 
 
 def _parse(content: bytes) -> Bytecode:
-    texts, pool, at = read_constants(content)
+    constants = read_constants(content)
+    texts, pool, at = constants.texts, constants.pool, constants.end
     _, this, above, interfaces = struct.unpack_from(">4H", content, at)
     parents = (above, *struct.unpack_from(f">{interfaces}H", content, at + 8))
     this, *parents = (texts[pool[each]].replace("/", ".") for each in (this, *parents) if each)
-    found = Bytecode(this, texts, pool, tuple(parents))
+    found = Bytecode(this, texts, pool, frozenset(constants.calls()), tuple(parents))
     at += 8 + 2 * interfaces
     _, at = _members(content, at, texts)
     found.methods, _ = _members(content, at, texts)
     return found
 
 
-def read_constants(content: bytes) -> tuple[dict[int, str], dict[int, int], int]:
-    """Return the texts of a class file, the entries that refer to one, and where the constant pool ends."""
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """The constant pool of a class file."""
+
+    texts: dict[int, str]
+    pool: dict[int, int]
+    """The entries that refer to a text."""
+    pairs: dict[int, tuple[int, int]]
+    """The entries that refer to two others: a method to its class, and to its name and type."""
+    methods: list[int]
+    end: int
+    """Where the pool ends in the file."""
+
+    def calls(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the class, the name and the descriptor of each method that is named."""
+        for owner, method in (self.pairs[each] for each in self.methods):
+            name, descriptor = self.pairs[method]
+            yield self.texts[self.pool[owner]], self.texts[name], self.texts[descriptor]
+
+
+def read_constants(content: bytes) -> Constants:
+    """Return the constant pool of a class file."""
     count = struct.unpack_from(">H", content, 8)[0]
-    texts, pool, at, index = dict[int, str](), dict[int, int](), 10, 1
+    texts, pool, pairs, methods = dict[int, str](), dict[int, int](), dict[int, tuple[int, int]](), list[int]()
+    at, index = 10, 1
     while index < count:
         tag = content[at]
         if tag == _UTF8:
@@ -132,9 +157,13 @@ def read_constants(content: bytes) -> tuple[dict[int, str], dict[int, int], int]
         else:
             if tag in _REFERENCES:
                 pool[index] = struct.unpack_from(">H", content, at + 1)[0]
+            if tag in _PAIRS:
+                pairs[index] = struct.unpack_from(">2H", content, at + 1)
+            if tag in _METHODS:
+                methods.append(index)
             at += 1 + _SIZES[tag]
         index += 2 if tag in _TWO_PLACES else 1
-    return texts, pool, at
+    return Constants(texts, pool, pairs, methods, at)
 
 
 def _members(content: bytes, at: int, texts: Mapping[int, str]) -> tuple[list[Method], int]:

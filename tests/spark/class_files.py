@@ -47,7 +47,8 @@ def _read(jar: Path, wanted: Callable[[str], bool]) -> Iterator[ClassFile]:
 
 
 def _parse(content: bytes) -> ClassFile:
-    texts, named, at = read_constants(content)
+    constants = read_constants(content)
+    texts, named, at = constants.texts, constants.pool, constants.end
     access, this, above, interfaces = struct.unpack_from(">4H", content, at)
     parents = (above, *struct.unpack_from(f">{interfaces}H", content, at + 8))
     names = tuple(texts[named[each]].replace("/", ".") for each in parents if each)

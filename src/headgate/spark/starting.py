@@ -122,6 +122,7 @@ def command(settings: DriverSettings) -> tuple[str, ...]:
         "-Dio.netty.tryReflectionSetAccessible=true",
         "--enable-native-access=ALL-UNNAMED",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
+        f"-javaagent:{settings.guard_jar}",
         "-cp",
         os.pathsep.join(jars),
         "io.headgate.guard.Main",

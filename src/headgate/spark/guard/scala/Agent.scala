@@ -1,0 +1,8 @@
+package io.headgate.guard
+
+import java.lang.instrument.Instrumentation
+
+/** What the JVM calls before `Main`, while no class of Spark is loaded. */
+object Agent {
+  def premain(arguments: String, instrumentation: Instrumentation): Unit = instrumentation.addTransformer(new NumberReaders)
+}
