@@ -84,7 +84,7 @@ class ChangeRole:
         view.require_action("assignment.change", place.id, role=self.role, subject=self.subject, new_role=self.new_role)
         old = _known(view, self.subject, self.role, place.id, self.reason)
         if _held(view, self.subject, self.new_role, place.id, self.reason) is not None:
-            raise TakenError(f"`{self.subject}` holds `{self.new_role}` there already")
+            raise TakenError(f"this subject holds `{self.new_role}` there already")
         changes = (
             RoleRevoked(self.subject, self.role, place.id, self.reason),
             RoleAssigned(self.subject, self.new_role, place.id, model, view.actor, old.ends, old.starts, self.reason),
@@ -117,5 +117,8 @@ def _held(view: View, subject: SubjectId, role: str, place: ResourceId, reason: 
 def _known(view: View, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment:
     found = _held(view, subject, role, place, reason)
     if found is None:
-        raise MissingError(f"`{subject}` does not hold `{role}` on `{place}`")
+        raise MissingError(
+            f"this subject has no assignment of `{role}` on this resource; "
+            "it may hold the role through a group, or on a resource above"
+        )
     return found

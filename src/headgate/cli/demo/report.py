@@ -3,6 +3,7 @@
 import sys
 
 from rich.table import Table
+from rich.text import Text
 
 from headgate.app.server import Server
 from headgate.cli.demo.people import Person
@@ -57,11 +58,13 @@ or on the command line, as {people[0].name} the owner:
 """)
 
 
-def _cell(each: Tried) -> str:
+def _cell(each: Tried) -> Text:
     if each.broken:
-        return "[red]broke[/red]"
-    answer = "[green]yes[/green]" if each.allowed else "no"
-    return answer if each.as_expected else f"[red]{answer}, unexpected[/red]"
+        return Text("broke", "red")
+    answer = "yes" if each.allowed else "no"
+    if not each.as_expected:
+        return Text(f"{answer}, unexpected", "red")
+    return Text(answer, "green" if each.allowed else "")
 
 
 def _plain(each: Tried) -> str:

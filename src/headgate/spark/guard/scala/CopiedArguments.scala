@@ -29,7 +29,8 @@ object CopiedArguments {
     if (call.isInstanceOf[RuntimeReplaceable] || !call.children.corresponds(arguments)(_ eq _)) {
       val size = Counting.of(call, arguments)
       if (size.written - size.unique > Most)
-        PlanLimits.tooComplex(s"nests functions that copy their arguments until there are more than $Most copies")
+        PlanLimits.tooComplex(
+          s"nests calls such as `nullif` or BETWEEN, which use an argument several times, until there are more than $Most copies of expressions")
       call.setTagValue(Built, size)
     }
     call

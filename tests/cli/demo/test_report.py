@@ -1,0 +1,23 @@
+"""The grid of who could do what in the demo."""
+
+import pytest
+
+from headgate.cli.demo.people import PARTS, Person
+from headgate.cli.demo.report import print_grid
+from headgate.cli.demo.things import Thing, Tried
+
+
+def test_the_grid_says_in_words_who_could_do_what(capsys: pytest.CaptureFixture[str]) -> None:
+    owner = Person(PARTS[0], "hgt.none", "http://127.0.0.1:1", 0)
+    things = [Thing(title, frozenset({owner.name}), str) for title in ("read", "write", "drop")]
+    tried = [
+        Tried(things[0], owner, allowed=True),
+        Tried(things[1], owner, allowed=False),
+        Tried(things[2], owner, allowed=False, broken=True),
+    ]
+
+    print_grid([owner], tried)
+
+    printed = capsys.readouterr().out
+    assert "[" not in printed
+    assert [word for word in ("yes", "no, unexpected", "broke") if word not in printed] == []
