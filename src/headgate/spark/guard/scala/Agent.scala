@@ -4,5 +4,6 @@ import java.lang.instrument.Instrumentation
 
 /** What the JVM calls before `Main`, while no class of Spark is loaded. */
 object Agent {
-  def premain(arguments: String, instrumentation: Instrumentation): Unit = instrumentation.addTransformer(new NumberReaders)
+  def premain(arguments: String, instrumentation: Instrumentation): Unit =
+    Seq(new NumberReaders, new PlanNodes).foreach(instrumentation.addTransformer)
 }

@@ -1,20 +1,9 @@
 package io.headgate.guard
 
-import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.types.DataType
-
-/** Where a loop that Spark does not interrupt asks whether it is to end. */
-object Interruption {
-  /** Throws if the task on this thread was killed, or this thread interrupted. */
-  def check(): Unit = {
-    val task = TaskContext.get()
-    if (task != null && task.isInterrupted()) throw new TaskKilledException("interrupted within one row")
-    if (Thread.currentThread.isInterrupted) throw new LimitExceeded("the statement was interrupted", LimitExceeded.Ended)
-  }
-}
 
 /**
  * The body of a lambda function: one row may run it without end. Where the function keeps what the body returns,

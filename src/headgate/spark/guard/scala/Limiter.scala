@@ -16,6 +16,7 @@ final class Limiter(spark: SparkContext, workload: Workload) {
   private val ended = mutable.Map.empty[Int, Long]
   private val warned = mutable.Map.empty[String, Long]
   private val memory = new MemoryWatch
+  private var ending = Option.empty[String]
 
   def start(): Unit = {
     val thread = new Thread(() => while (true) {
@@ -68,10 +69,20 @@ final class Limiter(spark: SparkContext, workload: Workload) {
   /** Ends the largest statement where the heap stays full; the driver itself, where that has not helped. */
   private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {
     memory.sample(System.nanoTime / 1000000)
-    if (memory.isFull)
-      memory.largest(workload.held, threads).foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now))
+    memory.note(workload.held, threads)
+    if (ending.exists(isThere(_, threads))) {} // it still leaves its memory
+    else if (ending.isDefined) {
+      System.gc() // what it held counts as used until it is collected, and no other statement has to end for that
+      ending = None
+    } else if (memory.isFull) {
+      ending = memory.largest(workload.held, threads)
+      ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now))
+    }
     if (memory.fullFor > Limiter.Stuck) halt("the memory stays full")
   }
+
+  private def isThere(operation: String, threads: Map[String, Thread]): Boolean =
+    threads.contains(operation) || workload.held.exists(_.work.operation.contains(operation))
 
   private def halt(why: String): Unit = {
     System.err.println(s"headgate: $why after statements were ended; this driver ends")
@@ -115,6 +126,9 @@ private final class MemoryWatch {
   private var fullSince = Option.empty[Long]
 
   private final case class Sample(at: Long, collecting: Long)
+  private final case class Working(thread: Long, operation: String, task: Long)
+
+  private val before = mutable.Map.empty[Working, Long]
 
   /** Takes note of how long collections have taken by a time of the steady clock; both are milliseconds. */
   def sample(now: Long): Unit = {
@@ -140,15 +154,27 @@ private final class MemoryWatch {
     if (last.at - first.at < Window / 2) 0 else (last.collecting - first.collecting).toDouble / (last.at - first.at)
   }
 
-  /** The operation whose threads have allocated the most; None while that one is already ending, which frees the most. */
-  def largest(held: Seq[HeldSlot], connect: Map[String, Thread]): Option[String] = {
-    val tasks = held.map(slot => slot.task -> slot.work.operation).toMap
-    val known = threads.getThreadInfo(threads.getAllThreadIds).filter(_ != null).flatMap { info =>
-      (info.getThreadName match {
-        case task(id) => tasks.get(id.toLong).flatten
-        case _ => connect.collectFirst { case (operation, thread) if thread.getId == info.getThreadId => operation }
-      }).map(_ -> threads.getThreadAllocatedBytes(info.getThreadId))
+  /** The operation whose threads have allocated the most. */
+  def largest(held: Seq[HeldSlot], connect: Map[String, Thread]): Option[String] =
+    allocated(held, connect).groupMapReduce(_._1)(_._2)(_ + _).maxByOption(_._2).map(_._1)
+
+  /** Notes what threads had allocated before they began to work on what they work on: they are used again. */
+  def note(held: Seq[HeldSlot], connect: Map[String, Thread]): Unit = {
+    val present = working(held, connect)
+    before.filterInPlace((work, _) => present.contains(work))
+    present.foreach(work => before.getOrElseUpdate(work, threads.getThreadAllocatedBytes(work.thread)))
+  }
+
+  private def allocated(held: Seq[HeldSlot], connect: Map[String, Thread]): Seq[(String, Long)] =
+    working(held, connect).toSeq.map { work =>
+      work.operation -> (threads.getThreadAllocatedBytes(work.thread) - before.getOrElse(work, 0L))
     }
-    known.groupMapReduce(_._1)(_._2)(_ + _).maxByOption(_._2).map(_._1).filter(Endings.reason(_).isEmpty)
+
+  private def working(held: Seq[HeldSlot], connect: Map[String, Thread]): Set[Working] = {
+    val tasks = held.flatMap(slot => slot.work.operation.map(slot.task -> _)).toMap
+    val ofTasks = threads.getThreadInfo(threads.getAllThreadIds).filter(_ != null).flatMap { info =>
+      Option(info.getThreadName).collect { case task(id) => id.toLong }.flatMap(id => tasks.get(id).map(Working(info.getThreadId, _, id)))
+    }
+    ofTasks.toSet ++ connect.map { case (operation, thread) => Working(thread.getId, operation, 0) }
   }
 }

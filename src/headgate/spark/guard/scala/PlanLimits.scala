@@ -54,6 +54,7 @@ object PlanLimits {
       require(plan)
       new Expansion().require(plan)
       new WrittenOut().require(plan)
+      TypeSizes.require(plan)
       plan
     }
   }

@@ -48,7 +48,7 @@ object PlanMemory {
   /** Throws `LimitExceeded` if there is no room for the constants of the plan that this thread works on. */
   def require(plan: LogicalPlan): Unit = hold(Copies * constants(plan))
 
-  private def hold(more: Long): Unit = for (operation <- DriverThreads.own; request <- Option(requests.get(operation)))
+  private def hold(more: Long): Unit = for (operation <- DriverThreads.ownStatement; request <- Option(requests.get(operation)))
     if (request.bytes + more > Small) hold(operation, Held(Operation.principal(request.user), request.bytes + more))
 
   private def hold(operation: String, wanted: Held): Unit = synchronized {

@@ -1,5 +1,7 @@
 package io.headgate.guard
 
+import java.util.UUID
+
 import org.apache.spark.connect.proto.{AnalyzePlanRequest, ExecutePlanRequest, ReattachExecuteRequest}
 import org.sparkproject.connect.google_protos.rpc.{Code, ErrorInfo, Status => RpcStatus}
 import org.sparkproject.connect.grpc._
@@ -35,11 +37,14 @@ final class StatementErrors extends ServerInterceptor {
         operation = Some(execute.getOperationId).filter(_.nonEmpty)
         operation.foreach(PlanMemory.receive(_, execute.getUserContext.getUserId, execute.getSerializedSize))
       case attach: ReattachExecuteRequest => operation = Some(attach.getOperationId)
-      case analyze: AnalyzePlanRequest => analyst = Some(analyze.getUserContext.getUserId)
+      case analyze: AnalyzePlanRequest =>
+        operation = Some(s"analysis:${UUID.randomUUID}")
+        analyst = Some(analyze.getUserContext.getUserId)
       case _ =>
     }
 
-    def inTurn(handle: => Unit): Unit = analyst.fold(handle)(Turns.take(_)(handle))
+    def inTurn(handle: => Unit): Unit =
+      analyst.fold(handle)(user => Turns.take(user)(DriverThreads.analyze(operation.get)(handle)))
 
     override def close(status: Status, trailers: Metadata): Unit =
       if (status.isOk) call.close(status, trailers)

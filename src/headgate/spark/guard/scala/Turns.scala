@@ -55,7 +55,7 @@ object Turns {
   }
 
   /** Waits for the turn of the statement that this thread works on, if it is the thread of a statement. */
-  def await(): Unit = if (DriverThreads.own.isDefined) Operation.user(SparkSession.active).foreach(of(_).await())
+  def await(): Unit = if (DriverThreads.ownStatement.isDefined) Operation.user(SparkSession.active).foreach(of(_).await())
 
   private def of(user: String): Turns = principals.computeIfAbsent(Operation.principal(user), _ => new Turns)
 }

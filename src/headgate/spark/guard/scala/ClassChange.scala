@@ -1,0 +1,42 @@
+package io.headgate.guard
+
+import java.lang.instrument.ClassFileTransformer
+import java.security.ProtectionDomain
+
+import scala.util.control.NonFatal
+
+import org.apache.xbean.asm9.{ClassReader, ClassVisitor, ClassWriter, MethodVisitor, Opcodes}
+
+/** Changes methods of some classes of Spark as they are loaded. The changes leave the frames of the stack as they are. */
+abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
+  private val classes = names.map(_.replace('.', '/'))
+
+  /** The changed method: what is visited goes to `inner`. */
+  protected def changed(method: String, inner: MethodVisitor): MethodVisitor
+
+  final override def transform(loader: ClassLoader, name: String, loaded: Class[_], domain: ProtectionDomain, bytes: Array[Byte]): Array[Byte] =
+    if (name == null || !classes(name)) null
+    else try rewritten(bytes)
+    catch { case NonFatal(error) => halt(name, error) }
+
+  /** The JVM would load the class as it is. */
+  private def halt(name: String, error: Throwable): Array[Byte] = {
+    System.err.println(s"headgate: the class $name cannot be changed: $error; this driver ends")
+    Runtime.getRuntime.halt(ClassChange.Halted)
+    null
+  }
+
+  private def rewritten(bytes: Array[Byte]): Array[Byte] = {
+    val reader = new ClassReader(bytes)
+    val writer = new ClassWriter(reader, 0)
+    reader.accept(new ClassVisitor(Opcodes.ASM9, writer) {
+      override def visitMethod(access: Int, name: String, kind: String, signature: String, errors: Array[String]): MethodVisitor =
+        changed(name, super.visitMethod(access, name, kind, signature, errors))
+    }, 0)
+    writer.toByteArray
+  }
+}
+
+private object ClassChange {
+  private val Halted = 5
+}

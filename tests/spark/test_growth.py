@@ -1,0 +1,107 @@
+"""Short statements that grow while Spark works on them: the statement ends, and the driver and others do not."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from headgate.spark.toolchain import Toolchain
+from tests.spark.guard_world import ADMIN, World, world
+from tests.spark.test_limits import SOON, STRANGER, Attempt, open_as
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+ENDED, TOO_COMPLEX = "57014", "54001"
+COUNT = "SELECT count(*) FROM range(5)"
+
+
+def nested(levels: int, level: str, seed: str) -> str:
+    """Return a query in the FROM of a query, and so on."""
+    query = seed
+    for _ in range(levels):
+        query = level.format(query)
+    return query
+
+
+def constraints(columns: int) -> str:
+    """Return a query whose columns have two names each: Spark draws conclusions for each choice of names."""
+    named = [f"a{n}" for n in range(columns)]
+    grouped = f"SELECT id % 3 AS k, {', '.join(f'max(id + {n}) AS a{n}' for n in range(columns))} FROM range(10) GROUP BY id % 3"
+    again = ", ".join(f"{name} AS b{name}" for name in named)
+    kept = f"SELECT k, {', '.join(named)}, {again} FROM (SELECT * FROM ({grouped}) WHERE {' + '.join(named)} > 0)"
+    return f"SELECT * FROM ({kept}) x JOIN (SELECT id, id + 1 AS z FROM range(5)) y ON x.ba0 = y.id AND x.a1 = y.z"
+
+
+def replace_many(spark: SparkSession) -> object:
+    """Replace each of many values in each of many columns."""
+    frame = spark.range(1).select(*[sf.col("id").alias(f"f{n}") for n in range(2000)])
+    return frame.replace({float(n): float(n + 1) for n in range(3000)}).columns
+
+
+def nest_with_field(spark: SparkSession) -> object:
+    """Replace a field of what a field was replaced in, and so on: Spark writes the struct out for each of its fields."""
+    frame = spark.range(1).select(sf.struct(*[sf.col("id").alias(f"f{n}") for n in range(12)]).alias("s"))
+    column = sf.col("s")
+    for n in range(6):
+        column = sf.coalesce(column.withField("f0", sf.lit(n)), sf.col("s"))
+    return frame.select(column.alias("s")).collect()
+
+
+STARS = nested(23, "SELECT *, * FROM ({})", "SELECT id FROM range(1)")
+TYPES = nested(30, "SELECT named_struct('a', s, 'b', s) AS s FROM ({})", "SELECT id AS s FROM range(1)")
+FILLING: dict[str, Callable[[SparkSession], object]] = {
+    "stars": lambda spark: spark.sql(f"SELECT count(*) FROM ({STARS})").collect(),
+    "constraints": lambda spark: spark.sql(constraints(17)).collect(),
+    "replaced values in an analysis": replace_many,
+    "nested fields": nest_with_field,
+}
+"""What fills the heap while Spark analyzes or optimizes it."""
+QUICK = ("stars", "replaced values in an analysis")
+
+
+@pytest.fixture(scope="module")
+def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world(toolchain, tmp_path_factory.mktemp("growth")) as opened:
+        opened.decisions.rule = lambda *_: True
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.soak) for kind in FILLING]
+)
+def test_a_statement_that_fills_the_heap_while_it_is_planned_ends_alone(lake: World, kind: str) -> None:
+    other, generation = open_as(lake, STRANGER), lake.driver.generation
+    other.sql(COUNT).collect()
+    attempt, waits = Attempt(lambda: FILLING[kind](lake.session(ADMIN))), list[float]()
+
+    while not attempt.wait(0.2):
+        begun = time.monotonic()
+        other.sql(COUNT).collect()
+        waits.append(time.monotonic() - begun)
+
+    assert (attempt.state, "run out of memory" in attempt.message) == (ENDED, True), attempt.message
+    assert max(waits, default=0) < SOON
+    assert lake.driver.generation == generation
+
+
+@pytest.mark.parametrize("work", ["analysis", "rows"])
+def test_a_type_that_doubles_with_each_level_is_refused(lake: World, work: str) -> None:
+    spark, begun = lake.session(ADMIN), time.monotonic()
+
+    with pytest.raises(PySparkException) as caught:
+        spark.sql(TYPES).schema if work == "analysis" else spark.sql(f"SELECT count(s) FROM ({TYPES})").collect()
+
+    assert caught.value.getSqlState() == TOO_COMPLEX
+    assert time.monotonic() - begun < SOON
+
+
+def test_an_ended_analysis_leaves_its_thread_to_others(lake: World) -> None:
+    spark = lake.session(ADMIN)
+    with pytest.raises(PySparkException):
+        replace_many(spark)
+
+    for _ in range(20):
+        assert spark.sql(COUNT).schema.names == ["count(1)"]
