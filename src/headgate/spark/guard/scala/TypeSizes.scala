@@ -13,7 +13,7 @@ object TypeSizes {
   /** Throws `LimitExceeded` if a node of the plan has larger types. */
   def require(plan: LogicalPlan): Unit = {
     val sizes = new Sizes
-    plan.foreach(node => if (node.output.map(column => sizes.of(column.dataType)).sum > Most) tooLarge())
+    plan.foreach(node => if (node.resolved && node.output.map(column => sizes.of(column.dataType)).sum > Most) tooLarge())
   }
 
   private def tooLarge(): Nothing = PlanLimits.tooComplex(s"has columns whose types have more than ${Most.toInt} fields")
