@@ -37,18 +37,17 @@ object CopiedArguments {
   }
 
   private object Counting {
+    /** The size of a call; its arguments are counted first, so that what is left of it is its own. */
     def of(call: Expression, arguments: Seq[Expression]): Size = {
       val counting = new Counting
-      val given = arguments.map(counting.size)
-      counting.isOfCall = true
-      val own = counting.size(call)
-      Size(own.written, own.unique + given.map(_.unique).sum)
+      val given = arguments.map(counting.size).map(_.unique).sum
+      counting.isOfArguments = false
+      counting.size(call) + Size(0, given)
     }
   }
 
   private final class Counting {
-    /** Whether what comes is no argument. Some functions write their arguments out as text, to say it in an error. */
-    private var isOfCall = false
+    private var isOfArguments = true
     private val seen = new IdentityHashMap[Expression, Size]
     private val named = mutable.Map.empty[CommonExpressionId, Size]
 
@@ -65,7 +64,8 @@ object CopiedArguments {
       case With(body, definitions) =>
         definitions.foreach(each => named(each.id) = size(each.child))
         size(body) + Size(0, definitions.map(each => named(each.id).unique).sum)
-      case Literal(text: UTF8String, _) if isOfCall => Size(1d + text.numBytes, 1)
+      // Some functions write their arguments out, to say them in an error.
+      case Literal(text: UTF8String, _) if !isOfArguments => Size(1d + text.numBytes, 1)
       case use: CommonExpressionRef => named.get(use.id).fold(Size(1, 1))(known => Size(known.written, 0))
       case replaced: RuntimeReplaceable => size(Try(replaced.replacement).getOrElse(Literal(0))) + Size(1, 1)
       case _ => part.children.foldLeft(Size(1, 1))((sum, child) => sum + size(child))

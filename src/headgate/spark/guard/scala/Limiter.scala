@@ -70,13 +70,14 @@ final class Limiter(spark: SparkContext, workload: Workload) {
   private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {
     memory.sample(System.nanoTime / 1000000)
     memory.note(workload.held, threads)
-    if (ending.exists(isThere(_, threads))) {} // it still leaves its memory
-    else if (ending.isDefined) {
-      System.gc() // what it held counts as used until it is collected, and no other statement has to end for that
-      ending = None
-    } else if (memory.isFull) {
-      ending = memory.largest(workload.held, threads)
-      ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now))
+    ending match {
+      case Some(operation) if isThere(operation, threads) => // it still leaves its memory
+      case Some(_) =>
+        System.gc() // what it held counts as used until it is collected, and no other statement has to end for that
+        ending = None
+      case None =>
+        if (memory.isFull) ending = memory.largest(workload.held, threads)
+        ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now))
     }
     if (memory.fullFor > Limiter.Stuck) halt("the memory stays full")
   }
