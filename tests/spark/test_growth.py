@@ -98,6 +98,23 @@ def test_a_type_that_doubles_with_each_level_is_refused(lake: World, work: str) 
     assert time.monotonic() - begun < SOON
 
 
+@pytest.mark.parametrize("arguments", ["*, *", ", ".join(["*"] * 100)])
+def test_generated_names_that_grow_with_each_level_are_refused(lake: World, arguments: str) -> None:
+    with pytest.raises(PySparkException, match="column names of more than 16 million characters") as caught:
+        lake.session(ADMIN).sql(
+            nested(24, f"SELECT concat({arguments}) FROM ({{}})", "SELECT id FROM range(1)")
+        ).collect()
+
+    assert caught.value.getSqlState() == TOO_COMPLEX
+
+
+def test_generated_names_of_many_columns_are_allowed(lake: World) -> None:
+    columns = ", ".join(f"{'n' * 100}{n} + 1" for n in range(1000))
+    given = ", ".join(f"id AS {'n' * 100}{n}" for n in range(1000))
+
+    assert len(lake.session(ADMIN).sql(f"SELECT {columns} FROM (SELECT {given} FROM range(1))").schema) == 1000
+
+
 def test_an_ended_analysis_leaves_its_thread_to_others(lake: World) -> None:
     spark = lake.session(ADMIN)
     with pytest.raises(PySparkException):

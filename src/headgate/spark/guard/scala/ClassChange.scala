@@ -11,8 +11,8 @@ import org.apache.xbean.asm9.{ClassReader, ClassVisitor, ClassWriter, MethodVisi
 abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
   private val classes = names.map(_.replace('.', '/'))
 
-  /** The changed method: what is visited goes to `inner`. */
-  protected def changed(method: String, inner: MethodVisitor): MethodVisitor
+  /** The changed method, `kind` being its descriptor: what is visited goes to `inner`. */
+  protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor
 
   final override def transform(loader: ClassLoader, name: String, loaded: Class[_], domain: ProtectionDomain, bytes: Array[Byte]): Array[Byte] =
     if (name == null || !classes(name)) null
@@ -31,7 +31,7 @@ abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
     val writer = new ClassWriter(reader, 0)
     reader.accept(new ClassVisitor(Opcodes.ASM9, writer) {
       override def visitMethod(access: Int, name: String, kind: String, signature: String, errors: Array[String]): MethodVisitor =
-        changed(name, super.visitMethod(access, name, kind, signature, errors))
+        changed(name, kind, super.visitMethod(access, name, kind, signature, errors))
     }, 0)
     writer.toByteArray
   }

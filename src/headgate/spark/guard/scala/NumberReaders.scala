@@ -7,7 +7,7 @@ import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
  * multiplies a long number out, for hours, and nothing interrupts it. So `ReadNumbers` is put before each such place.
  */
 final class NumberReaders extends ClassChange(Lists.of("number-readers")) {
-  override protected def changed(method: String, inner: MethodVisitor): MethodVisitor = new NumberReaders.Bounding(inner)
+  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = new NumberReaders.Bounding(inner)
 }
 
 private object NumberReaders {

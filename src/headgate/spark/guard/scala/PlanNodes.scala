@@ -7,7 +7,7 @@ import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
  * no interruption meanwhile; so each that is made does.
  */
 final class PlanNodes extends ClassChange(PlanNodes.classes) {
-  override protected def changed(method: String, inner: MethodVisitor): MethodVisitor =
+  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
     if (method == "<init>") new PlanNodes.Checking(inner) else inner
 }
 
