@@ -21,7 +21,7 @@ _HEAD = """\
 Spark makes a plan of every statement, and the guard looks at every node of it: plans, commands and expressions. What it
 does not know it refuses. This page sets every class that PySpark {spark} and Iceberg {iceberg} have against the guard's
 tables (`plan-classes.txt` and `expressions.txt`). It is generated: with another Spark it shows what has no review
-yet, and until somebody has, that is refused.
+yet, and all of that is refused.
 
 A need is a verb on what a field of the node names; *told by code* means that it takes more than one field to tell.
 """

@@ -17,7 +17,7 @@ TOO_COMPLEX = "54001"
 LEVELS = 30
 SECONDS = 10.0
 """How long a statement of a few hundred words may take on a machine with other work."""
-COPYING = ("nullif", "nullifzero", "between")
+COPYING = {"nullif": ["id", "1"], "nullifzero": ["id"], "between": ["id", "1", "2"]}
 EXAMPLE = re.compile(r"> SELECT (\w+)\((.*)\);")
 OPENING, CLOSING = "([{", ")]}"
 
@@ -69,9 +69,7 @@ def outcome(spark: SparkSession, statement: str) -> tuple[str | None, float]:
 
 @pytest.mark.parametrize("name", COPYING)
 def test_calls_that_copy_an_argument_are_refused_before_they_grow(lake: World, name: str) -> None:
-    given = {"nullifzero": ["id"]}.get(name, ["id", "1"] if name == "nullif" else ["id", "1", "2"])
-
-    state, seconds = outcome(lake.session(ADMIN), nested(name, given, 0))
+    state, seconds = outcome(lake.session(ADMIN), nested(name, COPYING[name], 0))
 
     assert state == TOO_COMPLEX
     assert seconds < SECONDS

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from headgate.spark.toolchain import Toolchain
+from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
 from tests.spark.guard_world import ADMIN, World, world
-from tests.spark.test_limits import SOON, STRANGER, Attempt, open_as
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 

@@ -1,18 +1,17 @@
 """Limits of one statement: its depth and its size, and what it may take from others."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.connect.proto import Plan, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headgate.spark.gateway.admission import inspector
 from headgate.spark.toolchain import Toolchain
+from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
 from tests.spark.guard_world import ADMIN, World, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -20,9 +19,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 TOO_LARGE, TOO_COMPLEX, ENDED = "54000", "54001", "57014"
 SAID = {TOO_LARGE: ("keeps more rows at once", "broadcasts more than"), ENDED: ("run out of memory",)}
 """What ends a statement that fills the heap: its own next row, or, on a busy machine, the watch of the memory before that."""
-STRANGER = "hgs_stranger"
-SOON = 10.0
-"""Seconds within which another user's query answers, whatever other users send."""
 CROSS = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
 SKEWED = (
     "SELECT count(*) FROM (SELECT 1 AS k, id FROM range(1000000)) a "
@@ -54,35 +50,6 @@ for _ in range(30):
 WITH_DOUBLED = ", ".join(
     ["a0 AS (SELECT id AS a FROM range(9))"] + [f"a{n} AS (SELECT a + a AS a FROM a{n - 1})" for n in range(1, 30)]
 )
-
-
-def open_as(lake: World, handle: str) -> SparkSession:
-    """Open a session in a pool of its own, as the gateway does."""
-    session = lake.session(handle)
-    session.conf.set("spark.scheduler.pool", handle)
-    return session
-
-
-class Attempt:
-    """A statement that runs beside the test. `state` is the SQLSTATE that it ended with."""
-
-    def __init__(self, run: Callable[[], object]) -> None:
-        self.state: str | None = None
-        self.message = ""
-        self._run = run
-        self._thread = threading.Thread(target=self._attempt, daemon=True)
-        self._thread.start()
-
-    def _attempt(self) -> None:
-        try:
-            self._run()
-        except PySparkException as error:
-            self.state, self.message = error.getSqlState(), str(error)
-
-    def wait(self, seconds: float) -> bool:
-        """Return whether it has ended within that time."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
 
 
 class TestFairness:

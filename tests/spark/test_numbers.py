@@ -87,11 +87,20 @@ def test_a_number_out_of_range_takes_no_time(lake: World, kind: str, place: str)
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("12.345e2", "1234.50"), ("1e-3", "0.00"), ("0e99999", "0.00"), ("000001e00002", "100.00"), ("-1.5E+1", "-15.00")],
+    [
+        ("12.345e2", "1234.50"),
+        ("1e-3", "0.00"),
+        ("0e99999", "0.00"),
+        ("000001e00002", "100.00"),
+        ("-1.5E+1", "-15.00"),
+        (f"0.{'0' * 9900}15e9902", "15.00"),
+        (f"0.{'0' * 9991}1e10000", "100000000.00"),
+        (f"12{'0' * 9900}e-009900", "12.00"),
+    ],
 )
 def test_a_number_within_range_keeps_its_value(lake: World, text: str, value: str) -> None:
     found = lake.session(ADMIN).sql(
-        f"SELECT CAST('{text}' AS DECIMAL(10, 2)), from_csv('{text}', 'a DECIMAL(10, 2)').a"
+        f"SELECT CAST('{text}' AS DECIMAL(20, 2)), from_csv('{text}', 'a DECIMAL(20, 2)').a"
     )
 
     assert [str(each) for each in found.collect()[0]] == [value, value]

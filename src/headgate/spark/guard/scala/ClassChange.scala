@@ -37,6 +37,18 @@ abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
   }
 }
 
-private object ClassChange {
+private[guard] object ClassChange {
   private val Halted = 5
+
+  /** Calls a function of the guard. */
+  def call(visitor: MethodVisitor, owner: String, method: String, kind: String): Unit =
+    visitor.visitMethodInsn(Opcodes.INVOKESTATIC, s"io/headgate/guard/$owner", method, kind, false)
+
+  /** Adds to a method that returns nothing what it does last. */
+  def atEnd(inner: MethodVisitor)(more: MethodVisitor => Unit): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
+    override def visitInsn(code: Int): Unit = {
+      if (code == Opcodes.RETURN) more(inner)
+      super.visitInsn(code)
+    }
+  }
 }

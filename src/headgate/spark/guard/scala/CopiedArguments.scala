@@ -67,8 +67,10 @@ object CopiedArguments {
       // Some functions write their arguments out, to say them in an error.
       case Literal(text: UTF8String, _) if !isOfArguments => Size(1d + text.numBytes, 1)
       case use: CommonExpressionRef => named.get(use.id).fold(Size(1, 1))(known => Size(known.written, 0))
-      case replaced: RuntimeReplaceable => size(Try(replaced.replacement).getOrElse(Literal(0))) + Size(1, 1)
-      case _ => part.children.foldLeft(Size(1, 1))((sum, child) => sum + size(child))
+      case replaced: RuntimeReplaceable => total(Try(Seq(replaced.replacement)).getOrElse(replaced.children))
+      case _ => total(part.children)
     }
+
+    private def total(parts: Seq[Expression]): Size = parts.foldLeft(Size(1, 1))((sum, part) => sum + size(part))
   }
 }

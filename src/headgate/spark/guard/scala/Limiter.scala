@@ -1,6 +1,6 @@
 package io.headgate.guard
 
-import java.lang.management.{ManagementFactory, MemoryUsage}
+import java.lang.management.{ManagementFactory, MemoryUsage, ThreadInfo}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -173,7 +173,8 @@ private final class MemoryWatch {
 
   private def working(held: Seq[HeldSlot], connect: Map[String, Thread]): Set[Working] = {
     val tasks = held.flatMap(slot => slot.work.operation.map(slot.task -> _)).toMap
-    val ofTasks = threads.getThreadInfo(threads.getAllThreadIds).filter(_ != null).flatMap { info =>
+    val candidates = if (tasks.isEmpty) Array.empty[ThreadInfo] else threads.getThreadInfo(threads.getAllThreadIds)
+    val ofTasks = candidates.filter(_ != null).flatMap { info =>
       Option(info.getThreadName).collect { case task(id) => id.toLong }.flatMap(id => tasks.get(id).map(Working(info.getThreadId, _, id)))
     }
     ofTasks.toSet ++ connect.map { case (operation, thread) => Working(thread.getId, operation, 0) }

@@ -25,6 +25,6 @@ private object NumberReaders {
     }
 
     private def bound(kind: String): Unit =
-      super.visitMethodInsn(Opcodes.INVOKESTATIC, "io/headgate/guard/ReadNumbers", "bounded", s"($kind)$kind", false)
+      ClassChange.call(inner, "ReadNumbers", "bounded", s"($kind)$kind")
   }
 }

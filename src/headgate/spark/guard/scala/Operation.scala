@@ -10,18 +10,12 @@ import org.apache.spark.sql.SparkSession
  * own accord, has no name. Nothing is decided by it: a pool's thread may carry the tag of an older operation.
  */
 object Operation {
-  private val Tag = "SparkConnect_OperationTag_User_(.*)_Session_.*_Operation_([^_,]+)".r
+  private val Tag = "SparkConnect_OperationTag_User_.*_Session_.*_Operation_([^_,]+)".r
   private val Tags = "spark.job.tags"
   private val Stream = "sql.streaming.queryId"
   private val Pool = "spark.scheduler.pool"
 
-  def current(session: SparkSession): Option[String] = named(local(session, _))
-
-  /** The user that the statement on this thread is for. */
-  def user(session: SparkSession): Option[String] = tagged(local(session, _)).map(_._1)
-
-  /** The principal of a user: the gateway names a user by principal and token. */
-  def principal(user: String): String = user.takeWhile(_ != ':')
+  def current(session: SparkSession): Option[String] = named(key => Option(session.sparkContext.getLocalProperty(key)))
 
   /** The name of the work that a job or a stage with these properties belongs to. */
   def named(properties: Properties): Option[String] = named(key => Option(properties).flatMap(all => Option(all.getProperty(key))))
@@ -30,10 +24,5 @@ object Operation {
   def owner(properties: Properties): String = Option(properties).flatMap(all => Option(all.getProperty(Pool))).getOrElse("default")
 
   private def named(property: String => Option[String]): Option[String] =
-    property(Stream).map("stream:" + _).orElse(tagged(property).map(_._2))
-
-  private def tagged(property: String => Option[String]): Option[(String, String)] =
-    property(Tags).flatMap(_.split(',').collectFirst { case Tag(user, id) => user -> id })
-
-  private def local(session: SparkSession, key: String): Option[String] = Option(session.sparkContext.getLocalProperty(key))
+    property(Stream).map("stream:" + _).orElse(property(Tags).flatMap(_.split(',').collectFirst { case Tag(id) => id }))
 }

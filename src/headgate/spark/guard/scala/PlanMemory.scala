@@ -1,7 +1,5 @@
 package io.headgate.guard
 
-import java.util.concurrent.ConcurrentHashMap
-
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.Literal
@@ -22,25 +20,9 @@ object PlanMemory {
   /** Smaller statements are not counted: there are few at once. */
   private val Small = 256L << 10
 
-  /** Requests are forgotten once there are so many, if they are as many milliseconds old and nothing works on them. */
-  private val Kept = 4096
-  private val Arrival = 60000L
-
-  private final case class Request(user: String, bytes: Long, at: Long)
   private final case class Held(principal: String, bytes: Long)
 
-  private val requests = new ConcurrentHashMap[String, Request]
   private val held = mutable.Map.empty[String, Held]
-
-  /** A request for an operation has come. */
-  def receive(operation: String, user: String, bytes: Long): Unit = {
-    val now = System.currentTimeMillis()
-    if (requests.size > Kept) {
-      val running = DriverThreads.all
-      requests.entrySet.removeIf(each => now - each.getValue.at > Arrival && !running.contains(each.getKey))
-    }
-    requests.put(operation, Request(user, bytes, now))
-  }
 
   /** Throws `LimitExceeded` if there is no room for the statement of this thread. */
   def require(): Unit = hold(0)
@@ -48,8 +30,9 @@ object PlanMemory {
   /** Throws `LimitExceeded` if there is no room for the constants of the plan that this thread works on. */
   def require(plan: LogicalPlan): Unit = hold(Copies * constants(plan))
 
-  private def hold(more: Long): Unit = for (operation <- DriverThreads.ownStatement; request <- Option(requests.get(operation)))
-    if (request.bytes + more > Small) hold(operation, Held(Operation.principal(request.user), request.bytes + more))
+  private def hold(more: Long): Unit = Requests.own.foreach { case (operation, request) =>
+    if (request.bytes + more > Small) hold(operation, Held(request.principal, request.bytes + more))
+  }
 
   private def hold(operation: String, wanted: Held): Unit = synchronized {
     if (!held.get(operation).exists(_.bytes >= wanted.bytes)) {

@@ -1,6 +1,7 @@
 package io.headgate.guard
 
 import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
 import org.apache.spark.sql.catalyst.analysis.{FunctionRegistry, SimpleFunctionRegistryBase, TableFunctionRegistry}
 import org.apache.spark.sql.catalyst.expressions.{CreateMap, ExprUtils, Expression, NamedArgumentExpression}
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData
@@ -15,7 +16,6 @@ import org.apache.spark.unsafe.types.UTF8String
  */
 object ReviewedFunctions {
   private type Rule = Expression => Expression
-  private type Builder = Seq[Expression] => Expression
 
   private val rules: Map[String, Seq[(Int, Rule)]] = Lists.lines("function-arguments").map(_.split("\\s+").toSeq).map {
     case Seq(name, position, kind) => name -> (position.toInt, rule(kind))
@@ -27,7 +27,7 @@ object ReviewedFunctions {
     limit(FunctionRegistry.builtin, "function", Lists.functions)
     limit(TableFunctionRegistry.builtin, "table function", Lists.tableFunctions)
     rules.foreach { case (name, rules) => guard(name, rules) }
-    Lists.functions.foreach(bound)
+    FunctionRegistry.builtin.listFunction().map(_.funcName).filter(Lists.functions).foreach(bound)
   }
 
   /** A function that is on no list stays known by its name, and refuses to be built. */
@@ -44,10 +44,9 @@ object ReviewedFunctions {
 
   private def bound(name: String): Unit = rebuild(name)(builder => arguments => CopiedArguments.check(builder(arguments), arguments))
 
-  private def rebuild(name: String)(change: Builder => Builder): Unit = {
+  private def rebuild(name: String)(change: FunctionBuilder => FunctionBuilder): Unit = {
     val (registry, id) = (FunctionRegistry.builtin, FunctionIdentifier(name))
-    for (info <- registry.lookupFunction(id); builder <- registry.lookupFunctionBuilder(id))
-      registry.registerFunction(id, info, change(builder))
+    registry.registerFunction(id, registry.lookupFunction(id).get, change(registry.lookupFunctionBuilder(id).get))
   }
 
   private def rule(kind: String): Rule = kind.split(":", 2) match {

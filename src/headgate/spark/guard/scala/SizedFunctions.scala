@@ -13,10 +13,8 @@ import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
  * arguments while it analyzes a statement, before any rule could see them.
  */
 object SizedFunctions {
-  private type Builder = Seq[Expression] => Expression
-
   /** The functions of the list `sizes.txt` whose values are not bounded by what they are made of. */
-  def all: Seq[(FunctionIdentifier, ExpressionInfo, Builder)] = for {
+  def all: Seq[(FunctionIdentifier, ExpressionInfo, FunctionRegistry.FunctionBuilder)] = for {
     name <- Lists.sized.toSeq
     id = FunctionIdentifier(name)
     info <- FunctionRegistry.builtin.lookupFunction(id)

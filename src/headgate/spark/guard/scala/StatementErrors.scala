@@ -35,7 +35,7 @@ final class StatementErrors extends ServerInterceptor {
     def ask(message: Q): Unit = message match {
       case execute: ExecutePlanRequest =>
         operation = Some(execute.getOperationId).filter(_.nonEmpty)
-        operation.foreach(PlanMemory.receive(_, execute.getUserContext.getUserId, execute.getSerializedSize))
+        operation.foreach(Requests.receive(_, execute.getUserContext.getUserId, execute.getSerializedSize))
       case attach: ReattachExecuteRequest => operation = Some(attach.getOperationId)
       case analyze: AnalyzePlanRequest =>
         operation = Some(s"analysis:${UUID.randomUUID}")

@@ -4,8 +4,6 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.SparkSession
-
 /**
  * The threads of one principal that compute in the driver, where no scheduler takes a processor away from them: parsing,
  * analysis, optimization, constants. Only so many go on at once; the others wait at their next step. A thread that waits
@@ -48,14 +46,14 @@ object Turns {
 
   /** Does all of `work` in a turn of this user's principal. */
   def take(user: String)(work: => Unit): Unit = {
-    val turns = of(user)
+    val turns = of(Requests.principal(user))
     turns.await()
     try work
     finally turns.end()
   }
 
   /** Waits for the turn of the statement that this thread works on, if it is the thread of a statement. */
-  def await(): Unit = if (DriverThreads.ownStatement.isDefined) Operation.user(SparkSession.active).foreach(of(_).await())
+  def await(): Unit = Requests.own.foreach { case (_, request) => of(request.principal).await() }
 
-  private def of(user: String): Turns = principals.computeIfAbsent(Operation.principal(user), _ => new Turns)
+  private def of(principal: String): Turns = principals.computeIfAbsent(principal, _ => new Turns)
 }

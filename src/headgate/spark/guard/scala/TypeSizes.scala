@@ -12,14 +12,14 @@ object TypeSizes {
 
   /** Throws `LimitExceeded` if a node of the plan has larger types. */
   def require(plan: LogicalPlan): Unit = {
-    val sizes = new Sizes
+    val sizes = new Counting
     plan.foreach(node => if (node.resolved && node.output.map(column => sizes.of(column.dataType)).sum > Most) tooLarge())
   }
 
   private def tooLarge(): Nothing = PlanLimits.tooComplex(s"has columns whose types have more than ${Most.toInt} fields")
 
   /** A type that stands in several places is one object, and counted once. */
-  private final class Sizes {
+  private final class Counting {
     private val known = new IdentityHashMap[DataType, java.lang.Double]
 
     def of(kind: DataType): Double = kind match {
