@@ -27,6 +27,7 @@ object DriverThreads {
   def analyze(operation: String)(work: => Unit): Unit = {
     analyses.put(operation, Thread.currentThread)
     id.set(operation)
+    PlanParts.begin()
     try work
     finally {
       id.remove()

@@ -70,6 +70,7 @@ object PlanLimits {
 
   /** A step of the work on a statement: ends here if the statement was interrupted, and leaves the processor to others in turn. */
   def step(): Unit = {
+    PlanParts.begin()
     Interruption.check()
     PlanMemory.require()
     Turns.await()

@@ -4,12 +4,12 @@ import org.apache.xbean.asm9.MethodVisitor
 
 /**
  * The parts that plans are made of: nodes, expressions and types. A rule of Spark may make very many of them without a look
- * at an interruption; so every constructor of a part looks.
+ * at an interruption; so every constructor of a part has it counted.
  */
 final class PlanNodes extends ClassChange(PlanNodes.classes) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
     if (method != "<init>") inner
-    else ClassChange.atEnd(inner)(ClassChange.call(_, "Interruption", "checkNode", "()V"))
+    else ClassChange.atEnd(inner)(ClassChange.call(_, "PlanParts", "count", "()V"))
 }
 
 private object PlanNodes {

@@ -1,0 +1,27 @@
+package io.headgate.guard
+
+import org.apache.xbean.asm9.MethodVisitor
+
+/**
+ * Where Spark concludes from a condition on some columns what holds for others: for their further names, and for what they
+ * are equal to. Each name doubles the conclusions, so `Conclusions` says from what they are drawn. Spark looks through all of
+ * them for each that it removes.
+ */
+final class PlanConstraints extends ClassChange(PlanConstraints.classes) {
+  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = method match {
+    case "getAllValidConstraints" =>
+      ClassChange.replaceArgument(inner, 1, "Conclusions", "named", s"(${PlanConstraints.Node}${PlanConstraints.Columns})${PlanConstraints.Columns}", 0, 1)
+    case "inferAdditionalConstraints" =>
+      ClassChange.replaceArgument(inner, 1, "Conclusions", "equated", s"(${PlanConstraints.Conditions})${PlanConstraints.Conditions}", 1)
+    case "remove" => ClassChange.atEnd(inner)(ClassChange.call(_, "Interruption", "checkNode", "()V"))
+    case _ => inner
+  }
+}
+
+private object PlanConstraints {
+  private val Sql = "org/apache/spark/sql/catalyst"
+  private val classes = Set("plans/logical/UnaryNode", "plans/logical/ConstraintHelper", "expressions/ExpressionSet").map(s"$Sql/" + _)
+  private val Node = s"L$Sql/plans/logical/UnaryNode;"
+  private val Columns = "Lscala/collection/immutable/Seq;"
+  private val Conditions = s"L$Sql/expressions/ExpressionSet;"
+}

@@ -1,0 +1,15 @@
+package io.headgate.guard
+
+import org.apache.xbean.asm9.MethodVisitor
+
+/** Where Spark looks for names that are similar to one that does not exist: it compares each letter with each, and nothing interrupts it. */
+final class SimilarNames extends ClassChange(Set("org/apache/spark/sql/catalyst/util/StringUtils$")) {
+  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
+    if (method != "orderSuggestedIdentifiersBySimilarity") inner
+    else ClassChange.replaceArgument(inner, 2, "Suggestions", "few", s"(${SimilarNames.Text}${SimilarNames.Names})${SimilarNames.Names}", 1, 2)
+}
+
+private object SimilarNames {
+  private val Text = "Ljava/lang/String;"
+  private val Names = "Lscala/collection/immutable/Seq;"
+}
