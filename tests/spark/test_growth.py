@@ -106,7 +106,7 @@ def test_a_condition_on_a_column_holds_for_a_column_that_is_equal_to_it(lake: Wo
     named = "SELECT id AS {0}, id AS also_{0} FROM range(100)"
     query = f"SELECT * FROM ({named.format('a')}) JOIN ({named.format('b')}) ON a = b WHERE a > 95"
 
-    [explained] = lake.session(ADMIN).sql(f"EXPLAIN {query}").first()
+    explained = lake.session(ADMIN).sql(f"EXPLAIN {query}").collect()[0][0]
 
     assert explained.count("> 95") == 2, explained
 
@@ -121,7 +121,7 @@ def test_no_names_are_suggested_where_there_are_too_many_letters_to_compare(lake
 def test_similar_names_are_suggested(lake: World) -> None:
     columns = ", ".join(f"id AS column_{n}" for n in range(2000))
 
-    with pytest.raises(PySparkException, match="Did you mean one of the following.*column_7"):
+    with pytest.raises(PySparkException, match=r"Did you mean one of the following.*column_7"):
         lake.session(ADMIN).sql(f"SELECT colum_7 FROM (SELECT {columns} FROM range(1))").collect()
 
 

@@ -42,6 +42,8 @@ HEAVY = {
     "doubled common table expressions": "WITH a0 AS (SELECT 1 x), "
     + ", ".join(f"a{n} AS (SELECT l.x FROM a{n - 1} l, a{n - 1} r)" for n in range(1, 28))
     + " SELECT * FROM a27",
+    "unions": " UNION ALL ".join(["SELECT count(*) FROM lake.raw.flights"] * 3000),
+    "columns": f"SELECT {', '.join(f'max(id + {n}) AS c{n}' for n in range(8000))} FROM range(9)",
 }
 
 DOUBLED = "SELECT id AS a FROM range(10)"
