@@ -1,5 +1,6 @@
 """What a client leaves behind in a real Spark does not take it from other people."""
 
+import os
 import time
 import uuid
 from typing import Any
@@ -124,6 +125,20 @@ def test_many_statements_that_fill_the_driver_leave_room_for_another(spark_behin
     time.sleep(3)
 
     assert max(seconds_to_count(spark_behind_gateway) for _ in range(3)) < WITHIN
+
+    for each in answers:
+        each.cancel()
+    until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=60)
+
+
+@pytest.mark.soak
+def test_a_statement_that_waits_for_others_of_its_user_says_so(spark_behind_gateway: Guarded) -> None:
+    endless = r"SELECT rlike(repeat('x', 40), r'(x+x+)+y\1')"
+    answers = [begin(spark_behind_gateway, ATTACKER, endless)[2] for _ in range(max(2, os.cpu_count() or 1))]
+    time.sleep(3)
+
+    with pytest.raises(grpc.RpcError, match="of your statements have kept Spark busy with their planning for 60 s"):
+        list(begin(spark_behind_gateway, ATTACKER, "SELECT 1")[2])
 
     for each in answers:
         each.cancel()

@@ -13,12 +13,13 @@ private final class Turns {
   private val begun = mutable.Set.empty[Thread]
   private val waiting = mutable.Queue.empty[Thread]
 
-  /** Waits for the turn of this thread, which then has begun. Throws `LimitExceeded` if its statement is interrupted. */
+  /** Waits for the turn of this thread, which then has begun. Throws `LimitExceeded` if it waits long, or its statement is interrupted. */
   def await(): Unit = synchronized {
     val own = Thread.currentThread
+    val longest = System.nanoTime + Turns.LongestWait * 1000000
     begun -= own
     waiting.enqueue(own)
-    try while (!isNext(own)) pause()
+    try while (!isNext(own)) pause(longest)
     finally waiting -= own
     begun += own
   }
@@ -29,8 +30,9 @@ private final class Turns {
   private def isNext(thread: Thread): Boolean =
     (waiting.head eq thread) && begun.count(_.getState == Thread.State.RUNNABLE) < Turns.AtOnce
 
-  private def pause(): Unit = {
+  private def pause(longest: Long): Unit = {
     Interruption.check()
+    if (System.nanoTime > longest) Turns.refuse()
     begun.filterInPlace(_.isAlive)
     try wait(Turns.Pause)
     catch { case _: InterruptedException => Thread.currentThread.interrupt() }
@@ -42,6 +44,9 @@ object Turns {
 
   /** Milliseconds between two looks at the threads: nothing tells when one of them begins to wait. */
   private val Pause = 10L
+
+  /** Milliseconds that a thread waits for its turn. */
+  private val LongestWait = 60000L
   private val principals = new ConcurrentHashMap[String, Turns]
 
   /** Does all of `work` in a turn of this user's principal. */
@@ -54,6 +59,10 @@ object Turns {
 
   /** Waits for the turn of the statement that this thread works on, if it is the thread of a statement. */
   def await(): Unit = Requests.own.foreach { case (_, request) => of(request.principal).await() }
+
+  private def refuse(): Nothing = throw new LimitExceeded(
+    s"$AtOnce of your statements have kept Spark busy with their planning for ${LongestWait / 1000} s; interrupt them, or try again when they have ended",
+    LimitExceeded.Ended)
 
   private def of(principal: String): Turns = principals.computeIfAbsent(principal, _ => new Turns)
 }
