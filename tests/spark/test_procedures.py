@@ -8,7 +8,9 @@ from pyspark.sql import SparkSession
 
 from headgate.spark.guard_build import SOURCES
 from headgate.spark.toolchain import Toolchain
+from tests.spark.bytecode import read
 from tests.spark.guard_world import ADMIN, REFUSED, World
+from tests.spark.plan_page import TABLES
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -139,6 +141,22 @@ class TestForbidden:
 
         refused(lake, ADMIN, f"CALL lake.system.rewrite_data_files(table => 'raw.flights', where => '{quoted}')")
 
+    @pytest.mark.parametrize(
+        "call",
+        [
+            "rewrite_data_files('raw.flights', options => map('max-concurrent-file-group-rewrites', '100000'))",
+            "rewrite_data_files('raw.flights', 'sort', 'zorder(carrier)', map('Var-Length-Contribution', '2000000000'))",
+            "rewrite_data_files('raw.flights', options => map('shuffle-partitions-per-file', '3000000'))",
+            "rewrite_data_files('raw.flights', options => map('max-concurrent-file-group-rewrites', 'many'))",
+            "rewrite_data_files('raw.flights', options => map('unheard-of', '1'))",
+            "rewrite_position_delete_files('raw.flights', map('max-concurrent-file-group-rewrites', '100000'))",
+            "expire_snapshots(table => 'raw.flights', max_concurrent_deletes => 2000000000)",
+            "create_changelog_view('raw.flights', 'changed', map('path', '/tmp/x'))",
+        ],
+    )
+    def test_an_option_that_is_not_listed_or_too_large_is_refused(self, lake: World, call: str) -> None:
+        assert "option `" in refused(lake, ADMIN, f"CALL lake.system.{call}")
+
     def test_what_a_procedure_registers_in_the_session_is_not_governed(self, lake: World) -> None:
         spark = lake.session(ADMIN)
         snapshots(spark)
@@ -163,6 +181,16 @@ class TestChanges:
         with pytest.raises(PySparkException) as caught:
             spark.table("changed").count()
         assert caught.value.getSqlState() == REFUSED
+
+
+def test_every_option_of_a_rewrite_is_listed(toolchain: Toolchain) -> None:
+    listed = (TABLES / "procedure-options.txt").read_text(encoding="utf-8").splitlines()
+    packages = ("org/apache/iceberg/actions/", "org/apache/iceberg/spark/actions/")
+    classes = [each for package in packages for each in read(toolchain.iceberg_jar, package).values()]
+    options = {option for each in classes for option in each.loads("validOptions")}
+
+    assert options
+    assert options <= {line.split()[1] for line in listed if not line.startswith("#")}
 
 
 def test_every_procedure_of_iceberg_is_classified(toolchain: Toolchain) -> None:

@@ -34,6 +34,7 @@ private final class GuardedCall(inner: BoundProcedure, catalog: GuardedCatalog) 
     val named = Spark3Util.catalogAndIdentifier("the table of a procedure", session, written, catalog)
     val table = Names.of(named.catalog, named.identifier)
     Statement.require(session, Procedures.needs(name, table, given(arguments)).toSet, name)
+    ProcedureOptions.check(name, parameters.toSeq, arguments)
     catalog.loadTable(named.identifier) match {
       case loaded: SparkTable => ProcedureRun.of(session, table, loaded.table.location)(inner.call(arguments))
       case _ => Refuse.because("a procedure works on an Iceberg table of the lake only")
