@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headgate.control.changing import ChangeRelations, RenameResource
-from headgate.control.command import Command, InvalidError
+from headgate.control.command import Command, InvalidError, require_new_name
 from headgate.control.describing import ChangeDocument, Describe
 from headgate.control.resources import MoveResource, SetAttributes
 from headgate.control.tables import RenameTable
@@ -17,7 +17,9 @@ Proposal = Mapping[str, Any]
 
 
 def proposed(found: Resource, said: Proposal) -> Command:
-    """Return the command that makes the change. Raises `InvalidError` for what is not one change."""
+    """Return the command that makes the change. Raises `InvalidError` for what is not one, or for a name that nothing gets."""
+    if "name" in said:
+        require_new_name(said["name"])
     if found.type == "table" and said and said.keys() <= {"name", "parent"}:
         return RenameTable(found.id, ResourceId(said.get("parent", found.parent)), said.get("name", found.name))
     if len(said) != 1 or not said.keys() <= _CHANGES.keys():

@@ -132,3 +132,16 @@ class TestBeginning:
         ):
             assert asked(platform, secret, "POST", "/api/v1/organizations", body).status_code == status
         assert platform.deployment.organizations.deployment.control.snapshot.resources == before
+
+    @pytest.mark.parametrize("name", ["s\u0435cret", "\uff33\uff25\uff23\uff32\uff25\uff34"])
+    @pytest.mark.parametrize("dry_run", ["", "?dry_run=true"])
+    def test_under_a_look_alike_name_is_refused(self, platform: World, name: str, dry_run: str) -> None:
+        user = f"mia{ord(name[0])}{dry_run[-4:]}"
+        secret = login(platform, user)
+        before = platform.deployment.organizations.deployment.control.snapshot.resources
+
+        body = {"name": name, "model": "onehouse", "domain": f"{user}.example"}
+        answer = asked(platform, secret, "POST", f"/api/v1/organizations{dry_run}", body)
+
+        assert (answer.status_code, "cannot be a name" in answer.text) == (422, True)
+        assert platform.deployment.organizations.deployment.control.snapshot.resources == before

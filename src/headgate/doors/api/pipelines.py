@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Query, Response
 from pydantic import BaseModel
 
 from headgate.control.call import version
-from headgate.control.command import InvalidError, MissingError
+from headgate.control.command import InvalidError, MissingError, require_new_name
 from headgate.control.ids import new_id
 from headgate.control.pipelines import DeletePipeline, SavePipeline
 from headgate.control.ports import RunConflictError
@@ -33,7 +33,7 @@ from headgate.doors.services import By, Secret, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import NO_NAMES, Resource
-from headgate.pipelines.definition import parts
+from headgate.pipelines.definition import PipelineDefinition, parts
 from headgate.pipelines.kinds import Definition, defined, touches
 from headgate.pipelines.kinds.source import Streaming
 from headgate.pipelines.loading.streams import Stream, outputs
@@ -125,6 +125,7 @@ def save_pipeline(
         after = definition.schedule.after if definition.schedule else None
         require_no_circle(services, caller, definition.name, place, after)
         require_cluster(services, definition.cluster, edges)
+        _require_new_stream_names(services, id, definition)
         require_inputs(services, token, definition)
 
     return write.send(command, of=id, unless=fits, id=id, name=pipeline)
@@ -152,6 +153,7 @@ def delete_pipeline(pipeline: Called, services: Uses, caller: By, write: Writes)
 @router.post("/pipelines/{pipeline}/streams", status_code=201, **DONE, **needs("{type}.add_stream", "connection.use"))
 def add_stream(pipeline: Called, body: Stream, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Add a stream to a source. From now on its runs use the caller's rights."""
+    require_new_name(body.name)
     found, definition, write = _defined(services, moment, pipeline, write)
     if any(each.name == body.name for each in definition.streams):
         raise ProblemError(409, "taken", f"there is a stream `{body.name}` already")
@@ -213,6 +215,17 @@ def move_to_cluster(resource_name: Called, body: Cluster, services: Uses, caller
     """Run something, or a table's services, on another cluster."""
     id = resource(services, caller, resource_name)
     return write.send(MoveToCluster(id, resource(services, caller, body.cluster)), of=id, id=id)
+
+
+def _require_new_stream_names(services: Services, pipeline: ResourceId, definition: PipelineDefinition) -> None:
+    """Raise `InvalidError` if a stream that the pipeline does not have yet has a name that nothing can be given."""
+    if not isinstance(definition, Streaming):
+        return
+    before = services.store.document("pipeline", pipeline) or {}
+    known = {each["name"] for each in before.get("streams", ())}
+    for stream in definition.streams:
+        if stream.name not in known:
+            require_new_name(stream.name)
 
 
 def _there(services: Services, caller: Caller, pipeline: str, place: ResourceId | None) -> ResourceId | None:
