@@ -27,11 +27,14 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 SLOW = "SELECT count(*) AS n FROM range(0, 100000000000, 1, 1) WHERE hash(id) = 5"
 """Longer than any test lasts, in one task, so that others have room beside it."""
 _DEFAULT = '{"name": "b", "type": "string", "nullable": true, "metadata": {"EXISTS_DEFAULT": "session_user()"}}'
+_TYPE = '{"type": "udt", "class": "org.apache.spark.ml.linalg.VectorUDT", "pyClass": null, "sqlType": "integer"}'
 OPENING = [
     "from_xml('<r/>', 'a STRING', map('rowValidationXSDPath', '/etc/passwd'))",
     "from_xml('<r/>', schema_of_xml('<r/>', map('rowValidationXSDPath', '/etc/passwd')))",
     f'from_csv(\'1\', r\'{{"type": "struct", "fields": [{_DEFAULT}]}}\')',
+    f'from_json(\'{{}}\', r\'{{"type": "struct", "fields": [{{"name": "a", "type": {_TYPE}, "nullable": true}}]}}\')',
 ]
+DEEP = f"SELECT {'(' * 3000}n{')' * 3000} AS n FROM lake.raw.t"
 READING = [
     "SELECT n FROM lake.raw.t",
     "BEGIN SELECT n FROM lake.raw.t; END",
@@ -164,8 +167,73 @@ class TestAStatement:
                 answer = person.sql(text)
                 assert answer.status_code == 403, answer.text
                 assert "root:" not in answer.text
-        query = {"kind": "saved_query", "name": "opening", "sql": f"SELECT {expression} AS x", "inputs": []}
-        assert "root:" not in owner.http.put("/pipelines/opening", params={"dry_run": True}, json=query).text
+
+    @pytest.mark.parametrize("text", [*(f"SELECT {each} AS x FROM lake.raw.t" for each in OPENING), DEEP])
+    @pytest.mark.parametrize("kind", ["query", "saved_query"])
+    @pytest.mark.parametrize("dry_run", [True, False])
+    def test_that_no_right_would_allow_is_in_no_pipeline(
+        self, owner: Person, text: str, kind: str, *, dry_run: bool
+    ) -> None:
+        definition = {"kind": kind, "name": "refused", "sql": text, "inputs": ["lake.raw.t"]}
+        if kind == "query":
+            definition["into"] = "lake.raw.made"
+
+        refused = owner.http.put("/pipelines/refused", params={"dry_run": dry_run}, json=definition)
+
+        said = owner.sql(text).json()["detail"]
+        assert (refused.status_code, said in refused.json()["detail"]) == (422, True), refused.text
+        assert owner.http.get("/pipelines/refused").status_code == 404
+
+    def test_that_a_right_would_allow_is_saved_in_a_pipeline(self, vic: Person) -> None:
+        """Hidden and missing tables are saved alike: the runs are held to the rights of the one they run as."""
+        answers = [
+            vic.http.put(
+                "/pipelines/hopeful",
+                params={"dry_run": True},
+                json={
+                    "kind": "saved_query",
+                    "name": "hopeful",
+                    "sql": f"SELECT * FROM {name}",
+                    "inputs": ["lake.raw.t"],
+                },
+            )
+            for name in ("lake.secret.s", "lake.secret.nosuch")
+        ]
+
+        assert [each.status_code for each in answers] == [200, 200], answers[0].text
+
+    def test_that_is_too_deep_is_refused_with_a_sentence(self, owner: Person, vic: Person) -> None:
+        for person in (owner, vic):
+            for text in (DEEP, f"EXPLAIN {DEEP}", f"CREATE VIEW lake.raw.v AS {DEEP}"):
+                answer = person.sql(text)
+                assert (answer.status_code, answer.json()["sqlstate"]) == (400, "54001"), answer.text
+                assert "levels deep" in answer.json()["detail"]
+
+    @pytest.mark.parametrize("name", ["t", "seen"])
+    def test_shows_no_statistics_to_a_caller_that_may_not_read(self, server: Server, owner: Person, name: str) -> None:
+        owner.rows("CREATE OR REPLACE VIEW lake.raw.seen AS SELECT n FROM lake.raw.t")
+        actions = ["lake.describe", "database.describe", "table.describe"]
+        describer = Person(server, owner.http.post("/tokens", json={"actions": actions}).json()["token"])
+
+        shown = [describer.rows(f"DESCRIBE {word} lake.raw.{name}") for word in ("EXTENDED", "FORMATTED")]
+
+        assert describer.sql(f"SELECT count(*) FROM lake.raw.{name}").status_code == 403
+        assert [[row[0] for row in rows if row[0] in ("n", "Statistics")] for rows in shown] == [["n"], ["n"]]
+        assert not any("rows" in str(row) for rows in shown for row in rows)
+        assert any(row[0] == "Statistics" for row in owner.rows("DESCRIBE EXTENDED lake.raw.t"))
+
+    def test_that_is_explained_fails_as_an_error_without_paths(self, server: Server, owner: Person) -> None:
+        before = set(server.settings.folder.rglob("*.avro"))
+        owner.rows("CREATE TABLE lake.raw.broken AS SELECT 1 AS n")
+        for manifest in set(server.settings.folder.rglob("*.avro")) - before:
+            manifest.unlink()
+
+        for mode in ("", "EXTENDED", "FORMATTED", "CODEGEN", "COST"):
+            answer = owner.sql(f"EXPLAIN {mode} SELECT * FROM lake.raw.broken WHERE n = 1")
+            assert answer.status_code == 400, answer.text
+            assert answer.json()["detail"].endswith("Failed to open input stream for file: <path>")
+            assert "metadata" not in answer.text
+        owner.rows("DROP TABLE lake.raw.broken")
 
     def test_streams_its_rows_as_arrow(self, owner: Person) -> None:
         answer = owner.sql("SELECT id, CAST(id AS STRING) AS s FROM range(300000)", ARROW)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from headgate.control.error_text import REFUSED
+from headgate.control.wording import asking
 from headgate.facts.ids import RunId
 from headgate.pipelines.shown import keeper
 from headgate.spark.kept import KeptStatements
@@ -189,11 +190,20 @@ class TestASelect:
 
     def test_with_a_mistake_is_not_saved_and_one_that_nobody_reads_now_is(self, spark: World) -> None:
         codes: list[int] = []
-        for state, condition in (("42601", "PARSE_SYNTAX_ERROR"), (REFUSED, "DENIED"), (None, "UNAVAILABLE")):
-            has(spark, error=StatementError("no", state, condition))
+        right = asking("ed: there is no `lake.raw.t` that you may see", "/api/v1/requests?action=table.select")
+        for words, state in (("no", "42601"), ("too deep", "54001"), (right, REFUSED), ("no Spark", None)):
+            has(spark, error=StatementError(words, state, None))
             codes.append(save(spark, definition("visualization", "mistaken")).status_code)
 
-        assert codes == [422, 200, 200]
+        assert codes == [422, 422, 200, 200]
+
+    def test_that_no_right_would_allow_is_not_saved(self, spark: World) -> None:
+        words = "function `java_method` is not among those Headgate allows"
+        has(spark, error=StatementError(words, REFUSED, "HEADGATE_ACCESS_DENIED"))
+
+        answer = save(spark, definition("visualization", "refused"))
+
+        assert (answer.status_code, answer.json()["detail"]) == (422, f"Spark cannot read the SELECT: {words}")
 
     def test_of_who_may_not_save_it_is_not_given_to_spark(self, spark: World) -> None:
         fake = has(spark)
