@@ -31,6 +31,55 @@ TEXT = {"type": "sql", "dialect": "spark"}
 VERSION = {"version-id": 1, "schema-id": 0, "timestamp-ms": 1, "summary": {}, "default-namespace": ["raw"]}
 
 
+LOOK_ALIKES = {
+    "s\u0435cret": "it mixes letters of Cyrillic and Latin",
+    "\uff33\uff25\uff23\uff32\uff25\uff34": "write it in the Unicode form NFKC, `SECRET`",
+    "\u0441\u043e\u0440\u0435": "every letter of it looks like a Latin one",
+}
+"""New names that readers would take for others, and what the refusals of each say."""
+NAMING: dict[str, Callable[[SparkSession, str], object]] = {
+    **{
+        text: lambda spark, name, text=text: spark.sql(text.format(name)).collect()
+        for text in (
+            "CREATE SCHEMA lake.`{}`",
+            "CREATE SCHEMA IF NOT EXISTS lake.`{}`",
+            "CREATE TABLE lake.raw.`{}` (n INT)",
+            "CREATE TABLE IF NOT EXISTS lake.raw.`{}` (n INT)",
+            "CREATE OR REPLACE TABLE lake.raw.`{}` (n INT)",
+            "CREATE TABLE lake.raw.`{}` AS SELECT 1 AS n",
+            "ALTER TABLE lake.raw.t RENAME TO raw.`{}`",
+            "CREATE VIEW lake.raw.`{}` AS SELECT n FROM lake.raw.t",
+            "ALTER VIEW lake.raw.seen RENAME TO raw.`{}`",
+        )
+    },
+    "writeTo.create": lambda spark, name: spark.range(1).writeTo(f"lake.raw.`{name}`").create(),
+    "writeTo.createOrReplace": lambda spark, name: spark.range(1).writeTo(f"lake.raw.`{name}`").createOrReplace(),
+    "saveAsTable": lambda spark, name: spark.range(1).write.saveAsTable(f"lake.raw.`{name}`"),
+    "createTable": lambda spark, name: spark.catalog.createTable(f"lake.raw.`{name}`", schema=spark.range(1).schema),
+}
+NOT_LISTED = {
+    "write.spark.accept-any-schema": "true",
+    "encryption.key-id": "k",
+    "parquet.crypto.factory.class": "x.Y",
+    "write.data.p\u0430th": "/etc",
+}
+OUT_OF_BOUNDS = ("write.parquet.row-group-size-bytes", "9" * 20)
+SETTING: dict[str, Callable[[SparkSession, str, str], object]] = {
+    **{
+        text: lambda spark, key, value, text=text: spark.sql(text.format(key, value)).collect()
+        for text in (
+            "CREATE TABLE lake.raw.p (n INT) TBLPROPERTIES ('{}' = '{}')",
+            "CREATE OR REPLACE TABLE lake.raw.p TBLPROPERTIES ('{}' = '{}') AS SELECT 1 AS n",
+            "ALTER TABLE lake.raw.t SET TBLPROPERTIES ('{}' = '{}')",
+        )
+    },
+    "writeTo.create": lambda spark, key, value: spark.range(1).writeTo("lake.raw.p").tableProperty(key, value).create(),
+    "writeTo.createOrReplace": lambda spark, key, value: (
+        spark.range(1).writeTo("lake.raw.p").tableProperty(key, value).createOrReplace()
+    ),
+}
+
+
 @pytest.fixture(scope="module")
 def people(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Person]]:
     """An owner, a viewer of `raw` and a stranger, beside `raw.t`, `secret.s` and nothing else."""
@@ -278,6 +327,40 @@ class TestViews:
         with views(owner, deep="SELECT " + "(" * 3000 + "1" + ")" * 3000 + " AS n"):
             state, words = refusal(owner.spark.table("lake.raw.deep").collect)
         assert (state, "levels deep" in words) == (TOO_COMPLEX, True)
+
+
+class TestNewNames:
+    """A name that readers would take for another is refused, whichever way Spark makes or renames a thing."""
+
+    @pytest.mark.parametrize("form", NAMING)
+    def test_a_look_alike_is_refused_and_not_made(self, people: dict[str, Person], form: str) -> None:
+        owner = people["owner"]
+        with views(owner, seen="SELECT n FROM lake.raw.t"):
+            before = _names(owner.spark)
+
+            for name, sentence in LOOK_ALIKES.items():
+                assert sentence in refusal(lambda name=name: NAMING[form](owner.spark, name))[1]
+            assert _names(owner.spark) == before
+
+
+class TestTableProperties:
+    @pytest.mark.parametrize("form", SETTING)
+    def test_those_not_listed_or_out_of_bounds_are_refused_in_spark(self, people: dict[str, Person], form: str) -> None:
+        spark = people["owner"].spark
+        before = _names(spark), spark.sql("SHOW TBLPROPERTIES lake.raw.t").collect()
+
+        for key, value in NOT_LISTED.items():
+            state, words = refusal(lambda key=key, value=value: SETTING[form](spark, key, value))
+            assert (state, f"`{key}`" in words) == (REFUSED, True)
+        key, value = OUT_OF_BOUNDS
+        assert f"the property `{key}` is a whole number" in refusal(lambda: SETTING[form](spark, key, value))[1]
+        assert (_names(spark), spark.sql("SHOW TBLPROPERTIES lake.raw.t").collect()) == before
+
+
+def _names(spark: SparkSession) -> list[str]:
+    """Return the names of all databases, and of the tables and views of `raw`."""
+    lists = ("SHOW NAMESPACES IN lake", "SHOW TABLES IN lake.raw", "SHOW VIEWS IN lake.raw")
+    return [str(row) for each in lists for row in spark.sql(each).collect()]
 
 
 @contextmanager

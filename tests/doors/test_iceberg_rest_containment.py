@@ -33,6 +33,7 @@ SCHEMA = Schema(NestedField(1, "name", StringType()), NestedField(2, "amount", L
 MINE = (*LAKE, "raw", "mine")
 IO = PyArrowFileIO()
 MALLORY = "mallory"
+DEFAULTS = [{key: value} for key in ("initial-default", "write-default") for value in ("session_user()", "", 7)]
 RULE = r"a file of a table must (lie inside the table's location|not lead out)"
 
 
@@ -263,6 +264,17 @@ class TestIdentityAndPlace:
         for staged in (False, True):
             _forbidden(_create(world, properties={key: value}, **{"stage-create": staged}))
 
+    @pytest.mark.parametrize("default", DEFAULTS)
+    @pytest.mark.parametrize("nested", [False, True])
+    def test_defaults_of_columns(self, world: World, default: dict[str, Any], *, nested: bool) -> None:
+        schema = _with_default(default, nested=nested)
+        added = {"action": "add-schema", "schema": schema, "last-column-id": 4}
+
+        for staged in (False, True):
+            _forbidden(_create(world, schema=schema, **{"stage-create": staged}))
+        _forbidden(_update(world, [added, {"action": "set-current-schema", "schema-id": -1}]))
+        assert "told" not in world.call("GET", "/namespaces/raw/tables/mine").text
+
     def test_a_location_of_the_clients_choice(self, world: World) -> None:
         there = world.iceberg().load_table("secret.salaries").location()
 
@@ -328,6 +340,7 @@ class TestStagedCreates:
             self._commit(world, "new", self._changes(metadata, location=theirs.location())),
             self._commit(world, "new", self._changes(metadata, location=metadata["location"] + "/x")),
             self._commit(world, "new", self._changes(metadata, version=1)),
+            self._commit(world, "new", self._changes({**metadata, "schemas": [_with_default(DEFAULTS[0])]})),
             self._commit(world, "new", self._changes(metadata, properties={"write.data.path": theirs.location()})),
             self._commit(world, "other", self._changes(metadata)),
             self._commit(world, "new", self._changes(metadata), "eve"),
@@ -423,6 +436,13 @@ class TestWhatACommitReallyDoes:
 def _create(world: World, **more: Any) -> httpx.Response:
     body = {"name": "new", "schema": SCHEMA.model_dump(by_alias=True), **more}
     return world.call("POST", "/namespaces/raw/tables", body, "mallory")
+
+
+def _with_default(default: dict[str, Any], *, nested: bool = False) -> dict[str, Any]:
+    """Return a schema with a column that has this default, or a struct with a field that has it."""
+    field = {"id": 3, "name": "told", "type": "string", "required": False, **default}
+    within = {"id": 4, "name": "within", "type": {"type": "struct", "fields": [field]}, "required": False}
+    return {**SCHEMA.model_dump(by_alias=True), "fields": [*SCHEMA.model_dump()["fields"], within if nested else field]}
 
 
 def _forbidden(answer: httpx.Response) -> None:

@@ -1,9 +1,11 @@
-"""Which properties a create or a commit may set; what a table had before stays."""
+"""Which properties and defaults a create or a commit may set; what a table had before stays."""
 
 import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField, StringType
 
 from headgate.lake.errors import RuleError
-from headgate.lake.rules import check_table_properties
+from headgate.lake.rules import check_defaults, check_table_properties
 
 FORMER = {"write.parquet.bloom-filter-fpp.column.a": "0.01", "encryption.key-id": "k", "write.format.default": "csv"}
 
@@ -25,3 +27,12 @@ def test_a_property_that_is_not_listed_is_not_set_anew(changed: dict[str, str]) 
 def test_a_new_table_has_listed_properties_alone() -> None:
     with pytest.raises(RuleError):
         check_table_properties({}, FORMER)
+
+
+def test_a_default_that_a_column_has_stays_and_no_other_comes() -> None:
+    former = NestedField(1, "old", StringType(), initial_default="x")
+    changed = NestedField(1, "old", StringType(), initial_default="y")
+
+    check_defaults([Schema(former)], [Schema(former, NestedField(2, "new", StringType()))])
+    with pytest.raises(RuleError, match="`old` cannot have a default"):
+        check_defaults([Schema(former)], [Schema(changed)])

@@ -23,7 +23,7 @@ from pyiceberg.table.update import (
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError
-from headgate.lake.rules import check_table_properties
+from headgate.lake.rules import check_defaults, check_table_properties
 from headgate.lake.validation import require_valid
 
 LAST_ADDED = -1
@@ -44,6 +44,7 @@ class NewTable:
 def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetadata:
     """Return the first metadata of a table. Raises `RuleError` or `InvalidError`."""
     check_table_properties({}, new.properties)
+    check_defaults((), (new.schema,))
     return require_valid(
         "table",
         lambda: new_table_metadata(

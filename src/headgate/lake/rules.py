@@ -1,7 +1,8 @@
 """What table metadata must be like before it may be stored, whatever the updates were that led to it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table.metadata import TableMetadata
 
 from headgate.control.table_properties import describe_property_fault
@@ -48,6 +49,17 @@ def check_table_properties(before: Mapping[str, str], after: Mapping[str, str]) 
             raise RuleError(fault)
 
 
+def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
+    """Raise `RuleError` for a column that is given a default, which tables of format version 2 do not have.
+
+    Engines would read it as a value of the column's type, or not read the table at all. What was there before stays.
+    """
+    known = set(_defaults(before))
+    for default in _defaults(after):
+        if default not in known:
+            raise RuleError(f"the column `{default[0]}` cannot have a default: format version 2 has none; leave it out")
+
+
 def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) -> None:
     """Raise `RuleError` unless this is metadata of this table, with every file it names inside its location."""
     if str(metadata.table_uuid) != table:
@@ -68,3 +80,11 @@ def named_files(metadata: TableMetadata) -> Iterator[str]:
     yield from (each.statistics_path for each in metadata.statistics)
     yield from (each.statistics_path for each in metadata.partition_statistics)
     yield from (each.metadata_file for each in metadata.metadata_log)
+
+
+def _defaults(schemas: Iterable[Schema]) -> Iterator[tuple[str, str]]:
+    """Yield each column that has a default, at any depth, with what is written there."""
+    for schema in schemas:
+        for field in index_by_id(schema).values():
+            if field.initial_default is not None or field.write_default is not None:
+                yield field.name, repr((field.field_id, field.initial_default, field.write_default))

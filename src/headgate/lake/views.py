@@ -13,7 +13,7 @@ from pyiceberg.view.metadata import ViewHistoryEntry, ViewMetadata, ViewVersion
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, InvalidError, RuleError
-from headgate.lake.rules import check_properties
+from headgate.lake.rules import check_defaults, check_properties
 from headgate.lake.validation import require_valid
 
 LAST_ADDED = -1
@@ -98,6 +98,7 @@ class ViewRequirement(_Message):
 def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
     """Return the first metadata of a view. Raises `RuleError` or `InvalidError`."""
     check_properties(new.properties)
+    check_defaults((), (new.schema,))
     version = new.version.model_copy(update={"version_id": 1, "schema_id": 0})
     schema = new.schema.model_copy(update={"schema_id": 0})
     fields = {
@@ -119,6 +120,7 @@ def updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) 
     for update in updates:
         building.apply(update)
     made = building.metadata()
+    check_defaults(base.schemas, made.schemas)
     # A metadata file that could not be read back would lose the view.
     return parse_view(made.model_dump_json(by_alias=True).encode())
 

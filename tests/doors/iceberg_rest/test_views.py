@@ -142,6 +142,14 @@ class TestWorkingWithViews:
 
 
 class TestRules:
+    @pytest.mark.parametrize("key", ["initial-default", "write-default"])
+    def test_its_columns_have_no_default(self, world: World, key: str) -> None:
+        field = {"id": 1, "name": "told", "type": "string", "required": False, key: "session_user()"}
+        schema = {"type": "struct", "schema-id": 1, "fields": [field]}
+
+        assert _create(world, "w", schema=schema).status_code == 403
+        assert _commit(world, [{"action": "add-schema", "schema": schema}]).status_code == 403
+
     @pytest.mark.parametrize(
         "update",
         [
