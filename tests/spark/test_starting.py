@@ -15,14 +15,25 @@ pytestmark = pytest.mark.spark
 
 PROGRAM = r"""
 import java.io._
+import java.net.ServerSocket
+import java.rmi.Remote
+import java.rmi.registry.LocateRegistry
+import java.rmi.server.UnicastRemoteObject
+import java.util.Hashtable
+import javax.naming.{Context, Name, Reference}
+import javax.naming.spi.{NamingManager, ObjectFactory}
 import javax.xml.XMLConstants
 import javax.xml.parsers.DocumentBuilderFactory
 import javax.xml.transform.stream.StreamSource
 import javax.xml.validation.SchemaFactory
 
+class Factory extends ObjectFactory {
+  def getObjectInstance(named: Any, name: Name, context: Context, environment: Hashtable[_, _]): AnyRef = "made"
+}
+
 object Attempts extends App {
   def attempt(name: String)(body: => Any): Unit =
-    println(name + ": " + (try { body; "done" } catch { case error: Throwable => error.getClass.getSimpleName + " " + error.getMessage }).replace('\n', ' '))
+    println(name + ": " + (try { body match { case text: String => text; case _ => "done" } } catch { case error: Throwable => error.getClass.getSimpleName + " " + error.getMessage }).replace('\n', ' '))
 
   def document(text: String) = new StringReader(text)
   val secret = args(0)
@@ -52,8 +63,20 @@ object Attempts extends App {
   }
   attempt("a gadget")(copied(new javax.management.BadAttributeValueExpException("x")))
   attempt("a class of windows")(copied(new javax.swing.event.EventListenerList))
+
+  attempt("an object of a name service") {
+    NamingManager.getObjectInstance(new Reference("java.lang.String", "Factory", null), null, null, new Hashtable[AnyRef, AnyRef])
+  }
+  attempt("a remote object") {
+    val free = new ServerSocket(0)
+    val port = free.getLocalPort
+    free.close()
+    LocateRegistry.createRegistry(port)
+    LocateRegistry.getRegistry("127.0.0.1", port).rebind("x", UnicastRemoteObject.exportObject(new Remote {}, 0))
+  }
   attempt("a list")(copied(new java.util.ArrayList[String]))
   attempt("a plan")(copied(org.apache.spark.sql.types.StructType.fromDDL("a INT")))
+  sys.exit(0) // the registry has a thread
 }
 """
 
@@ -97,13 +120,21 @@ def test_an_xml_document_opens_no_other(outcomes: dict[str, str], attempt: str) 
 
 
 def test_an_xml_document_expands_within_bounds(outcomes: dict[str, str]) -> None:
-    assert "JAXP00010" in outcomes["many entities"]
+    assert 'more than "1000" entity expansions' in outcomes["many entities"]
 
 
 def test_objects_that_act_when_they_are_read_are_refused(outcomes: dict[str, str]) -> None:
     assert "REJECTED" in outcomes["a gadget"]
     assert "REJECTED" in outcomes["a class of windows"]
     assert outcomes["a list"] == outcomes["a plan"] == "done"
+
+
+def test_a_name_service_makes_no_object(outcomes: dict[str, str]) -> None:
+    assert outcomes["an object of a name service"] == "done"
+
+
+def test_a_remote_object_is_not_read(outcomes: dict[str, str]) -> None:
+    assert "REJECTED" in outcomes["a remote object"]
 
 
 def test_no_process_attaches_to_the_driver(toolchain: Toolchain) -> None:
