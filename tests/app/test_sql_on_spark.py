@@ -19,6 +19,7 @@ from headgate.app.settings import Settings
 from headgate.doors.api.sql_messages import ARROW
 from headgate.spark.client import connect
 from headgate.spark.toolchain import Toolchain, default_cache
+from tests.app.serving import Serving
 from tests.repo.sessions import BLOCK, ran, session
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -77,7 +78,7 @@ REBOUND = [
 class Person:
     """Somebody with a token."""
 
-    def __init__(self, server: Server, token: str) -> None:
+    def __init__(self, server: Server | Serving, token: str) -> None:
         self.token = token
         self.http = httpx.Client(
             base_url=f"{server.url}/api/v1",
