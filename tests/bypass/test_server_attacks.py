@@ -209,7 +209,7 @@ class TestAnOrphan:
 def test_results_are_refused_at_the_first_reattach_after_a_role_is_revoked(
     server: Serving, owner: Person, vic: Person, state: str
 ) -> None:
-    plan = select_plan("SELECT n, repeat('x', 1000) AS x FROM lake.raw.t")
+    plan = select_plan("SELECT n, repeat('x', 100) AS x FROM lake.raw.t")
     statement = Statement(server, vic, plan, reattachable=True)
     next(each for each in statement.messages() if each.HasField("arrow_batch"))
     if state == "finished":
