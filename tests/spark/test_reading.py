@@ -81,13 +81,12 @@ class Session:
         self.driver = driver
         self.number = number
         self.client = self
-        self._plan = self
+        self.conf = self._plan = self
 
-    @property
-    def version(self) -> str:
+    def get(self, _: str) -> str:
         if self.number in self.driver.on_probe:
             raise self.driver.on_probe[self.number]
-        return "4.1"
+        return "UTC"
 
     def sql(self, text: str, _: Any) -> "Session":
         self.driver.sent.append((self.number, text))
@@ -158,7 +157,7 @@ class TestASessionThatIsGone:
     def test_does_not_have_a_statement_sent_again(self, driver: Driver, sessions: ClientSessions, how: str) -> None:
         driver.on_statement[1] = LOST[how]
 
-        with pytest.raises(StatementError, match="check whether the statement had its effect"):
+        with pytest.raises(StatementError, match="check what it has changed before you send it again"):
             run(sessions, "INSERT INTO t VALUES (1)")
         run(sessions, "next")
 

@@ -37,9 +37,8 @@ log = logging.getLogger(__name__)
 _AGAIN = 1.0
 """Seconds after which an interrupt is repeated: one that comes before what it ends has begun ends nothing."""
 
-_GONE = "INVALID_HANDLE"
 _UNKNOWN = "it is not known what the rows of the statement needed; run the statement again"
-_LOST = "Spark restarted while the statement ran; check whether the statement had its effect before you send it again"
+_ANY_SETTING = "spark.sql.session.timeZone"
 
 _here = threading.local()
 """Which statement this thread reads: Spark's client tells of progress and operations without saying whose."""
@@ -196,14 +195,14 @@ class SparkReading:
     def _live_spark(self) -> SparkSession:
         """Return the session, replaced once by a new one if its driver has ended since the session was used last.
 
-        A call without an effect finds that out. The statement itself is sent once: after a lost connection it may have
+        A call without an effect finds that out; the client keeps no answer of it. The statement itself is sent once: after a lost connection it may have
         had its effect.
         """
         assert self._session is not None  # noqa: S101 (`open` took it)
         if not self._session.is_open:
             return self._spark()
         try:
-            _ = self._spark().version
+            self._spark().conf.get(_ANY_SETTING)
         except PySparkException as error:
             if not is_session_lost(error):
                 raise
@@ -237,12 +236,10 @@ class SparkReading:
         if (state in (None, DRIVER_LOST) or is_session_lost(error)) and self._session is not None:
             # Not an answer about the statement: the session itself is gone, with the driver it was in.
             self._sessions.forget(self._session)
-        if state == DRIVER_LOST:
+        if state == DRIVER_LOST or is_session_lost(error):
             return StatementError(STATEMENT_LOST, DRIVER_LOST, LOST)
         if condition == "RETRIES_EXCEEDED" or NOT_READY in str(error):
             return StatementError(NOT_READY, NOT_CONNECTED, "UNAVAILABLE")
-        if is_session_lost(error):
-            return StatementError(_LOST, None, _GONE)
         if condition == "PARSE_SYNTAX_ERROR" and several(self._wanted.text):
             text = "one statement at a time; send each by itself, or all of them between `BEGIN` and `END`"
             return StatementError(text, state, SEVERAL)
