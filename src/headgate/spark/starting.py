@@ -147,6 +147,8 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         **settings.cluster.conf,
         **settings.conf,
         "spark.ui.enabled": "false",
+        "spark.sql.ui.retainedExecutions": "1",  # Spark keeps the plans of statements that have ended, with their constants
+        "spark.sql.maxPlanStringLength": "4194304",  # as EXPLAIN shows it, and Spark keeps it
         "spark.scheduler.mode": "FAIR",
         "spark.driver.host": settings.cluster.host,
         "spark.driver.bindAddress": settings.cluster.listening,

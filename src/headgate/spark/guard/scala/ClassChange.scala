@@ -52,14 +52,19 @@ private[guard] object ClassChange {
     }
   }
 
+  /** Adds to a method what it does first. */
+  def atBegin(inner: MethodVisitor)(more: MethodVisitor => Unit): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
+    override def visitCode(): Unit = {
+      super.visitCode()
+      more(inner)
+    }
+  }
+
   /** Has a method begin with another value of its argument `at`, which the function of the guard returns for the arguments `given`, 0 being the object. */
   def replaceArgument(inner: MethodVisitor, at: Int, owner: String, method: String, kind: String, given: Int*): MethodVisitor =
-    new MethodVisitor(Opcodes.ASM9, inner) {
-      override def visitCode(): Unit = {
-        super.visitCode()
-        given.foreach(inner.visitVarInsn(Opcodes.ALOAD, _))
-        call(inner, owner, method, kind)
-        inner.visitVarInsn(Opcodes.ASTORE, at)
-      }
+    atBegin(inner) { visitor =>
+      given.foreach(visitor.visitVarInsn(Opcodes.ALOAD, _))
+      call(visitor, owner, method, kind)
+      visitor.visitVarInsn(Opcodes.ASTORE, at)
     }
 }

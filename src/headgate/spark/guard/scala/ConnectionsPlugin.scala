@@ -13,6 +13,7 @@ final class ConnectionsPlugin extends SparkPlugin {
     override def init(spark: SparkContext, context: PluginContext): JavaMap[String, String] = {
       val workload = new Workload
       spark.addSparkListener(workload)
+      spark.addSparkListener(SessionMemory.Ends)
       new Limiter(spark, workload).start()
       java.util.Collections.emptyMap()
     }

@@ -43,6 +43,7 @@ final case class CreateKeptView(of: SparkSession, create: CreateViewCommand, nex
   override def output: Seq[Attribute] = Nil
 
   override protected def run(): Seq[InternalRow] = {
+    SessionMemory.require(of)
     create.run(session)
     for {
       operation <- Statement.sinceBegin(of)

@@ -76,11 +76,14 @@ final class Limiter(spark: SparkContext, workload: Workload) {
         System.gc() // what it held counts as used until it is collected, and no other statement has to end for that
         ending = None
       case None =>
-        if (memory.isFull) ending = memory.largest(workload.held, threads)
+        if (memory.isFull) ending = memory.largest(workload.held, threads).orElse(oldest(now))
         ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now))
     }
     if (memory.fullFor > Limiter.Stuck) halt("the memory stays full")
   }
+
+  /** The oldest operation that is not short: where its work is done by threads of a pool, none of its own has allocated much. */
+  private def oldest(now: Long): Option[String] = begun.filter(now - _._2 > Limiter.Short).minByOption(_._2).map(_._1)
 
   private def isThere(operation: String, threads: Map[String, Thread]): Boolean =
     threads.contains(operation) || workload.held.exists(_.work.operation.contains(operation))
@@ -108,6 +111,7 @@ object Limiter {
   val StatementSeconds = "headgate.statement.seconds"
   private val Period = 250L
   private val Memorable = 60000L
+  private val Short = 5000L
   private val Forgotten = 600000L
   private val Stuck = 15000L
   private val Halted = 4
@@ -121,6 +125,7 @@ private final class MemoryWatch {
   private val Full = 0.9
   private val Overhead = 0.5
   private val Window = 3000L
+  private val Much = Runtime.getRuntime.maxMemory / 16
   private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
   private val task = "Executor task launch worker for task .* \\(TID (\\d+)\\)".r
   private val samples = mutable.Queue.empty[Sample]
@@ -155,9 +160,9 @@ private final class MemoryWatch {
     if (last.at - first.at < Window / 2) 0 else (last.collecting - first.collecting).toDouble / (last.at - first.at)
   }
 
-  /** The operation whose threads have allocated the most. */
+  /** The operation whose threads have allocated the most, if that is much: the heap may be full of what no statement holds that runs. */
   def largest(held: Seq[HeldSlot], connect: Map[String, Thread]): Option[String] =
-    allocated(held, connect).groupMapReduce(_._1)(_._2)(_ + _).maxByOption(_._2).map(_._1)
+    allocated(held, connect).groupMapReduce(_._1)(_._2)(_ + _).filter(_._2 > Much).maxByOption(_._2).map(_._1)
 
   /** Notes what threads had allocated before they began to work on what they work on: they are used again. */
   def note(held: Seq[HeldSlot], connect: Map[String, Thread]): Unit = {

@@ -57,8 +57,12 @@ final class Limits(session: SparkSession) {
     case _ =>
   }
 
-  private def read(relation: UnresolvedRelation): Unit =
-    listed("read option", relation.clearWritePrivileges.options.keySet.toArray(Array.empty[String]), Lists.readOptions)
+  private def read(relation: UnresolvedRelation): Unit = {
+    val options = relation.clearWritePrivileges.options
+    listed("read option", options.keySet.toArray(Array.empty[String]), Lists.readOptions)
+    if (options.containsKey(Limits.SplitSize) && options.getLong(Limits.SplitSize, 0) < Limits.LeastSplit)
+      throw new LimitExceeded(s"the read option `${Limits.SplitSize}` must be at least ${Limits.LeastSplit}: each split is a task")
+  }
 
   private def fileRead(source: UnresolvedDataSource): Unit = {
     if (source.isStreaming) Streams.check(source) else listed("data source", Seq(source.format), Lists.fileFormats)
@@ -135,6 +139,9 @@ final class Limits(session: SparkSession) {
 object Limits {
   /** Characters in the name of a view, variable or function of a session. */
   private val LongestName = 255
+
+  private val SplitSize = "split-size"
+  private val LeastSplit = 1L << 20
 
   /** Where functions lie that Spark itself calls, in SQL and to make rows of objects and objects of rows. */
   private val SparkOwn = Seq("org.apache.spark.sql.catalyst.", "org.apache.spark.sql.types.", "org.apache.spark.unsafe.types.") ++

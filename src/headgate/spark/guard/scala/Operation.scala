@@ -11,11 +11,16 @@ import org.apache.spark.sql.SparkSession
  */
 object Operation {
   private val Tag = "SparkConnect_OperationTag_User_.*_Session_.*_Operation_([^_,]+)".r
+  private val SessionTag = "SparkConnect_OperationTag_User_.*_Session_(.+)_Operation_[^,]+".r
   private val Tags = "spark.job.tags"
   private val Stream = "sql.streaming.queryId"
   private val Pool = "spark.scheduler.pool"
 
   def current(session: SparkSession): Option[String] = named(key => Option(session.sparkContext.getLocalProperty(key)))
+
+  /** The id that a client has given to this session, told while an operation of it runs. */
+  def sessionId(session: SparkSession): Option[String] =
+    Option(session.sparkContext.getLocalProperty(Tags)).flatMap(_.split(',').collectFirst { case SessionTag(id) => id })
 
   /** The name of the work that a job or a stage with these properties belongs to. */
   def named(properties: Properties): Option[String] = named(key => Option(properties).flatMap(all => Option(all.getProperty(key))))

@@ -1,12 +1,12 @@
 package io.headgate.guard
 
 /**
- * The parts of plans that an operation makes between two of its steps, and the columns it gives to nodes. A rule of Spark
- * may make very many, which are all in memory at once.
+ * The parts of plans that an operation makes, and the columns it gives to nodes. A rule of Spark may make very many, which
+ * are in memory at once, before the operation takes its next step.
  */
 object PlanParts {
-  /** A part takes half a kilobyte, with what Spark keeps in it; so these fill a quarter of the heap. */
-  private val Most = Runtime.getRuntime.maxMemory >> 11
+  /** A part takes half a kilobyte, with what Spark keeps in it; so these may fill an eighth of the heap. */
+  private val BetweenLooks = Runtime.getRuntime.maxMemory >> 12
   private val made = ThreadLocal.withInitial[Array[Long]](() => Array(0L))
 
   /** A step of the operation on this thread begins. */
@@ -15,16 +15,30 @@ object PlanParts {
   /** Counts a part. */
   def count(): Unit = count(1)
 
-  /** Counts the columns of a node: one takes a sixteenth of a part. */
-  def count(columns: Seq[_]): Unit = count(columns.size >> 4)
+  /** Counts the columns of a node: one takes a quarter of a part, with the sets of them. */
+  def count(columns: Seq[_]): Unit = count(columns.size >> 2)
 
-  /** Throws `LimitExceeded` if there are too many, or if the operation of this thread was interrupted. */
+  /** Throws `LimitExceeded` if there are many and the heap is half full, or if the operation of this thread was interrupted. */
   private def count(more: Int): Unit = {
     Interruption.checkNode()
     val parts = made.get
     parts(0) += more
-    if (parts(0) > Most)
-      if (DriverThreads.own.isDefined) PlanLimits.tooComplex(s"grows to more than $Most parts while Spark plans it")
-      else begin()
+    if (parts(0) > BetweenLooks) {
+      begin()
+      if (DriverThreads.own.isDefined && isHalfFull) throw new LimitExceeded(
+        "planning the statement takes more memory than this Spark has; use fewer columns or expressions at once, or write a part of it to a table first",
+        LimitExceeded.TooComplex)
+    }
+  }
+
+  /** Most parts of an honest statement are garbage soon, so this looks at what a collection leaves. */
+  private def isHalfFull: Boolean = isOverHalf && {
+    System.gc()
+    isOverHalf
+  }
+
+  private def isOverHalf: Boolean = {
+    val heap = Runtime.getRuntime
+    heap.totalMemory - heap.freeMemory > heap.maxMemory / 2
   }
 }

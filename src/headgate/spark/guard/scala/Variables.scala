@@ -22,7 +22,17 @@ object Variables {
     new MapMaker().weakKeys().makeMap[TempVariableManager, Map[String, Set[Need]]]()
 
   /** Remembers what the values need that a statement is about to give to variables. */
-  def assigned(session: SparkSession, plan: LogicalPlan): Unit = plan match {
+  def assigned(session: SparkSession, plan: LogicalPlan): Unit = {
+    if (plan.isInstanceOf[SetVariable] || plan.isInstanceOf[CreateVariable]) SessionMemory.require(session)
+    remember(session, plan)
+  }
+
+  /** The bytes of all values that a session keeps in variables, and of the texts of their defaults. */
+  def bytes(session: SparkSession): Long =
+    known(session).keys.toSeq.flatMap(name => manager(session).get(Seq(name)))
+      .map(value => Sizes.of(value.currentValue.value) + value.defaultValueSQL.length).sum
+
+  private def remember(session: SparkSession, plan: LogicalPlan): Unit = plan match {
     case set: SetVariable => set.targetVariables.collect { case variable: VariableReference => variable.identifier }.foreach(give(session, _))
     case create: CreateVariable => create.names.collect { case name: ResolvedIdentifier => name.identifier }.foreach(give(session, _))
     case _ =>
