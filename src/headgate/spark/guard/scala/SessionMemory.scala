@@ -28,12 +28,20 @@ object SessionMemory {
     excess(session).foreach(why => throw new LimitExceeded(why))
   }
 
-  /** Tells when sessions of clients end. */
+  /** Empties sessions whose client has ended them: a thread of a pool may hold on to one for long. */
   object Ends extends SparkListener {
     override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-      case closed: SparkListenerConnectSessionClosed => owners.values.removeIf(_.sessionId.contains(closed.sessionId))
+      case closed: SparkListenerConnectSessionClosed =>
+        owners.asScala.collect { case (session, owner) if owner.sessionId.contains(closed.sessionId) => session }.foreach(empty)
       case _ =>
     }
+  }
+
+  private def empty(session: SparkSession): Unit = {
+    val catalog = session.sessionState.catalog
+    catalog.getTempViewNames().foreach(catalog.dropTempView)
+    session.sessionState.catalogManager.tempVariableManager.clear()
+    owners.remove(session)
   }
 
   private def excess(session: SparkSession): Option[String] = {
