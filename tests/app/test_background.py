@@ -181,7 +181,7 @@ def test_the_worker_is_shown_while_its_attempts_are_not_looked_after(how: str, m
     working.start(tasks)
     queued(organization, "one")
     until(lambda: working.under_way == 1)
-    assert tasks.not_ready_reason() is None
+    until(lambda: tasks.not_ready_reason() is None)
     works, mended = worker_module._UnderWay.look_after, threading.Event()  # pyright: ignore[reportPrivateUsage]
 
     def look_after(under_way: Any) -> None:

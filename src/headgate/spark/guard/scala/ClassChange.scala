@@ -40,6 +40,10 @@ abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
 private[guard] object ClassChange {
   private val Halted = 5
 
+  /** Descriptors of types. */
+  val Text = "Ljava/lang/String;"
+  val Several = "Lscala/collection/immutable/Seq;"
+
   /** Calls a function of the guard. */
   def call(visitor: MethodVisitor, owner: String, method: String, kind: String): Unit =
     visitor.visitMethodInsn(Opcodes.INVOKESTATIC, s"io/headgate/guard/$owner", method, kind, false)

@@ -16,7 +16,7 @@ object Conclusions {
     else Nil
   }
 
-  /** The conditions if few of them equate columns, and none otherwise: each is written anew for each equality. */
+  /** The conditions if few of them equate columns, and none otherwise: Spark rewrites each of them for each equality. */
   def equated(conditions: ExpressionSet): ExpressionSet = {
     val equalities = conditions.count { case _: EqualTo | _: EqualNullSafe => true; case _ => false }
     if (equalities.toDouble * conditions.size <= Most) conditions else ExpressionSet()

@@ -8,13 +8,9 @@ import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
  */
 final class GeneratedNames extends ClassChange(Set("org.apache.spark.sql.catalyst.expressions.PrettyAttribute")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
-    if (method != "<init>" || !kind.startsWith(s"(${GeneratedNames.Text}")) inner
+    if (method != "<init>" || !kind.startsWith(s"(${ClassChange.Text}")) inner
     else ClassChange.atEnd(inner) { visitor =>
       visitor.visitVarInsn(Opcodes.ALOAD, 1)
-      ClassChange.call(visitor, "NameLengths", "count", s"(${GeneratedNames.Text})V")
+      ClassChange.call(visitor, "NameLengths", "count", s"(${ClassChange.Text})V")
     }
-}
-
-private object GeneratedNames {
-  private val Text = "Ljava/lang/String;"
 }

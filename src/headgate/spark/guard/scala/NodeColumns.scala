@@ -8,14 +8,10 @@ final class NodeColumns extends ClassChange(Set("Project", "Aggregate").map("org
     if (method != "<init>") inner
     else ClassChange.atEnd(inner) { visitor =>
       Type.getArgumentTypes(kind).zipWithIndex.foreach { case (argument, before) =>
-        if (argument.getDescriptor == NodeColumns.Columns) {
+        if (argument.getDescriptor == ClassChange.Several) {
           visitor.visitVarInsn(Opcodes.ALOAD, 1 + before)
-          ClassChange.call(visitor, "PlanParts", "count", s"(${NodeColumns.Columns})V")
+          ClassChange.call(visitor, "PlanParts", "count", s"(${ClassChange.Several})V")
         }
       }
     }
-}
-
-private object NodeColumns {
-  private val Columns = "Lscala/collection/immutable/Seq;"
 }

@@ -11,7 +11,8 @@ final class NumberReaders extends ClassChange(Lists.of("number-readers")) {
 }
 
 private object NumberReaders {
-  private val Text = "Ljava/lang/String;"
+  import ClassChange.Text
+
   private val Decimal = "Ljava/math/BigDecimal;"
   private val Constructors = Set("java/math/BigDecimal", "java/math/BigInteger").map((_, "<init>", s"($Text)V"))
   private val OfText = Constructors + (("scala/math/BigDecimal$", "apply", s"($Text)Lscala/math/BigDecimal;"))

@@ -10,7 +10,7 @@ import org.apache.xbean.asm9.MethodVisitor
 final class PlanConstraints extends ClassChange(PlanConstraints.classes) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = method match {
     case "getAllValidConstraints" =>
-      ClassChange.replaceArgument(inner, 1, "Conclusions", "named", s"(${PlanConstraints.Node}${PlanConstraints.Columns})${PlanConstraints.Columns}", 0, 1)
+      ClassChange.replaceArgument(inner, 1, "Conclusions", "named", s"(${PlanConstraints.Node}${ClassChange.Several})${ClassChange.Several}", 0, 1)
     case "inferAdditionalConstraints" =>
       ClassChange.replaceArgument(inner, 1, "Conclusions", "equated", s"(${PlanConstraints.Conditions})${PlanConstraints.Conditions}", 1)
     case "remove" => ClassChange.atEnd(inner)(ClassChange.call(_, "Interruption", "checkNode", "()V"))
@@ -22,6 +22,5 @@ private object PlanConstraints {
   private val Sql = "org/apache/spark/sql/catalyst"
   private val classes = Set("plans/logical/UnaryNode", "plans/logical/ConstraintHelper", "expressions/ExpressionSet").map(s"$Sql/" + _)
   private val Node = s"L$Sql/plans/logical/UnaryNode;"
-  private val Columns = "Lscala/collection/immutable/Seq;"
   private val Conditions = s"L$Sql/expressions/ExpressionSet;"
 }

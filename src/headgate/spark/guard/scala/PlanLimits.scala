@@ -53,7 +53,7 @@ object PlanLimits {
       step()
       require(plan)
       new Expansion().require(plan)
-      if (plan.resolved) new WrittenOut().require(plan) // Spark says what is not
+      new WrittenOut().require(plan)
       TypeSizes.require(plan)
       plan
     }
@@ -207,12 +207,12 @@ object PlanLimits {
       case WithCTE(body, all) =>
         all.foreach { each =>
           require(each.child)
-          definitions(each.id) = each.child.output.map(size)
+          if (each.child.resolved) definitions(each.id) = each.child.output.map(size)
         }
         require(body)
       case _ =>
         (plan.children ++ plan.expressions.flatMap(subqueries)).foreach(require)
-        define(plan)
+        if (plan.resolved) define(plan)
         if (conditions(plan).map(size).sum > MaxExpressions)
           tooComplex(s"has a condition of more than $MaxExpressions expressions once the columns in it are written out")
     }
@@ -238,7 +238,7 @@ object PlanLimits {
     }
 
     private def size(expression: Expression): Double = expression match {
-      case column: Attribute => sizes.getOrElse(column.exprId, 1d)
+      case column: Attribute if column.resolved => sizes.getOrElse(column.exprId, 1d)
       case OuterReference(column) => size(column)
       case other => 1 + other.children.map(size).sum
     }

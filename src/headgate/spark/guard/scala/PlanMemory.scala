@@ -54,6 +54,7 @@ object PlanMemory {
 
   private def total(all: Iterable[Held]): Long = all.map(_.bytes).sum
 
-  private def constants(plan: LogicalPlan): Long =
+  /** The bytes of all constants in the expressions of a plan. */
+  def constants(plan: LogicalPlan): Long =
     plan.collect { case node => node.expressions.map(_.collect { case Literal(value, _) => Sizes.of(value) }.sum).sum }.sum
 }

@@ -6,10 +6,5 @@ import org.apache.xbean.asm9.MethodVisitor
 final class SimilarNames extends ClassChange(Set("org/apache/spark/sql/catalyst/util/StringUtils$")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
     if (method != "orderSuggestedIdentifiersBySimilarity") inner
-    else ClassChange.replaceArgument(inner, 2, "Suggestions", "few", s"(${SimilarNames.Text}${SimilarNames.Names})${SimilarNames.Names}", 1, 2)
-}
-
-private object SimilarNames {
-  private val Text = "Ljava/lang/String;"
-  private val Names = "Lscala/collection/immutable/Seq;"
+    else ClassChange.replaceArgument(inner, 2, "Suggestions", "few", s"(${ClassChange.Text}${ClassChange.Several})${ClassChange.Several}", 1, 2)
 }

@@ -21,7 +21,7 @@ object Variables {
   private val given: JavaMap[TempVariableManager, Map[String, Set[Need]]] =
     new MapMaker().weakKeys().makeMap[TempVariableManager, Map[String, Set[Need]]]()
 
-  /** Remembers what the values need that a statement is about to give to variables. */
+  /** Remembers what the values need that a statement is about to give to variables. Throws `LimitExceeded` if there is no room for them. */
   def assigned(session: SparkSession, plan: LogicalPlan): Unit = {
     if (plan.isInstanceOf[SetVariable] || plan.isInstanceOf[CreateVariable]) SessionMemory.require(session)
     remember(session, plan)
