@@ -162,9 +162,8 @@ class TestSize:
         [
             f"SELECT count(*) FROM ({' UNION ALL '.join(['SELECT id FROM range(0, 1, 1, 10000)'] * 12)})",
             "SELECT /*+ SHUFFLE_REPLICATE_NL(a) */ count(*) FROM range(0, 400, 1, 400) a JOIN range(0, 400, 1, 400) b ON a.id < b.id",
-            "SELECT count(*) FROM lake.raw.flights WITH (`split-size` = '1')",
         ],
-        ids=["union", "product", "splits"],
+        ids=["union", "product"],
     )
     def test_too_many_tasks_are_refused_with_a_sentence(self, lake: World, statement: str) -> None:
         with pytest.raises(PySparkException, match="task") as caught:

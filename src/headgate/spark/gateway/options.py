@@ -9,9 +9,9 @@ _LISTS: Final = Path(__file__).parents[1] / "guard" / "resources" / "headgate"
 
 
 def _listed(name: str) -> frozenset[str]:
-    """Return the entries of a list: one in each line, what follows `#` says why."""
+    """Return the first word of each line of a list; what follows is the range of a number, and what follows `#` says why."""
     lines = (_LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(entry for line in lines if (entry := line.partition("#")[0].strip()))
+    return frozenset(entry.split()[0] for line in lines if (entry := line.partition("#")[0].strip()))
 
 
 TABLE_READ: Final = _listed("read-options")
@@ -27,5 +27,5 @@ TABLE_WRITE: Final = _listed("write-options")
 TABLE_PROPERTIES: Final = table_properties.TABLE_PROPERTIES
 METADATA_KEYS: Final = _listed("metadata-keys")
 """Keys of a column's metadata that Spark reads and a client may write."""
-RATE_READ: Final = frozenset({"numpartitions", "rampuptime", "rowspersecond"})
+RATE_READ: Final = _listed("rate-options")
 """The source of a stream that reads nothing and counts."""

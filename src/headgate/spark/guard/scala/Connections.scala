@@ -50,10 +50,10 @@ final class Connections(session: SparkSession) {
     }
   }
 
-  private def check(options: Map[String, String], list: Set[String]): Unit = {
+  private def check(options: Map[String, String], list: OptionList): Unit = {
     val given = lowered(options)
     val written = if (isPlaced(given)) given -- places(named(options)).keys else given
-    written.keys.find(!list(_)).foreach(key => Refuse.because(s"option `$key` of a database is not among those Headgate allows"))
+    list.check("a database", written)
     if (!written.get(Table).exists(Name.matches)) Refuse.because("a database is read and written table by table: name one as `schema.table`")
   }
 

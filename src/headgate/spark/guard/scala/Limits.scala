@@ -2,6 +2,8 @@ package io.headgate.guard
 
 import java.util.Locale
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis._
@@ -57,17 +59,13 @@ final class Limits(session: SparkSession) {
     case _ =>
   }
 
-  private def read(relation: UnresolvedRelation): Unit = {
-    val options = relation.clearWritePrivileges.options
-    listed("read option", options.keySet.toArray(Array.empty[String]), Lists.readOptions)
-    if (options.containsKey(Limits.SplitSize) && options.getLong(Limits.SplitSize, 0) < Limits.LeastSplit)
-      throw new LimitExceeded(s"the read option `${Limits.SplitSize}` must be at least ${Limits.LeastSplit}: each split is a task")
-  }
+  private def read(relation: UnresolvedRelation): Unit =
+    Lists.readOptions.check("a table read", relation.clearWritePrivileges.options.asScala.toMap)
 
   private def fileRead(source: UnresolvedDataSource): Unit = {
     if (source.isStreaming) Streams.check(source) else listed("data source", Seq(source.format), Lists.fileFormats)
     source.userSpecifiedSchema.foreach(DataTypes.checkWritten)
-    listed("option", source.options.keySet, if (source.isStreaming) Streams.options(source) else Lists.fileOptions)
+    if (source.isStreaming) Streams.options(source).check("a stream", source.options) else Lists.fileOptions.check("a file read", source.options)
   }
 
   private def table(spec: TableSpecBase, writeOptions: Map[String, String] = Map.empty): Unit = {
@@ -83,7 +81,7 @@ final class Limits(session: SparkSession) {
     options(writeOptions)
   }
 
-  private def options(write: Map[String, String]): Unit = listed("write option", write.keys, Lists.writeOptions)
+  private def options(write: Map[String, String]): Unit = Lists.writeOptions.check("a table write", write)
 
   private def settable(properties: Map[String, String]): Unit =
     properties.keys.find(key => !Properties.isSettable(key)).foreach { key =>
@@ -139,9 +137,6 @@ final class Limits(session: SparkSession) {
 object Limits {
   /** Characters in the name of a view, variable or function of a session. */
   private val LongestName = 255
-
-  private val SplitSize = "split-size"
-  private val LeastSplit = 1L << 20
 
   /** Where functions lie that Spark itself calls, in SQL and to make rows of objects and objects of rows. */
   private val SparkOwn = Seq("org.apache.spark.sql.catalyst.", "org.apache.spark.sql.types.", "org.apache.spark.unsafe.types.") ++

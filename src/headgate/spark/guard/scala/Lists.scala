@@ -21,9 +21,9 @@ object Lists {
   /** Keys of a column's metadata that Spark reads. */
   val metadataKeys: Set[String] = of("metadata-keys")
 
-  val readOptions: Set[String] = of("read-options")
+  val readOptions: OptionList = OptionList.of("read-options")
 
-  val writeOptions: Set[String] = of("write-options")
+  val writeOptions: OptionList = OptionList.of("write-options")
 
   /** The keys alone: whether a value may be, the catalog says to every engine. */
   val tableProperties: Set[String] = lines("table-properties").map(_.takeWhile(!_.isWhitespace)).toSet
@@ -33,19 +33,19 @@ object Lists {
 
   val fileFormats: Set[String] = of("file-formats")
 
-  val fileOptions: Set[String] = of("file-options")
+  val fileOptions: OptionList = OptionList.of("file-options")
 
-  val databaseOptions: Set[String] = of("database-options")
+  val databaseOptions: OptionList = OptionList.of("database-options")
 
-  val databaseWriteOptions: Set[String] = of("database-write-options")
+  val databaseWriteOptions: OptionList = OptionList.of("database-write-options")
 
-  val fileWriteOptions: Set[String] = of("file-write-options")
+  val fileWriteOptions: OptionList = OptionList.of("file-write-options")
 
-  /** Options of a stream of files beside those of a read (lower case). */
-  val streamOptions: Set[String] = of("stream-options")
+  /** Options of a stream of files. */
+  val streamOptions: OptionList = OptionList.of("file-options", "stream-options")
 
-  /** Options of a stream of made-up rows (lower case). */
-  val rateOptions: Set[String] = of("rate-options")
+  /** Options of a stream of made-up rows. */
+  val rateOptions: OptionList = OptionList.of("rate-options")
 
   /** See `Procedures`. */
   val procedures: Set[String] = of("procedures")

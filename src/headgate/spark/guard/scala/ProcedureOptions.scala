@@ -5,14 +5,14 @@ import org.apache.spark.sql.catalyst.util.ArrayBasedMapData
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter
 import org.apache.spark.sql.types.{IntegerType, LongType, MapType}
 
-/** Options and numbers that a procedure is called with: by list, because Iceberg makes threads and room for as many as it is told. */
+/** Options and numbers that a procedure is called with: by list, because Iceberg makes as many threads, and buffers as large, as they say. */
 object ProcedureOptions {
-  private val listed = new ListedOptions("procedure-options")
+  private val listed = OptionList.byUser("procedure-options")
 
-  /** Refuses an option or a number that is not on the procedure's list, or larger than the list says. */
+  /** Refuses an option or a number that is not on the procedure's list, or out of the range that the list says. */
   def check(procedure: String, parameters: Seq[ProcedureParameter], arguments: InternalRow): Unit = {
     val given = parameters.zipWithIndex.filterNot { case (_, at) => arguments.isNullAt(at) }
-    listed.check(procedure, s"procedure `$procedure`", given.flatMap { case (parameter, at) => options(parameter, arguments, at) }.toMap)
+    listed(procedure).check(s"procedure `$procedure`", given.flatMap { case (parameter, at) => options(parameter, arguments, at) }.toMap)
   }
 
   private def options(parameter: ProcedureParameter, arguments: InternalRow, at: Int): Map[String, String] = parameter.dataType match {

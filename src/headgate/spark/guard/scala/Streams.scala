@@ -41,9 +41,8 @@ object Streams {
   /** Whether the source of a stream reads nothing and counts. */
   def isMadeUp(source: UnresolvedDataSource): Boolean = source.isStreaming && source.format == Rate
 
-  /** The options that the source of a stream may have (lower case). */
-  def options(source: UnresolvedDataSource): Set[String] =
-    if (isMadeUp(source)) Lists.rateOptions else Lists.fileOptions ++ Lists.streamOptions
+  /** The options that the source of a stream may have. */
+  def options(source: UnresolvedDataSource): OptionList = if (isMadeUp(source)) Lists.rateOptions else Lists.streamOptions
 
   /** The statement with a place for its checkpoints that ends with it, in a folder of the driver, unless it has one. */
   def placed(plan: LogicalPlan): LogicalPlan = plan match {

@@ -1,7 +1,5 @@
 package io.headgate.guard
 
-import java.util.Locale
-
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 import org.apache.spark.sql.sources.DataSourceRegister
 
@@ -19,11 +17,11 @@ object Writes {
       case format: DataSourceRegister if Lists.fileFormats(format.shortName) =>
       case _ => Refuse.because("files are not written in this format")
     }
-    write.options.foreach { case (key, value) => option(key.toLowerCase(Locale.ROOT), value) }
+    Lists.fileWriteOptions.check("a file write", write.options)
+    write.options.foreach { case (key, value) => if (key.equalsIgnoreCase(Compression)) named(value) }
   }
 
   /** A compression that is no plain word is the name of a class, which Spark would load. */
-  private def option(key: String, value: String): Unit =
-    if (!Lists.fileWriteOptions(key)) Refuse.because(s"option `$key` of a file write is not among those Headgate allows")
-    else if (key == Compression && !Word.matches(value)) Refuse.because("a compression is named by a plain word")
+  private def named(compression: String): Unit =
+    if (!Word.matches(compression)) Refuse.because("a compression is named by a plain word")
 }
