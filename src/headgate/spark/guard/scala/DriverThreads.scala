@@ -17,6 +17,8 @@ object DriverThreads {
     threads.take(count).flatMap(thread => statement(thread).map(_ -> thread)).toMap ++ analyses.asScala
   }
 
+  def isRunning(operation: String): Boolean = all.contains(operation)
+
   /** The operation of this thread. */
   def own: Option[String] = Option(id.get).orElse(statement(Thread.currentThread))
 

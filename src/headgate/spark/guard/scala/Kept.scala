@@ -46,6 +46,9 @@ object Kept {
     case _ =>
   }
 
+  /** Remembers rows that nothing has to be asked for: a statement has computed them for itself. */
+  def computed(rows: LogicalRDD): Unit = known.put(rows.rdd, Set.empty)
+
   /** Whether a node gives rows that something stands behind: not values of the statement's own. */
   def isRead(node: Walk.Node): Boolean = node match {
     case _: LocalRelation | _: OneRowRelation | _: Range | _: CTERelationRef | _: UnionLoopRef | _: EmptyRelation | _: Command | _: CommandResult => false

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNode
+import org.apache.spark.sql.execution.command.{ResetCommand, SetCommand}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -33,6 +34,7 @@ object PlanLimits {
   /** How often a sample with replacement has one row, on average. */
   private val MaxCopies = 1000
 
+  private val Shuffles = SQLConf.SHUFFLE_PARTITIONS
   private val Repeats = "*+{"
   private val MaxRepeats = 3
   private val Nested = """\)[*+{]|\\[0-9k]""".r
@@ -41,10 +43,20 @@ object PlanLimits {
   final class Parsed(session: SparkSession) extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = {
       step()
-      requirePartitions(session.sessionState.conf.getConf(SQLConf.SHUFFLE_PARTITIONS))
+      requireShuffles(plan)
       require(plan)
       plan
     }
+
+    /** A statement that changes the setting is held to the value that it gives, so that it can mend one. */
+    private def requireShuffles(plan: LogicalPlan): Unit = plan match {
+      case SetCommand(Some((Shuffles.key, value))) => value.flatMap(_.trim.toIntOption).foreach(requireFew)
+      case _: SetCommand | _: ResetCommand =>
+      case _ => requireFew(session.sessionState.conf.getConf(Shuffles))
+    }
+
+    private def requireFew(partitions: Int): Unit =
+      if (partitions > MaxPartitions) throw new LimitExceeded(s"the setting `${Shuffles.key}` is $partitions; set it to at most $MaxPartitions")
   }
 
   /** The resolved statement, in which views are known. Spark's own checks write common table expressions out after it. */

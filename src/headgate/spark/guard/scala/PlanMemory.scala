@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
  * Bounds the memory that the statements of a principal hold in the driver with their plans, for as long as they run: what
- * was sent, and the constants that Spark has made of it.
+ * was sent, the constants that Spark has made of it, and the rows of its recursive queries.
  */
 object PlanMemory {
   /** Parts of the heap for one principal, and for all of them. */
@@ -32,6 +32,11 @@ object PlanMemory {
 
   private def hold(more: Long): Unit = Requests.own.foreach { case (operation, request) =>
     if (request.bytes + more > Small) hold(operation, Held(request.principal, request.bytes + more))
+  }
+
+  /** Throws `LimitExceeded` if there is no room for so many bytes more of this statement. */
+  def add(operation: String, request: Requests.Request, bytes: Long): Unit = synchronized {
+    hold(operation, Held(request.principal, held.get(operation).fold(request.bytes)(_.bytes) + bytes))
   }
 
   private def hold(operation: String, wanted: Held): Unit = synchronized {

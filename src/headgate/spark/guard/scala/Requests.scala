@@ -21,7 +21,10 @@ object Requests {
   }
 
   /** The request of the statement of this thread, with its id. */
-  def own: Option[(String, Request)] = DriverThreads.ownStatement.flatMap(id => Option(requests.get(id)).map(id -> _))
+  def own: Option[(String, Request)] = DriverThreads.ownStatement.flatMap(id => of(id).map(id -> _))
+
+  /** The request of this statement, which may have ended. */
+  def of(operation: String): Option[Request] = Option(requests.get(operation))
 
   /** The gateway names a user by principal and token. */
   def principal(user: String): String = user.takeWhile(_ != ':')

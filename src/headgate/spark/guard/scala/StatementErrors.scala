@@ -62,9 +62,7 @@ private object StatementErrors {
 
   def reason(operation: Option[String], status: Status): Option[(String, String)] =
     operation.flatMap(Endings.reason).map(LimitExceeded.Ended -> _)
-      .orElse(causes(status.getCause).collectFirst { case _: StackOverflowError => LimitExceeded.TooComplex -> TooDeep })
-
-  private def causes(error: Throwable): Iterator[Throwable] = Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(10)
+      .orElse(Causes.of(status.getCause).collectFirst { case _: StackOverflowError => LimitExceeded.TooComplex -> TooDeep })
 
   def error(state: String, message: String): StatusRuntimeException = {
     val kind = classOf[LimitExceeded].getName
