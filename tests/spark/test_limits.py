@@ -3,10 +3,8 @@
 import time
 from collections.abc import Iterator
 
-import pyarrow as pa
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.connect.proto import Plan, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
@@ -54,43 +52,6 @@ for _ in range(30):
 WITH_DOUBLED = ", ".join(
     ["a0 AS (SELECT id AS a FROM range(9))"] + [f"a{n} AS (SELECT a + a AS a FROM a{n - 1})" for n in range(1, 30)]
 )
-
-
-def keep_rows(spark: SparkSession, number: int) -> None:
-    """Keep 24 MB of rows in a temporary view."""
-    rows = pa.table({"text": [f"{number:08}" * 500] * 6000})
-    spark.createDataFrame(rows).createOrReplaceTempView(f"rows{number}")
-
-
-def keep_text(spark: SparkSession, number: int) -> None:
-    """Keep a text of 9.6 MB in a temporary view."""
-    spark.sql(f"CREATE TEMPORARY VIEW text{number} AS SELECT '{'abcdefgh' * 1200000}' AS c").collect()
-
-
-def keep_variable(spark: SparkSession, number: int) -> None:
-    """Keep a value of 8 MB in a variable."""
-    spark.sql(f"DECLARE VARIABLE v{number} STRING DEFAULT repeat('xx', 4000000)").collect()
-
-
-def keep_many(spark: SparkSession, kind: str) -> None:
-    """Keep more than a session may."""
-    for number in range(100):
-        KEPT_BETWEEN[kind](spark, number)
-
-
-def has_room(lake: World) -> bool:
-    """Return whether a new session may keep a variable."""
-    spark = lake.session(ADMIN)
-    try:
-        keep_variable(spark, 0)
-    except PySparkException:
-        return False
-    finally:
-        spark.stop()
-    return True
-
-
-KEPT_BETWEEN = {"rows": keep_rows, "texts": keep_text, "variables": keep_variable}
 
 
 class TestFairness:
@@ -397,32 +358,3 @@ class TestKeptRows:
         )
 
         assert tuple(joined.collect()[0]) == (3000000, 1000001)
-
-
-class TestSessions:
-    """What sessions and ended statements leave in the driver is bounded."""
-
-    @pytest.mark.parametrize("kind", KEPT_BETWEEN)
-    def test_what_sessions_keep_is_bounded(self, lake: World, kind: str) -> None:
-        spark = lake.session(ADMIN)
-        with pytest.raises(PySparkException, match="temporary views and variables of your sessions keep") as caught:
-            keep_many(spark, kind)
-        spark.stop()
-
-        assert caught.value.getSqlState() == TOO_LARGE
-
-    def test_sessions_that_have_ended_leave_room(self, lake: World) -> None:
-        until = time.monotonic() + 4 * SOON
-
-        while not has_room(lake):
-            assert time.monotonic() < until
-            time.sleep(1)
-
-    @pytest.mark.soak
-    def test_the_constants_of_ended_statements_leave_room(self, lake: World) -> None:
-        spark, generation = lake.session(ADMIN), lake.driver.generation
-
-        for number in range(100):
-            spark.sql(f"SELECT repeat('x{number}', 3000000) AS s FROM range(1) WHERE id > 5").collect()
-
-        assert lake.driver.generation == generation

@@ -21,12 +21,18 @@ LARGE = (
 
 @pytest.fixture(autouse=True)
 def edges(lake: World) -> None:
-    lake.session(ADMIN).sql("CREATE TABLE IF NOT EXISTS lake.raw.edges AS SELECT id AS a, id + 1 AS b FROM range(200)").collect()
+    lake.session(ADMIN).sql(
+        "CREATE TABLE IF NOT EXISTS lake.raw.edges AS SELECT id AS a, id + 1 AS b FROM range(200)"
+    ).collect()
 
 
 @pytest.mark.parametrize(
     "read",
-    ["SELECT count(*) FROM path", "SELECT (SELECT count(*) FROM path)", "SELECT count(*) FROM (SELECT * FROM path LIMIT 1190)"],
+    [
+        "SELECT count(*) FROM path",
+        "SELECT (SELECT count(*) FROM path)",
+        "SELECT count(*) FROM (SELECT * FROM path LIMIT 1190)",
+    ],
     ids=["rows", "subquery", "limit"],
 )
 def test_a_level_may_have_many_rows(lake: World, read: str) -> None:
@@ -43,7 +49,9 @@ def test_rows_of_a_table_are_asked_for_in_a_recursive_query(lake: World) -> None
             spark.sql(query).collect()
 
 
-@pytest.mark.parametrize("read", ["SELECT count(*), max(length(s)) FROM t", "SELECT id, (SELECT max(length(s)) FROM t) FROM range(3)"])
+@pytest.mark.parametrize(
+    "read", ["SELECT count(*), max(length(s)) FROM t", "SELECT id, (SELECT max(length(s)) FROM t) FROM range(3)"]
+)
 def test_rows_of_all_levels_are_bounded(lake: World, read: str) -> None:
     begun = time.monotonic()
 
@@ -55,7 +63,9 @@ def test_rows_of_all_levels_are_bounded(lake: World, read: str) -> None:
 
 
 def test_too_many_levels_are_refused_with_a_sentence(lake: World) -> None:
-    levels = "WITH RECURSIVE t(n) MAX RECURSION LEVEL 100000 AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 50000) "
+    levels = (
+        "WITH RECURSIVE t(n) MAX RECURSION LEVEL 100000 AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 50000) "
+    )
 
     with pytest.raises(PySparkException, match="more than 3500 levels") as caught:
         lake.session(ADMIN).sql(levels + "SELECT count(*) FROM t").collect()

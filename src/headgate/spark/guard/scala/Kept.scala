@@ -64,7 +64,12 @@ object Kept {
 
   /** Remembers what a streaming query needs whose rows stay in memory. */
   def started(plan: LogicalPlan, needs: Set[Need]): Unit = plan match {
-    case start: WriteToStreamStatement if start.sink.isInstanceOf[MemorySink] => known.put(start.sink, needs)
+    case start: WriteToStreamStatement => start.sink match {
+      case sink: MemorySink =>
+        known.put(sink, needs)
+        SessionMemory.keepSink(sink)
+      case _ =>
+    }
     case _ =>
   }
 

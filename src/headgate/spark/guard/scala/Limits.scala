@@ -33,7 +33,9 @@ final class Limits(session: SparkSession) {
     case create: CreateVariable => create.names.foreach(named)
     case start: WriteToStreamStatement => Streams.check(start)
     case function: CreateSQLFunctionCommand if !function.isTemp => onlyTemporary()
-    case function: CreateSQLFunctionCommand => named(function.name.funcName)
+    case function: CreateSQLFunctionCommand =>
+      named(function.name.funcName)
+      SessionMemory.require(session)
     case function: DropFunctionCommand if !function.isTemp => onlyTemporary()
     case set: SetCommand => setting(set.kv.map(_._1))
     case reset: ResetCommand => setting(reset.config)

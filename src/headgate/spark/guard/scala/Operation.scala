@@ -11,19 +11,11 @@ import org.apache.spark.sql.SparkSession
  */
 object Operation {
   private val Tag = "SparkConnect_OperationTag_User_.*_Session_.*_Operation_([^_,]+)".r
-  private val SessionTag = "SparkConnect_OperationTag_(User_.*_Session_.*)_Operation_[^_,]+".r
   private val Tags = "spark.job.tags"
   private val Stream = "sql.streaming.queryId"
   private val Pool = "spark.scheduler.pool"
 
   def current(session: SparkSession): Option[String] = named(key => Option(session.sparkContext.getLocalProperty(key)))
-
-  /** The user and the id of the session of Spark Connect that the work on this thread belongs to, as Spark joins them. */
-  def sessionTag(session: SparkSession): Option[String] =
-    Option(session.sparkContext.getLocalProperty(Tags)).flatMap(_.split(',').collectFirst { case SessionTag(tag) => tag })
-
-  /** What `sessionTag` returns for the session of this id. Another user may give a session the same id. */
-  def sessionTag(user: String, id: String): String = s"User_${user}_Session_$id"
 
   /** The name of the work that a job or a stage with these properties belongs to. */
   def named(properties: Properties): Option[String] = named(key => Option(properties).flatMap(all => Option(all.getProperty(key))))

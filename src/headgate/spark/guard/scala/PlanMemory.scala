@@ -20,27 +20,35 @@ object PlanMemory {
   /** Smaller statements are not counted: there are few at once. */
   private val Small = 256L << 10
 
-  private final case class Held(principal: String, bytes: Long)
+  private final case class Held(principal: String, sent: Long, rows: Long = 0, constants: Long = 0) {
+    def bytes: Long = sent + rows + constants
+  }
 
   private val held = mutable.Map.empty[String, Held]
 
   /** Throws `LimitExceeded` if there is no room for the statement of this thread. */
-  def require(): Unit = hold(0)
+  def require(): Unit = hold(constants = 0)
 
   /** Throws `LimitExceeded` if there is no room for the constants of the plan that this thread works on. */
   def require(plan: LogicalPlan): Unit = hold(Copies * constants(plan))
 
-  private def hold(more: Long): Unit = Requests.own.foreach { case (operation, request) =>
-    if (request.bytes + more > Small) hold(operation, Held(request.principal, request.bytes + more))
+  /** Throws `LimitExceeded` if there is no room for so many bytes of rows more of the operation of this thread. */
+  def add(rows: Long): Unit = Requests.own.foreach { case (operation, request) => add(operation, request, rows) }
+
+  /** The bytes of the operation of this thread, if they are counted. */
+  def own: Long = synchronized(DriverThreads.own.flatMap(held.get).fold(0L)(_.bytes))
+
+  def add(operation: String, request: Requests.Request, rows: Long): Unit =
+    change(operation, request)(before => before.copy(rows = before.rows + rows))
+
+  private def hold(constants: Long): Unit = Requests.own.foreach { case (operation, request) =>
+    change(operation, request)(before => before.copy(constants = math.max(before.constants, constants)))
   }
 
-  /** Throws `LimitExceeded` if there is no room for so many bytes more of this statement. */
-  def add(operation: String, request: Requests.Request, bytes: Long): Unit = synchronized {
-    hold(operation, Held(request.principal, held.get(operation).fold(request.bytes)(_.bytes) + bytes))
-  }
-
-  private def hold(operation: String, wanted: Held): Unit = synchronized {
-    if (!held.get(operation).exists(_.bytes >= wanted.bytes)) {
+  private def change(operation: String, request: Requests.Request)(changed: Held => Held): Unit = synchronized {
+    val before = held.get(operation)
+    val wanted = changed(before.getOrElse(Held(request.principal, request.bytes)))
+    if ((wanted.bytes > Small || wanted.rows > 0) && !before.contains(wanted)) {
       val running = DriverThreads.all
       held.filterInPlace((other, _) => other != operation && running.contains(other))
       requireRoom(wanted)

@@ -6,46 +6,117 @@ import scala.jdk.CollectionConverters._
 
 import com.google.common.collect.MapMaker
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.catalog.TemporaryViewRelation
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.{Dataset, Row, SparkSession, classic}
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, SQLFunction, TemporaryViewRelation}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connect.service.SparkListenerConnectSessionClosed
+import org.apache.spark.sql.execution.streaming.sources.MemorySink
+import org.apache.spark.util.SizeEstimator
 
-/** Bounds the memory that the sessions of a principal keep in the driver between statements: in temporary views and variables. */
+/**
+ * Bounds the memory that the sessions of a principal keep in the driver between statements: temporary views, variables and
+ * functions, frames and plans that are cached, rows of streams.
+ */
 object SessionMemory {
   /** Parts of the heap for one principal, and for all of them. */
   private val PrincipalShare = 8
   private val Share = 4
 
-  /** Whose a session is, and by what Spark Connect knows it. */
-  private final case class Owner(principal: String, tag: Option[String])
+  private val BetweenCollections = 2000000000L
+  private var collected = System.nanoTime - BetweenCollections
 
-  private val owners: JavaMap[SparkSession, Owner] = new MapMaker().weakKeys().makeMap[SparkSession, Owner]()
-  private val views: JavaMap[TemporaryViewRelation, java.lang.Long] = new MapMaker().weakKeys().makeMap[TemporaryViewRelation, java.lang.Long]()
+  /** Whose a session is, and by what Spark Connect knows it. */
+  private final case class Owner(principal: String, session: String)
+  private final case class Held(owner: Owner, bytes: Long)
+
+  private val owners: JavaMap[SparkSession, Owner] = weak
+  private val views: JavaMap[TemporaryViewRelation, java.lang.Long] = weak
+
+  /** What no name leads to, for as long as something refers to it. */
+  private val held: JavaMap[AnyRef, Held] = weak
+
+  private def weak[K, V]: JavaMap[K, V] = new MapMaker().weakKeys().makeMap[K, V]()
 
   /** Throws `LimitExceeded` if a session cannot keep one thing more. */
   def require(session: SparkSession): Unit = synchronized {
-    Requests.own.foreach { case (_, request) => owners.put(session, Owner(request.principal, Operation.sessionTag(session))) }
-    val kept = owners.asScala.toSeq.map { case (each, owner) => (owner.principal, of(each)) }
-    val principal = Option(owners.get(session)).map(_.principal)
-    requireRoom(kept.collect { case (other, bytes) if principal.contains(other) => bytes }.sum, kept.map(_._2).sum)
+    own.foreach(owners.put(session, _))
+    Option(owners.get(session)).foreach(owner => requireRoom(owner.principal, 0))
   }
 
-  private def requireRoom(own: Long, all: Long): Unit = {
+  /** A frame that the client refers to by its id. Its rows can be those that were sent for the operation, behind its plan. */
+  def keepFrame(frame: Dataset[_]): Unit = frame match {
+    case frame: classic.Dataset[_] => own.foreach(keep(_, frame, PlanSize.of(frame.queryExecution.logical) + PlanMemory.own))
+    case _ =>
+  }
+
+  /** A plan whose rows Spark caches. */
+  def keepCached(plan: LogicalPlan): Unit = own.foreach(keep(_, plan, PlanSize.of(plan)))
+
+  /** A stream of this principal's keeps its rows in the sink. */
+  def keepSink(sink: MemorySink): Unit = own.foreach(keep(_, sink, 0))
+
+  /** The rows of a batch, in the place of those before or beside them. */
+  def keepRows(sink: MemorySink, replaces: Boolean, rows: Array[Row]): Unit = Option(held.get(sink)).foreach { before =>
+    val bytes = SizeEstimator.estimate(rows)
+    if (replaces) held.put(sink, before.copy(bytes = 0))
+    keep(before.owner, sink, bytes)
+  }
+
+  private def own: Option[Owner] = Requests.own.map { case (_, request) => Owner(request.principal, request.session) }
+
+  private def keep(owner: Owner, thing: AnyRef, bytes: Long): Unit = synchronized {
+    requireRoom(owner.principal, bytes)
+    held.merge(thing, Held(owner, bytes), (before, more) => before.copy(bytes = before.bytes + more.bytes))
+  }
+
+  private def requireRoom(principal: String, more: Long): Unit = {
     val heap = Runtime.getRuntime.maxMemory
-    if (own > heap / PrincipalShare)
-      throw new LimitExceeded(
-        s"the temporary views and variables of your sessions keep ${own >> 20} MiB in Spark, and may keep ${heap / PrincipalShare >> 20} MiB; drop some, or write the data to tables")
-    if (all > heap / Share)
-      throw new LimitExceeded("this Spark has no memory for more temporary views and variables; write the data to a table, or try again when other sessions have ended")
+    if (!isRoom(of(principal) + more <= heap / PrincipalShare)) throw new LimitExceeded(
+      s"what your sessions keep in Spark (temporary views, functions and variables, cached rows, rows of streams) takes more than ${heap / PrincipalShare >> 20} MiB; drop some, or write the data to tables")
+    if (!isRoom(kept.map(_._2).sum + more <= heap / Share))
+      throw new LimitExceeded("this Spark has no memory for more temporary views, variables and cached rows; write the data to a table, or try again when other sessions have ended")
   }
 
-  /** Empties sessions that their clients have closed: a thread of a pool may refer to one for long. */
+  /** Whether there is room, if need be once what nothing refers to any more is collected: each user may ask for that, so it happens now and then only. */
+  private def isRoom(enough: => Boolean): Boolean = enough || {
+    if (System.nanoTime - collected > BetweenCollections) {
+      System.gc()
+      collected = System.nanoTime
+    }
+    enough
+  }
+
+  private def of(principal: String): Long = kept.collect { case (`principal`, bytes) => bytes }.sum
+
+  private def kept: Seq[(String, Long)] =
+    owners.asScala.toSeq.map { case (session, owner) => owner.principal -> of(session) } ++ held.values.asScala.map(each => each.owner.principal -> each.bytes)
+
+  private def of(session: SparkSession): Long = {
+    val catalog = session.sessionState.catalog
+    val known = catalog.getTempViewNames().flatMap(catalog.getRawTempView)
+    known.map(view => views.computeIfAbsent(view, of(_: TemporaryViewRelation)).longValue).sum + functions(session) + Variables.bytes(session)
+  }
+
+  private def of(view: TemporaryViewRelation): java.lang.Long = of(view.tableMeta) + view.plan.fold(0L)(PlanSize.of)
+
+  private def of(table: CatalogTable): Long =
+    (Seq(table.schema.json) ++ table.viewText ++ table.comment ++ table.properties.values).map(_.length.toLong).sum
+
+  /** The text of a function, which Spark keeps beside what it has made of it. */
+  private def functions(session: SparkSession): Long = {
+    val state = session.sessionState
+    val all = state.functionRegistry.listFunction().flatMap(state.functionRegistry.lookupFunction(_)) ++
+      state.tableFunctionRegistry.listFunction().flatMap(state.tableFunctionRegistry.lookupFunction(_))
+    all.filter(each => SQLFunction.isSQLFunction(each.getClassName)).map(2L * _.getUsage.length).sum
+  }
+
+  /** Empties sessions that their clients have closed: a thread of a pool may refer to one for long, and Spark caches for all of them. */
   object Ends extends SparkListener {
     override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
       case closed: SparkListenerConnectSessionClosed =>
-        val tag = Operation.sessionTag(closed.userId, closed.sessionId)
-        owners.asScala.collect { case (session, owner) if owner.tag.contains(tag) => session }.foreach(empty)
+        val closing = Requests.session(closed.userId, closed.sessionId)
+        owners.asScala.collect { case (session, owner) if owner.session == closing => session }.foreach(empty)
+        held.asScala.collect { case (plan: LogicalPlan, Held(owner, _)) if owner.session == closing => plan }.foreach(uncache)
       case _ =>
     }
   }
@@ -57,15 +128,6 @@ object SessionMemory {
     owners.remove(session)
   }
 
-  private def of(session: SparkSession): Long = {
-    val catalog = session.sessionState.catalog
-    val known = catalog.getTempViewNames().flatMap(catalog.getRawTempView)
-    known.map(view => views.computeIfAbsent(view, of(_: TemporaryViewRelation)).longValue).sum + Variables.bytes(session)
-  }
-
-  private def of(view: TemporaryViewRelation): java.lang.Long =
-    view.tableMeta.viewText.fold(0L)(_.length.toLong) + view.plan.fold(0L)(plan => PlanMemory.constants(plan) + rows(plan))
-
-  private def rows(plan: LogicalPlan): Long =
-    plan.collectWithSubqueries { case local: LocalRelation => local.data }.distinctBy(System.identityHashCode).map(_.iterator.map(Sizes.of).sum).sum
+  private def uncache(plan: LogicalPlan): Unit =
+    classic.SparkSession.getDefaultSession.foreach(any => any.sharedState.cacheManager.uncacheQuery(any, plan, cascade = false))
 }

@@ -35,13 +35,16 @@ final class StatementErrors extends ServerInterceptor {
     def ask(message: Q): Unit = message match {
       case execute: ExecutePlanRequest =>
         operation = Some(execute.getOperationId).filter(_.nonEmpty)
-        operation.foreach(Requests.receive(_, execute.getUserContext.getUserId, execute.getSerializedSize))
+        receive(execute.getUserContext.getUserId, execute.getSessionId, execute.getSerializedSize)
       case attach: ReattachExecuteRequest => operation = Some(attach.getOperationId)
       case analyze: AnalyzePlanRequest =>
         operation = Some(s"analysis:${UUID.randomUUID}")
         analyst = Some(analyze.getUserContext.getUserId)
+        receive(analyze.getUserContext.getUserId, analyze.getSessionId, analyze.getSerializedSize)
       case _ =>
     }
+
+    private def receive(user: String, session: String, bytes: Long): Unit = operation.foreach(Requests.receive(_, user, session, bytes))
 
     def inTurn(handle: => Unit): Unit =
       analyst.fold(handle)(user => Turns.take(user)(DriverThreads.analyze(operation.get)(handle)))

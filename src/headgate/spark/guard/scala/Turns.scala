@@ -1,8 +1,10 @@
 package io.headgate.guard
 
 import java.util.concurrent.ConcurrentHashMap
+import java.util.{Collections, WeakHashMap}
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 /**
  * The threads of one principal that compute in the driver, where no scheduler takes a processor away from them: parsing,
@@ -10,7 +12,8 @@ import scala.collection.mutable
  * for tasks or for an answer does not count.
  */
 private final class Turns {
-  private val begun = mutable.Set.empty[Thread]
+  /** Without those that have ended: the thread of a statement refers to its request and its session. */
+  private val begun = Collections.newSetFromMap(new WeakHashMap[Thread, java.lang.Boolean]).asScala
   private val waiting = mutable.Queue.empty[Thread]
 
   /** Waits for the turn of this thread, which then has begun. Throws `LimitExceeded` if it waits long, or its statement is interrupted. */
@@ -33,7 +36,6 @@ private final class Turns {
   private def pause(longest: Long): Unit = {
     Interruption.check()
     if (System.nanoTime > longest) Turns.refuse()
-    begun.filterInPlace(_.isAlive)
     try wait(Turns.Pause)
     catch { case _: InterruptedException => Thread.currentThread.interrupt() }
   }

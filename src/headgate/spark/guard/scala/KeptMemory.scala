@@ -1,0 +1,36 @@
+package io.headgate.guard
+
+import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
+
+/** Has Spark ask before it keeps for a session what has no name there: frames, cached plans, rows of streams, and rows that a client sends. */
+final class KeptMemory extends ClassChange(Set(KeptMemory.Sessions, KeptMemory.Caches, KeptMemory.Sink, KeptMemory.Planner)) {
+  import KeptMemory._
+
+  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = (method, kind) match {
+    case ("cacheDataFrameById", _) => asking(inner, Memory, "keepFrame", s"($Frame)V", Opcodes.ALOAD -> 2)
+    case ("cacheQueryInternal", _) => asking(inner, Memory, "keepCached", s"($Plan)V", Opcodes.ALOAD -> 3)
+    case ("write", Batch) => asking(inner, Memory, "keepRows", s"(L$Sink;Z$Rows)V", Opcodes.ALOAD -> 0, Opcodes.ILOAD -> 3, Opcodes.ALOAD -> 4)
+    case (name, Copying) if name.startsWith("$anonfun$buildLocalRelationFromRows$") => asking(inner, "LocalRows", "count", s"($Values)V", Opcodes.ALOAD -> 0)
+    case _ => inner
+  }
+
+  private def asking(inner: MethodVisitor, owner: String, function: String, kind: String, arguments: (Int, Int)*): MethodVisitor =
+    ClassChange.atBegin(inner) { visitor =>
+      arguments.foreach { case (load, at) => visitor.visitVarInsn(load, at) }
+      ClassChange.call(visitor, owner, function, kind)
+    }
+}
+
+private object KeptMemory {
+  private val Sessions = "org/apache/spark/sql/connect/service/SessionHolder"
+  private val Caches = "org/apache/spark/sql/execution/CacheManager"
+  private val Sink = "org/apache/spark/sql/execution/streaming/sources/MemorySink"
+  private val Planner = "org/apache/spark/sql/connect/planner/SparkConnectPlanner"
+  private val Frame = "Lorg/apache/spark/sql/Dataset;"
+  private val Plan = "Lorg/apache/spark/sql/catalyst/plans/logical/LogicalPlan;"
+  private val Rows = "[Lorg/apache/spark/sql/Row;"
+  private val Batch = s"(JZ$Rows)V"
+  private val Values = "Lorg/apache/spark/sql/catalyst/InternalRow;"
+  private val Copying = s"($Values)$Values"
+  private val Memory = "SessionMemory"
+}

@@ -1,0 +1,229 @@
+"""What sessions keep in the driver between statements is bounded, and what clients send is counted as it takes memory there."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+from headgate.spark.toolchain import Toolchain
+from tests.spark.attempts import SOON, STRANGER, open_as
+from tests.spark.guard_world import ADMIN, World, world
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+TOO_LARGE = "54000"
+COUNT = "SELECT count(*) FROM range(5)"
+LONG = "x" * 15_000_000
+
+
+def keep_rows(spark: SparkSession, number: int) -> None:
+    """Keep rows that the client sends in a temporary view."""
+    spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20})).createOrReplaceTempView(f"rows{number}")
+
+
+def keep_many_rows(spark: SparkSession, number: int) -> None:
+    """Keep rows without any bytes in a temporary view."""
+    spark.createDataFrame(pa.table({"x": pa.nulls(500_000, pa.int32())})).createOrReplaceTempView(f"nulls{number}")
+
+
+def keep_text(spark: SparkSession, number: int) -> None:
+    """Keep a text in the plan of a temporary view."""
+    spark.range(1).select(sf.lit(f"{number}{LONG}").alias("x")).createOrReplaceTempView(f"text{number}")
+
+
+def keep_comment(spark: SparkSession, number: int) -> None:
+    """Keep the text that the frame of a temporary view was written in."""
+    spark.sql(f"SELECT 1 + {number} AS a /* {LONG} */").createOrReplaceTempView(f"comment{number}")
+
+
+def keep_operations(spark: SparkSession, number: int) -> None:
+    """Keep a plan of many short expressions in a temporary view."""
+    sums = ",".join(f"id + {n}" for n in range(20_000))
+    spark.sql(f"SELECT array({sums}) AS a FROM range(1)").createOrReplaceTempView(f"many{number}")
+
+
+def keep_subquery(spark: SparkSession, number: int) -> None:
+    """Keep a text within a subquery of a temporary view."""
+    spark.sql(f"CREATE TEMP VIEW sub{number} AS SELECT (SELECT max('{LONG}') FROM range(1)) AS x").collect()
+
+
+def keep_variable(spark: SparkSession, number: int) -> None:
+    """Keep a value in a variable."""
+    spark.sql(f"DECLARE VARIABLE v{number} STRING").collect()
+    spark.sql(f"SET VAR v{number} = repeat('x', 15000000)").collect()
+
+
+def keep_function(spark: SparkSession, number: int) -> None:
+    """Keep a text in a temporary function."""
+    spark.sql(f"CREATE TEMPORARY FUNCTION f{number}() RETURNS STRING RETURN '{LONG}'").collect()
+
+
+def keep_cache(spark: SparkSession, number: int) -> None:
+    """Keep rows that the client sends in a plan that Spark caches."""
+    spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20})).persist()
+
+
+def keep_checkpoint(spark: SparkSession, number: int) -> None:
+    """Keep rows that the client sends in a checkpoint that nothing has computed."""
+
+    def checkpoint() -> object:
+        assert isinstance(spark, ConnectSession)
+        ConnectSession._set_default_and_active_session(
+            spark
+        )  # the client gives it to whichever is active on the thread
+        return spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20})).localCheckpoint(eager=False)
+
+    with ThreadPoolExecutor(1) as thread:
+        CHECKPOINTS.append(thread.submit(checkpoint).result())
+
+
+CHECKPOINTS: list[object] = []
+KEPT: dict[str, Callable[[SparkSession, int], None]] = {
+    "rows": keep_rows,
+    "rows without bytes": keep_many_rows,
+    "texts": keep_text,
+    "comments": keep_comment,
+    "operations": keep_operations,
+    "subqueries": keep_subquery,
+    "variables": keep_variable,
+    "functions": keep_function,
+    "cached plans": keep_cache,
+    "checkpoints": keep_checkpoint,
+}
+
+
+@pytest.fixture(scope="module")
+def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world(toolchain, tmp_path_factory.mktemp("kept")) as opened:
+        opened.decisions.rule = lambda *_: True
+        yield opened
+
+
+def keep_many(spark: SparkSession, kind: str) -> None:
+    """Keep more than a session may."""
+    for number in range(60):
+        KEPT[kind](spark, number)
+
+
+def misspell(spark: SparkSession, work: str) -> object:
+    """Ask for a column that is not there, in a long text."""
+    frame = spark.sql(f"SELECT nope /* {LONG} */")
+    return frame.schema if work == "analysis" else frame.collect()
+
+
+def has_room(lake: World) -> bool:
+    """Return whether a new session may keep a variable."""
+    spark = lake.session(ADMIN)
+    try:
+        keep_variable(spark, 0)
+    except PySparkException:
+        return False
+    finally:
+        spark.stop()
+    return True
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_what_sessions_keep_is_bounded(lake: World, kind: str) -> None:
+    spark, other, generation = lake.session(ADMIN), open_as(lake, STRANGER), lake.driver.generation
+
+    with pytest.raises(PySparkException, match="what your sessions keep in Spark") as caught:
+        keep_many(spark, kind)
+    CHECKPOINTS.clear()
+    spark.stop()
+
+    assert caught.value.getSqlState() == TOO_LARGE
+    other.sql(COUNT).collect()
+    assert lake.driver.generation == generation
+    until = time.monotonic() + 4 * SOON
+    while not has_room(lake):
+        assert time.monotonic() < until, "the session has ended, and its memory is still counted"
+        time.sleep(1)
+
+
+def test_a_view_that_is_replaced_leaves_room(lake: World) -> None:
+    spark = lake.session(ADMIN)
+
+    for number in range(20):
+        spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20})).createOrReplaceTempView("again")
+
+    assert spark.table("again").count() == 20
+    spark.stop()
+
+
+def test_rows_of_a_stream_are_bounded(lake: World) -> None:
+    spark, other, generation = lake.session(ADMIN), open_as(lake, STRANGER), lake.driver.generation
+    rate = spark.readStream.format("rate").option("rowsPerSecond", 200).option("numPartitions", 2).load()
+    wide = rate.select(sf.repeat(sf.lit("x"), 100_000).alias("x"))
+    query = wide.writeStream.format("memory").queryName("wide").outputMode("append").start()
+
+    with pytest.raises(PySparkException, match="what your sessions keep in Spark"):
+        query.awaitTermination(60)
+    other.sql(COUNT).collect()
+
+    assert lake.driver.generation == generation
+    spark.stop()
+
+
+@pytest.mark.parametrize("work", ["rows", "analysis"])
+@pytest.mark.parametrize(
+    "column", [pa.nulls(5_000_000), pa.array([True]).take(pa.array([0] * 5_000_000))], ids=["nulls", "booleans"]
+)
+def test_rows_of_few_bytes_are_counted(lake: World, column: pa.Array, work: str) -> None:
+    spark, generation = lake.session(ADMIN), lake.driver.generation
+    frame = spark.createDataFrame(pa.table({"x": column.cast(pa.bool_())}))
+    begun = time.monotonic()
+
+    with pytest.raises(PySparkException, match="data and constants of this statement") as caught:
+        frame.isLocal() if work == "analysis" else frame.count()
+
+    assert caught.value.getSqlState() == TOO_LARGE
+    assert time.monotonic() - begun < SOON
+    assert lake.driver.generation == generation
+
+
+def test_rows_of_a_large_frame_are_taken(lake: World) -> None:
+    spark = lake.session(ADMIN)
+    frame = pd.DataFrame({"number": range(200_000), "name": [f"name {n}" for n in range(200_000)], "part": 0.5})
+
+    assert spark.createDataFrame(frame).count() == 200_000
+
+
+@pytest.mark.parametrize("work", ["rows", "analysis"])
+def test_errors_leave_nothing_of_their_statements(lake: World, work: str) -> None:
+    generation, sessions = lake.driver.generation, [lake.session(ADMIN) for _ in range(4)]
+
+    for spark in sessions:
+        for _ in range(20):
+            with pytest.raises(PySparkException, match="UNRESOLVED_COLUMN"):
+                misspell(spark, work)
+
+    assert lake.driver.generation == generation
+
+
+@pytest.mark.soak
+def test_the_constants_of_ended_statements_leave_room(lake: World) -> None:
+    spark, generation = lake.session(ADMIN), lake.driver.generation
+
+    for number in range(100):
+        spark.sql(f"SELECT repeat('x{number}', 3000000) AS s FROM range(1) WHERE id > 5").collect()
+
+    assert lake.driver.generation == generation
+
+
+def test_statements_that_have_ended_leave_room(lake: World) -> None:
+    generation = lake.driver.generation
+
+    for number in range(80):
+        spark = lake.session(ADMIN)
+        spark.sql(f"SELECT {number} AS a /* {LONG} */").collect()
+        spark.stop()
+
+    assert lake.driver.generation == generation
