@@ -99,6 +99,10 @@ KEPT: dict[str, Callable[[SparkSession, int], None]] = {
 }
 
 
+FEW = ("rows without bytes", "comments", "functions", "cached plans", "checkpoints")
+"""Those that a run of all tests has time for: one for each way in which they are counted."""
+
+
 @pytest.fixture(scope="module")
 def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with world(toolchain, tmp_path_factory.mktemp("kept")) as opened:
@@ -110,6 +114,17 @@ def keep_many(spark: SparkSession, kind: str) -> None:
     """Keep more than a session may."""
     for number in range(60):
         KEPT[kind](spark, number)
+
+
+def keep_in_clone(lake: World, number: int) -> ConnectSession:
+    """Keep rows in the clone of a session that has ended."""
+    spark = lake.session(ADMIN)
+    assert isinstance(spark, ConnectSession)
+    try:
+        keep_rows(spark, number)
+        return spark.cloneSession()
+    finally:
+        spark.stop()
 
 
 def misspell(spark: SparkSession, work: str) -> object:
@@ -130,7 +145,9 @@ def has_room(lake: World) -> bool:
     return True
 
 
-@pytest.mark.parametrize("kind", KEPT)
+@pytest.mark.parametrize(
+    "kind", [*FEW, *(pytest.param(kind, marks=pytest.mark.soak) for kind in KEPT if kind not in FEW)]
+)
 def test_what_sessions_keep_is_bounded(lake: World, kind: str) -> None:
     spark, other, generation = lake.session(ADMIN), open_as(lake, STRANGER), lake.driver.generation
 
@@ -146,6 +163,18 @@ def test_what_sessions_keep_is_bounded(lake: World, kind: str) -> None:
     while not has_room(lake):
         assert time.monotonic() < until, "the session has ended, and its memory is still counted"
         time.sleep(1)
+
+
+def test_a_clone_counts_as_a_session(lake: World) -> None:
+    generation, clones = lake.driver.generation, list[ConnectSession]()
+
+    with pytest.raises(PySparkException, match="what your sessions keep in Spark"):
+        clones.extend(keep_in_clone(lake, number) for number in range(60))
+    assert clones[0].table("rows0").count() == 20
+    for clone in clones:
+        clone.client.release_session()
+
+    assert lake.driver.generation == generation
 
 
 def test_a_view_that_is_replaced_leaves_room(lake: World) -> None:
@@ -196,7 +225,7 @@ def test_rows_of_a_large_frame_are_taken(lake: World) -> None:
     assert spark.createDataFrame(frame).count() == 200_000
 
 
-@pytest.mark.parametrize("work", ["rows", "analysis"])
+@pytest.mark.parametrize("work", [pytest.param("rows", marks=pytest.mark.soak), "analysis"])
 def test_errors_leave_nothing_of_their_statements(lake: World, work: str) -> None:
     generation, sessions = lake.driver.generation, [lake.session(ADMIN) for _ in range(4)]
 
@@ -221,7 +250,7 @@ def test_the_constants_of_ended_statements_leave_room(lake: World) -> None:
 def test_statements_that_have_ended_leave_room(lake: World) -> None:
     generation = lake.driver.generation
 
-    for number in range(80):
+    for number in range(60):
         spark = lake.session(ADMIN)
         spark.sql(f"SELECT {number} AS a /* {LONG} */").collect()
         spark.stop()

@@ -7,6 +7,10 @@ final class KeptMemory extends ClassChange(Set(KeptMemory.Sessions, KeptMemory.C
   import KeptMemory._
 
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = (method, kind) match {
+    case ("<init>", Holder) => ClassChange.atEnd(inner) { visitor =>
+      visitor.visitVarInsn(Opcodes.ALOAD, 0)
+      ClassChange.call(visitor, Memory, "open", s"(L$Sessions;)V")
+    }
     case ("cacheDataFrameById", _) => asking(inner, Memory, "keepFrame", s"($Frame)V", Opcodes.ALOAD -> 2)
     case ("cacheQueryInternal", _) => asking(inner, Memory, "keepCached", s"($Plan)V", Opcodes.ALOAD -> 3)
     case ("write", Batch) => asking(inner, Memory, "keepRows", s"(L$Sink;Z$Rows)V", Opcodes.ALOAD -> 0, Opcodes.ILOAD -> 3, Opcodes.ALOAD -> 4)
@@ -26,6 +30,7 @@ private object KeptMemory {
   private val Caches = "org/apache/spark/sql/execution/CacheManager"
   private val Sink = "org/apache/spark/sql/execution/streaming/sources/MemorySink"
   private val Planner = "org/apache/spark/sql/connect/planner/SparkConnectPlanner"
+  private val Holder = "(Ljava/lang/String;Ljava/lang/String;Lorg/apache/spark/sql/classic/SparkSession;)V"
   private val Frame = "Lorg/apache/spark/sql/Dataset;"
   private val Plan = "Lorg/apache/spark/sql/catalyst/plans/logical/LogicalPlan;"
   private val Rows = "[Lorg/apache/spark/sql/Row;"

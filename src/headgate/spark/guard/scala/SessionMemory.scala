@@ -9,7 +9,7 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.{Dataset, Row, SparkSession, classic}
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, SQLFunction, TemporaryViewRelation}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connect.service.SparkListenerConnectSessionClosed
+import org.apache.spark.sql.connect.service.{SessionHolder, SparkListenerConnectSessionClosed}
 import org.apache.spark.sql.execution.streaming.sources.MemorySink
 import org.apache.spark.util.SizeEstimator
 
@@ -37,9 +37,15 @@ object SessionMemory {
 
   private def weak[K, V]: JavaMap[K, V] = new MapMaker().weakKeys().makeMap[K, V]()
 
+  /** A session begins. The clone of one has what that keeps: Spark would copy it at the first use, when the session may have ended. */
+  def open(session: SessionHolder): Unit = {
+    session.session.sessionState.catalog
+    session.session.sessionState.catalogManager
+    owners.put(session.session, Owner(Requests.principal(session.userId), Requests.session(session.userId, session.sessionId)))
+  }
+
   /** Throws `LimitExceeded` if a session cannot keep one thing more. */
   def require(session: SparkSession): Unit = synchronized {
-    own.foreach(owners.put(session, _))
     Option(owners.get(session)).foreach(owner => requireRoom(owner.principal, 0))
   }
 
@@ -56,10 +62,11 @@ object SessionMemory {
   def keepSink(sink: MemorySink): Unit = own.foreach(keep(_, sink, 0))
 
   /** The rows of a batch, in the place of those before or beside them. */
-  def keepRows(sink: MemorySink, replaces: Boolean, rows: Array[Row]): Unit = Option(held.get(sink)).foreach { before =>
-    val bytes = SizeEstimator.estimate(rows)
-    if (replaces) held.put(sink, before.copy(bytes = 0))
-    keep(before.owner, sink, bytes)
+  def keepRows(sink: MemorySink, replaces: Boolean, rows: Array[Row]): Unit = synchronized {
+    Option(held.get(sink)).foreach { before =>
+      if (replaces) held.put(sink, before.copy(bytes = 0))
+      keep(before.owner, sink, SizeEstimator.estimate(rows))
+    }
   }
 
   private def own: Option[Owner] = Requests.own.map { case (_, request) => Owner(request.principal, request.session) }
@@ -128,6 +135,7 @@ object SessionMemory {
     owners.remove(session)
   }
 
+  /** What other sessions have cached of these rows goes as well: no session would rebuild it with their rights. */
   private def uncache(plan: LogicalPlan): Unit =
-    classic.SparkSession.getDefaultSession.foreach(any => any.sharedState.cacheManager.uncacheQuery(any, plan, cascade = false))
+    classic.SparkSession.getDefaultSession.foreach(any => any.sharedState.cacheManager.uncacheQuery(any, plan, cascade = true))
 }
