@@ -1,7 +1,6 @@
 """What a session holds - frames, caches, views, functions, checkpoints - is asked for again at every use."""
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from pyspark.sql.connect.proto import Join, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headgate.spark.signature import sign_session
+from tests.spark.checkpoints import checkpointed
 from tests.spark.guard_world import ADMIN, REFUSED, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -112,18 +112,6 @@ def keep_in_variables(spark: SparkSession) -> None:
         spark.sql(statement).collect()
     with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
         spark.sql("SET VAR held_failed = 1 / 0").collect()
-
-
-def checkpointed(frame: DataFrame) -> DataFrame:
-    """Return the checkpoint of a frame. The client gives it to whichever session is active on the thread."""
-
-    def made() -> DataFrame:
-        assert isinstance(frame.sparkSession, ConnectSession)
-        ConnectSession._set_default_and_active_session(frame.sparkSession)
-        return frame.localCheckpoint()
-
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(made).result()
 
 
 def refusals(uses: Mapping[str, Callable[[], object]]) -> set[str]:

@@ -2,18 +2,18 @@
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headgate.spark.toolchain import Toolchain
 from tests.spark.attempts import SOON, STRANGER, open_as
+from tests.spark.checkpoints import checkpointed
 from tests.spark.guard_world import ADMIN, World, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -23,9 +23,14 @@ COUNT = "SELECT count(*) FROM range(5)"
 LONG = "x" * 15_000_000
 
 
+def sent_rows(spark: SparkSession, number: int) -> DataFrame:
+    """Return 20 million bytes or more of rows that the client sends."""
+    return spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20}))
+
+
 def keep_rows(spark: SparkSession, number: int) -> None:
     """Keep rows that the client sends in a temporary view."""
-    spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20})).createOrReplaceTempView(f"rows{number}")
+    sent_rows(spark, number).createOrReplaceTempView(f"rows{number}")
 
 
 def keep_many_rows(spark: SparkSession, number: int) -> None:
@@ -67,21 +72,12 @@ def keep_function(spark: SparkSession, number: int) -> None:
 
 def keep_cache(spark: SparkSession, number: int) -> None:
     """Keep rows that the client sends in a plan that Spark caches."""
-    spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20})).persist()
+    sent_rows(spark, number).persist()
 
 
 def keep_checkpoint(spark: SparkSession, number: int) -> None:
     """Keep rows that the client sends in a checkpoint that nothing has computed."""
-
-    def checkpoint() -> object:
-        assert isinstance(spark, ConnectSession)
-        ConnectSession._set_default_and_active_session(
-            spark
-        )  # the client gives it to whichever is active on the thread
-        return spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20})).localCheckpoint(eager=False)
-
-    with ThreadPoolExecutor(1) as thread:
-        CHECKPOINTS.append(thread.submit(checkpoint).result())
+    CHECKPOINTS.append(checkpointed(sent_rows(spark, number), eager=False))
 
 
 CHECKPOINTS: list[object] = []
@@ -181,7 +177,7 @@ def test_a_view_that_is_replaced_leaves_room(lake: World) -> None:
     spark = lake.session(ADMIN)
 
     for number in range(20):
-        spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20})).createOrReplaceTempView("again")
+        sent_rows(spark, number).createOrReplaceTempView("again")
 
     assert spark.table("again").count() == 20
     spark.stop()

@@ -15,8 +15,8 @@ object Causes {
 
   def of(error: Throwable): Iterator[Throwable] = Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(Longest)
 
-  /** The error that a client is told: that of the guard or the catalog, if it is among the causes. */
-  def told(error: Throwable): Throwable = of(error).collectFirst {
+  /** The error of the guard or the catalog, if it is among the causes, and otherwise the error itself. */
+  def ofGuard(error: Throwable): Throwable = of(error).collectFirst {
     case limit: LimitExceeded => limit
     case refusal: AccessDenied => refusal
     case refusal: ForbiddenException => new AccessDenied(refusal.getMessage)

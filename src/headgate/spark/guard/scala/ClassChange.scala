@@ -7,11 +7,14 @@ import scala.util.control.NonFatal
 
 import org.apache.xbean.asm9.{ClassReader, ClassVisitor, ClassWriter, MethodVisitor, Opcodes}
 
-/** Changes methods of some classes of Spark as they are loaded. The changes leave the frames of the stack as they are. */
+/**
+ * Changes methods of some classes of Spark as they are loaded. The changes leave the frames of the stack as they are. A driver
+ * whose Spark has a class without such a method ends: a newer Spark may have renamed it.
+ */
 abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
   private val classes = names.map(_.replace('.', '/'))
 
-  /** The changed method, `kind` being its descriptor: what is visited goes to `inner`. */
+  /** The changed method, `kind` being its descriptor: what is visited goes to `inner`. Returns `inner` for a method that stays. */
   protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor
 
   final override def transform(loader: ClassLoader, name: String, loaded: Class[_], domain: ProtectionDomain, bytes: Array[Byte]): Array[Byte] =
@@ -29,10 +32,16 @@ abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
   private def rewritten(bytes: Array[Byte]): Array[Byte] = {
     val reader = new ClassReader(bytes)
     val writer = new ClassWriter(reader, 0)
+    var isChanged = false
     reader.accept(new ClassVisitor(Opcodes.ASM9, writer) {
-      override def visitMethod(access: Int, name: String, kind: String, signature: String, errors: Array[String]): MethodVisitor =
-        changed(name, kind, super.visitMethod(access, name, kind, signature, errors))
+      override def visitMethod(access: Int, name: String, kind: String, signature: String, errors: Array[String]): MethodVisitor = {
+        val method = super.visitMethod(access, name, kind, signature, errors)
+        val change = changed(name, kind, method)
+        isChanged |= change ne method
+        change
+      }
     }, 0)
+    if (!isChanged) throw new IllegalStateException("it has no method that Headgate changes")
     writer.toByteArray
   }
 }
@@ -64,11 +73,28 @@ private[guard] object ClassChange {
     }
   }
 
-  /** Has a method begin with another value of its argument `at`, which the function of the guard returns for the arguments `given`, 0 being the object. */
+  /** Has a method begin with a call of a function of the guard, for arguments each of which an instruction loads from a place, 0 being the object. */
+  def callAtBegin(inner: MethodVisitor, owner: String, method: String, kind: String, arguments: (Int, Int)*): MethodVisitor =
+    atBegin(inner)(callFor(_, owner, method, kind, arguments))
+
+  /** Has a method begin with another value of its argument `at`, which the function of the guard returns for the objects `given`. */
   def replaceArgument(inner: MethodVisitor, at: Int, owner: String, method: String, kind: String, given: Int*): MethodVisitor =
     atBegin(inner) { visitor =>
-      given.foreach(visitor.visitVarInsn(Opcodes.ALOAD, _))
-      call(visitor, owner, method, kind)
+      callFor(visitor, owner, method, kind, given.map(Opcodes.ALOAD -> _))
       visitor.visitVarInsn(Opcodes.ASTORE, at)
     }
+
+  private def callFor(visitor: MethodVisitor, owner: String, method: String, kind: String, arguments: Seq[(Int, Int)]): Unit = {
+    arguments.foreach { case (load, at) => visitor.visitVarInsn(load, at) }
+    call(visitor, owner, method, kind)
+  }
+
+  /** A call that a method makes. */
+  final case class Call(owner: String, method: String, kind: String)
+
+  /** Changes the calls that a method makes. `change` visits what comes in the place of a call; its second argument visits the call itself. */
+  def atCalls(inner: MethodVisitor)(change: (Call, () => Unit) => Unit): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
+    override def visitMethodInsn(code: Int, owner: String, name: String, kind: String, isInterface: Boolean): Unit =
+      change(Call(owner, name, kind), () => super.visitMethodInsn(code, owner, name, kind, isInterface))
+  }
 }

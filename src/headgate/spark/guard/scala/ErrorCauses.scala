@@ -1,20 +1,19 @@
 package io.headgate.guard
 
-import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
+import org.apache.xbean.asm9.MethodVisitor
 
 /**
- * Has a client hear the guard's error where Spark wraps it in one of its own, such as that of a constructor called by reflection,
- * and Spark keep for the client's next question only errors that are small.
+ * Sends a client the guard's error where Spark wraps it in one of its own, such as that of a constructor called by reflection,
+ * and has Spark keep for the client's next question only errors that are small.
  */
 final class ErrorCauses extends ClassChange(Set("org/apache/spark/sql/connect/utils/ErrorUtils$")) {
   import ErrorCauses._
 
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
     if (method != "buildStatusFromThrowable") inner
-    else new MethodVisitor(Opcodes.ASM9, ClassChange.replaceArgument(inner, 1, "Causes", "told", s"($Error)$Error", 1)) {
-      override def visitMethodInsn(code: Int, owner: String, name: String, kind: String, isInterface: Boolean): Unit =
-        if (owner == Cache && name == "put") ClassChange.call(inner, "Causes", "keep", s"(L$Cache;${kind.drop(1)}")
-        else super.visitMethodInsn(code, owner, name, kind, isInterface)
+    else ClassChange.atCalls(ClassChange.replaceArgument(inner, 1, "Causes", "ofGuard", s"($Error)$Error", 1)) {
+      case (ClassChange.Call(Cache, "put", kind), _) => ClassChange.call(inner, "Causes", "keep", s"(L$Cache;${kind.drop(1)}")
+      case (_, itself) => itself()
     }
 }
 

@@ -1,6 +1,7 @@
 package io.headgate.guard
 
-import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
+import org.apache.xbean.asm9.MethodVisitor
+import org.apache.xbean.asm9.Opcodes.{ALOAD, ILOAD}
 
 /** Has Spark ask before it keeps for a session what has no name there: frames, cached plans, rows of streams, and rows that a client sends. */
 final class KeptMemory extends ClassChange(Set(KeptMemory.Sessions, KeptMemory.Caches, KeptMemory.Sink, KeptMemory.Planner)) {
@@ -8,21 +9,15 @@ final class KeptMemory extends ClassChange(Set(KeptMemory.Sessions, KeptMemory.C
 
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = (method, kind) match {
     case ("<init>", Holder) => ClassChange.atEnd(inner) { visitor =>
-      visitor.visitVarInsn(Opcodes.ALOAD, 0)
+      visitor.visitVarInsn(ALOAD, 0)
       ClassChange.call(visitor, Memory, "open", s"(L$Sessions;)V")
     }
-    case ("cacheDataFrameById", _) => asking(inner, Memory, "keepFrame", s"($Frame)V", Opcodes.ALOAD -> 2)
-    case ("cacheQueryInternal", _) => asking(inner, Memory, "keepCached", s"($Plan)V", Opcodes.ALOAD -> 3)
-    case ("write", Batch) => asking(inner, Memory, "keepRows", s"(L$Sink;Z$Rows)V", Opcodes.ALOAD -> 0, Opcodes.ILOAD -> 3, Opcodes.ALOAD -> 4)
-    case (name, Copying) if name.startsWith("$anonfun$buildLocalRelationFromRows$") => asking(inner, "LocalRows", "count", s"($Values)V", Opcodes.ALOAD -> 0)
+    case ("cacheDataFrameById", _) => ClassChange.callAtBegin(inner, Memory, "keepFrame", s"($Frame)V", ALOAD -> 2)
+    case ("cacheQueryInternal", _) => ClassChange.callAtBegin(inner, Memory, "keepCached", s"($Plan)V", ALOAD -> 3)
+    case ("write", Batch) => ClassChange.callAtBegin(inner, Memory, "keepRows", s"(L$Sink;Z$Rows)V", ALOAD -> 0, ILOAD -> 3, ALOAD -> 4)
+    case (name, Copying) if name.startsWith("$anonfun$buildLocalRelationFromRows$") => ClassChange.callAtBegin(inner, "LocalRows", "count", s"($Values)V", ALOAD -> 0)
     case _ => inner
   }
-
-  private def asking(inner: MethodVisitor, owner: String, function: String, kind: String, arguments: (Int, Int)*): MethodVisitor =
-    ClassChange.atBegin(inner) { visitor =>
-      arguments.foreach { case (load, at) => visitor.visitVarInsn(load, at) }
-      ClassChange.call(visitor, owner, function, kind)
-    }
 }
 
 private object KeptMemory {

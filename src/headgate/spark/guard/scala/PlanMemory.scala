@@ -68,6 +68,6 @@ object PlanMemory {
   private def total(all: Iterable[Held]): Long = all.map(_.bytes).sum
 
   /** The bytes of all constants in the expressions of a plan. */
-  def constants(plan: LogicalPlan): Long =
+  private def constants(plan: LogicalPlan): Long =
     plan.collect { case node => node.expressions.map(_.collect { case Literal(value, _) => Sizes.of(value) }.sum).sum }.sum
 }

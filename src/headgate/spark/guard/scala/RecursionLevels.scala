@@ -1,6 +1,6 @@
 package io.headgate.guard
 
-import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
+import org.apache.xbean.asm9.MethodVisitor
 
 /** Has each level of a recursive query counted before Spark computes it, and its rows known where Spark keeps them. */
 final class RecursionLevels extends ClassChange(Set(RecursionLevels.Loop, s"${RecursionLevels.Loop}$$$$anonfun$$2")) {
@@ -8,11 +8,9 @@ final class RecursionLevels extends ClassChange(Set(RecursionLevels.Loop, s"${Re
 
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = method match {
     case "executeAndCacheAndCount" => ClassChange.replaceArgument(inner, 1, "Recursion", "counted", s"(L$Loop;$Plan)$Plan", 0, 1)
-    case "applyOrElse" => new MethodVisitor(Opcodes.ASM9, inner) {
-      override def visitMethodInsn(code: Int, owner: String, name: String, kind: String, isInterface: Boolean): Unit = {
-        super.visitMethodInsn(code, owner, name, kind, isInterface)
-        if (name == "fromDataset") ClassChange.call(inner, "Recursion", "known", s"($Rows)$Rows")
-      }
+    case "applyOrElse" => ClassChange.atCalls(inner) { (called, itself) =>
+      itself()
+      if (called.method == "fromDataset") ClassChange.call(inner, "Recursion", "known", s"($Rows)$Rows")
     }
     case _ => inner
   }

@@ -22,6 +22,7 @@ object SessionMemory {
   private val PrincipalShare = 8
   private val Share = 4
 
+  /** Nanoseconds. */
   private val BetweenCollections = 2000000000L
   private var collected = System.nanoTime - BetweenCollections
 
@@ -84,13 +85,13 @@ object SessionMemory {
       throw new LimitExceeded("this Spark has no memory for more temporary views, variables and cached rows; write the data to a table, or try again when other sessions have ended")
   }
 
-  /** Whether there is room, if need be once what nothing refers to any more is collected: each user may ask for that, so it happens now and then only. */
-  private def isRoom(enough: => Boolean): Boolean = enough || {
+  /** Whether there is room, if need be after a garbage collection. Any user can cause one, so there are few. */
+  private def isRoom(fits: => Boolean): Boolean = fits || {
     if (System.nanoTime - collected > BetweenCollections) {
       System.gc()
       collected = System.nanoTime
     }
-    enough
+    fits
   }
 
   private def of(principal: String): Long = kept.collect { case (`principal`, bytes) => bytes }.sum

@@ -6,8 +6,5 @@ import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
 final class TaskNumbers extends ClassChange(Set("UnionRDD", "CartesianRDD").map("org.apache.spark.rdd." + _)) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
     if (method != "getPartitions") inner
-    else ClassChange.atBegin(inner) { visitor =>
-      visitor.visitVarInsn(Opcodes.ALOAD, 0)
-      ClassChange.call(visitor, "Tasks", "require", "(Lorg/apache/spark/rdd/RDD;)V")
-    }
+    else ClassChange.callAtBegin(inner, "Tasks", "require", "(Lorg/apache/spark/rdd/RDD;)V", Opcodes.ALOAD -> 0)
 }
