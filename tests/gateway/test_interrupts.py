@@ -256,6 +256,20 @@ def test_a_second_statement_with_the_id_of_a_running_one_is_refused_and_the_firs
     assert backend.names().count("ExecutePlan") == 1
 
 
+def test_a_statement_with_the_id_of_another_users_is_refused_and_its_errors_stay_theirs(
+    gateway: RunningGateway, backend: FakeBackend
+) -> None:
+    statement = Statement(gateway, backend)
+    gateway.spark.denied[READ] = WHY
+    gateway.report()
+    assert statement.fails().details() == WHY
+
+    with pytest.raises(grpc.RpcError, match="OPERATION_ALREADY_EXISTS"):
+        list(Client(gateway.port, "bob").begin("ExecutePlan", operation_id=statement.operation))
+
+    assert backend.names().count("ExecutePlan") == 1
+
+
 class TestResultsOfAnOperationAfterARevoke:
     @pytest.mark.parametrize("state", ["unread", "half read", "finished"])
     def test_are_refused_at_once(self, gateway: RunningGateway, backend: FakeBackend, state: str) -> None:

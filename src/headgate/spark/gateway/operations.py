@@ -64,18 +64,19 @@ class Operation:
 
 
 class Operations:
-    """Operations by session and id."""
+    """Operations by driver and id. The guard knows an operation by its id alone, so a driver has one of each id, whichever client chose it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._operations: dict[tuple[str, SessionKey, str], Operation] = {}
+        self._operations: dict[tuple[str, str], Operation] = {}
         self._held = Counter[PrincipalId]()
 
     def begin(self, operation: Operation) -> Operation:
         """Track an operation from now on. Raises `ExhaustedError`, and `GatewayError` if the id is in use."""
         found = self._operations.get(_place(operation))
         if found is not None:
-            found.require()
+            if found.key == operation.key:
+                found.require()
             raise InvalidRequestError(
                 "[INVALID_HANDLE.OPERATION_ALREADY_EXISTS] an operation with this id runs already; choose another id"
             )
@@ -89,7 +90,8 @@ class Operations:
 
     def find(self, backend: Backend, key: SessionKey, id: str) -> Operation | None:
         """Return an operation that is tracked, or None."""
-        return self._operations.get((backend.name, key, id))
+        found = self._operations.get((backend.name, id))
+        return found if found is not None and found.key == key else None
 
     def of_handle(self, handle: str, id: str) -> Operation | None:
         """Return an operation by its session's handle, or None."""
@@ -167,5 +169,5 @@ class Operations:
             del self._operations[_place(operation)]
 
 
-def _place(operation: Operation) -> tuple[str, SessionKey, str]:
-    return operation.backend.name, operation.key, operation.id
+def _place(operation: Operation) -> tuple[str, str]:
+    return operation.backend.name, operation.id
