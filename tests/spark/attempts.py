@@ -14,8 +14,8 @@ SOON = 10.0
 
 
 def open_as(lake: World, handle: str) -> SparkSession:
-    """Open a session in a pool of its own, as the gateway does."""
-    session = lake.session(handle)
+    """Open a session of a user of its own, in a pool of its own, as the gateway does."""
+    session = lake.session(handle, user=handle)
     session.conf.set("spark.scheduler.pool", handle)
     return session
 

@@ -122,10 +122,10 @@ class World:
         self.warehouse = warehouse
         self._sessions: list[SparkSession] = []
 
-    def session(self, handle: str | None) -> SparkSession:
-        """Open a session as the gateway does: signed for the handle, or unsigned for None."""
+    def session(self, handle: str | None, user: str = "user") -> SparkSession:
+        """Open a session as the gateway does: of a user, and signed for the handle, or unsigned for None."""
         port = self.driver.address.rpartition(":")[2]
-        spark = SparkSession.builder.remote(f"sc://localhost:{port}/;token={self.driver.token}").create()
+        spark = SparkSession.builder.remote(f"sc://localhost:{port}/;token={self.driver.token};user_id={user}").create()
         if handle:
             spark.conf.set("headgate.principal.token", sign_session(self.driver.key, handle))
         self._sessions.append(spark)

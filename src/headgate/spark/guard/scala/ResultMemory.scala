@@ -1,0 +1,46 @@
+package io.headgate.guard
+
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.FetchedResults
+import org.apache.spark.sql.connect.service.UnreadResults
+
+/**
+ * Bounds the memory that results take in the driver: those that tasks have sent, and those that clients have not read. Spark
+ * bounds the result of one statement, and makes all of it whether or not its client reads.
+ */
+object ResultMemory {
+  /** Parts of the heap for one principal, as much as for one statement, and for all of them. */
+  private val PrincipalShare = 4
+  private val Share = 3
+
+  /** Results are looked at each time they have grown by so much; smaller ones pass. */
+  private val Step = 1L << 20
+
+  /** Counts the result of a task before the driver fetches it, and ends its statement if there is no memory for it. */
+  def fetch(stage: AnyRef, bytes: Long): Unit = {
+    val sent = FetchedResults.add(stage, bytes)
+    if (sent.bytes / Step > (sent.bytes - bytes) / Step)
+      for (operation <- Operation.named(sent.properties); request <- Requests.of(operation) if Endings.reason(operation).isEmpty)
+        fault(request.principal).foreach(Endings.end(SparkContext.getOrCreate(), Some(operation), Seq(sent.job), _))
+  }
+
+  private def fault(principal: String): Option[String] = {
+    val heap = Runtime.getRuntime.maxMemory
+    val all = held.toSeq.flatMap { case (operation, bytes) => Requests.of(operation).map(_.principal -> bytes) }
+    if (all.collect { case (`principal`, bytes) => bytes }.sum > heap / PrincipalShare) Some(
+      s"the results of your statements that your clients have not read take more than ${heap / PrincipalShare >> 20} MiB; read them first, ask for less, or write them to tables")
+    else if (all.map(_._2).sum > heap / Share)
+      Some("this Spark has no memory for more results; try again when other clients have read theirs, or write the result to a table")
+    else None
+  }
+
+  /** The bytes of results by operation: what was made of those that tasks have sent is not counted twice. */
+  private def held: Map[String, Long] = {
+    val unread = UnreadResults.all
+    val sent = FetchedResults.all.flatMap(each => Operation.named(each.properties).map(_ -> each.bytes)).groupMapReduce(_._1)(_._2)(_ + _)
+    (unread.keySet ++ sent.keySet).map { operation =>
+      val result = unread.getOrElse(operation, UnreadResults.Result(0, 0))
+      operation -> (result.kept + math.max(0, sent.getOrElse(operation, 0L) - result.made))
+    }.toMap
+  }
+}
