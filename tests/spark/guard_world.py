@@ -151,10 +151,10 @@ class World:
 
 
 @contextmanager
-def world(toolchain: Toolchain, folder: Path, statement_seconds: float = 0.0) -> Iterator[World]:
-    """Run a driver over a lake of its own until the block ends."""
+def world(toolchain: Toolchain, folder: Path, **changes: Any) -> Iterator[World]:
+    """Run a driver over a lake of its own until the block ends. `changes` are settings of the driver."""
     decisions = DecisionService()
-    driver = Driver(replace(settings(toolchain, folder, decisions.url), statement_seconds=statement_seconds))
+    driver = Driver(replace(settings(toolchain, folder, decisions.url), **changes))
     decisions.key = lambda: driver.key
     with event_loop() as run:
         run(driver.start())

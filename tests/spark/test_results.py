@@ -42,8 +42,7 @@ def begin(spark: SparkSession) -> Any:
 
 def begin_many(spark: SparkSession, begun: list[Any]) -> None:
     """Read the beginnings of more results than the driver has memory for."""
-    for _ in range(12):
-        begun.append(begin(spark))
+    begun.extend(begin(spark) for _ in range(12))
 
 
 def test_results_that_a_client_does_not_read_are_bounded(lake: World) -> None:

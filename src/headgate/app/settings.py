@@ -60,6 +60,8 @@ class Settings:
     """The organizations beside the home one that get a driver of their own, by name or id; `*` means all."""
     spark_statement_seconds: float = 0.0
     """The longest that a statement on Spark may run; 0 sets no limit."""
+    spark_free_disk_mib: int = 1024
+    """How much of the data folder's disk statements on Spark leave free."""
     clusters: Clusters = field(default_factory=lambda: Clusters(Cluster(EMBEDDED)))
     """What runs of pipelines can execute on."""
     worker: bool = True

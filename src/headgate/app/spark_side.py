@@ -177,6 +177,7 @@ class SparkSide:
             conf=rest_lake(f"{inner_url}/iceberg"),
             cluster=cluster,
             statement_seconds=settings.spark_statement_seconds,
+            free_disk_mib=settings.spark_free_disk_mib,
         )
         return Driver(settings_of_it, self._say, self._deployment.tasks)
 

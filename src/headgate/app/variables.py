@@ -165,6 +165,7 @@ _LISTENING = (
     Variable(
         "HEADGATE_SPARK_STATEMENT_SECONDS", "seconds", "spark_statement_seconds", "of the longest statement", "no limit"
     ),
+    Variable("HEADGATE_SPARK_FREE_DISK_MIB", "count", "spark_free_disk_mib", "MiB of disk that Spark leaves free"),
     Variable(
         "HEADGATE_CLUSTERS",
         "clusters",

@@ -85,6 +85,8 @@ class DriverSettings:
     cluster: Cluster = field(default_factory=lambda: Cluster(EMBEDDED))
     statement_seconds: float = 0.0
     """The longest that a statement may run; 0 sets no limit. Streams have none."""
+    free_disk_mib: int = 1024
+    """How much of the disk with the scratch folder statements leave free."""
 
     @property
     def jars(self) -> tuple[Path, ...]:
@@ -178,6 +180,8 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.connect.session.planCache.maxSize": "0",  # the guard sees no plan that Spark has analyzed before
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "headgate.statement.seconds": str(settings.statement_seconds),
+        "headgate.disk.reserve": str(settings.free_disk_mib * 1024**2),
+        "spark.executor.heartbeatInterval": "2s",  # tells how much a task has written; the disk may be full soon
         "spark.connect.grpc.interceptor.classes": "io.headgate.guard.OnlyTheGateway,io.headgate.guard.StatementErrors",
         **(_between(settings) if settings.cluster.remote else {}),
     }

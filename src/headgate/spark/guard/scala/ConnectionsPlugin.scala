@@ -11,10 +11,9 @@ import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext,
 final class ConnectionsPlugin extends SparkPlugin {
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
     override def init(spark: SparkContext, context: PluginContext): JavaMap[String, String] = {
-      val workload = new Workload
-      spark.addSparkListener(workload)
-      spark.addSparkListener(SessionMemory.Ends)
-      new Limiter(spark, workload).start()
+      val (workload, disks) = (new Workload, new DiskUse)
+      Seq(workload, disks, SessionMemory.Ends).foreach(spark.addSparkListener)
+      new Limiter(spark, workload, new DiskWatch(spark, disks)).start()
       java.util.Collections.emptyMap()
     }
 

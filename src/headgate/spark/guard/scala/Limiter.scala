@@ -8,8 +8,8 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.SparkContext
 
-/** Watches over the driver from a thread of its own: fairness between principals, the longest statement, the memory. */
-final class Limiter(spark: SparkContext, workload: Workload) {
+/** Watches over the driver from a thread of its own: fairness between principals, the longest statement, the memory, the disks. */
+final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private val longest = Option(System.getProperty(Limiter.StatementSeconds)).fold(0d)(_.toDouble)
   private val begun = mutable.Map.empty[String, Long]
   private val unnamed = mutable.Map.empty[Int, Long]
@@ -34,6 +34,7 @@ final class Limiter(spark: SparkContext, workload: Workload) {
     keepFair(now)
     endLong(now, threads)
     keepMemory(now, threads)
+    disks.look(now, isThere(_, threads)).foreach(operation => end(Work("", Some(operation), -1), Limiter.Disk, now))
     haltIfStuck(now)
   }
 
@@ -117,6 +118,7 @@ object Limiter {
   private val Halted = 4
   private val Unfair =
     "the statement held the processors of this Spark for more than 5 s while others waited; split it into shorter tasks, or run it when Spark is idle"
+  private val Disk = "the disk of this Spark is almost full, and the statement has written the most to it; read, sort, join or cache less at once"
   private val Memory = "this Spark has run out of memory, and the statement used the most; read or keep less at once"
 }
 

@@ -13,7 +13,11 @@ object Operation {
   private val Tag = "SparkConnect_OperationTag_User_.*_Session_.*_Operation_([^_,]+)".r
   private val Tags = "spark.job.tags"
   private val Stream = "sql.streaming.queryId"
+  private val StreamName = "stream:"
   private val Pool = "spark.scheduler.pool"
+
+  /** Whether this names a streaming query. */
+  def isStream(operation: String): Boolean = operation.startsWith(StreamName)
 
   def current(session: SparkSession): Option[String] = named(key => Option(session.sparkContext.getLocalProperty(key)))
 
@@ -24,5 +28,5 @@ object Operation {
   def owner(properties: Properties): String = Option(properties).flatMap(all => Option(all.getProperty(Pool))).getOrElse("default")
 
   private def named(property: String => Option[String]): Option[String] =
-    property(Stream).map("stream:" + _).orElse(property(Tags).flatMap(_.split(',').collectFirst { case Tag(id) => id }))
+    property(Stream).map(StreamName + _).orElse(property(Tags).flatMap(_.split(',').collectFirst { case Tag(id) => id }))
 }
