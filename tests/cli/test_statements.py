@@ -84,6 +84,14 @@ class TestRows:
 
 
 class TestAStatement:
+    def test_rows_that_are_too_large_for_one_answer_are_fetched_in_parts(self, run: Run) -> None:
+        texts = [letter * 7_000_000 for letter in "abcde"]
+        spark = FakeSpark(pa.RecordBatch.from_pydict({"text": texts}))
+
+        done = run(spark, "SELECT 1", "--format", "csv")
+
+        assert done.stdout.splitlines() == ["text", *texts]
+
     def test_takes_values_by_name(self, run: Run) -> None:
         spark = FakeSpark()
 

@@ -31,3 +31,17 @@ def test_a_run_keeps_its_rows_as_json_has_them_and_no_more_than_can_be_told_apar
     assert row[5].startswith("2024-01-02T")
     with pytest.raises(ChartError, match="no column `price`"):
         lake.run({**definition, "sql": "SELECT n FROM lake.raw.shown"})
+
+
+def test_a_run_keeps_no_more_rows_than_go_into_one_answer(lake: ByHand) -> None:
+    lake.spark.sql("CREATE TABLE lake.raw.wide AS SELECT id AS n FROM range(200)")
+    chart = {"type": "point", "x": "n", "y": "n"}
+    definition = {"kind": "visualization", "name": "wide", "inputs": ["lake.raw.wide"], "chart": chart}
+    sql = "SELECT n, array_repeat(true, {0}) AS a FROM lake.raw.wide"
+
+    told = lake.run({**definition, "sql": sql.format(100_000)})
+
+    (kept,) = told.kept
+    assert (len(kept["rows"]), kept["cut"]) == (2, True)
+    with pytest.raises(ChartError, match="first row is larger than 4 MiB"):
+        lake.run({**definition, "sql": sql.format(400_000)})

@@ -113,8 +113,81 @@ class TestOnePrincipal:
         assert raised.value.condition == TOO_MANY
 
         statements.start("another", BOB, WANTED)
-        statements.drop(first)
+        statements.drop(ended(first))
         statements.start("mine", ANN, WANTED)
+
+    def test_streams_and_kept_statements_of_one_principal_count_together(self) -> None:
+        statements = KeptStatements(FakeSpark(), SqlLimits(at_once=2))
+        ended(statements.start("mine", ANN, WANTED))
+        stream = statements.begin("mine too", ANN, WANTED)
+        for begin in (statements.start, statements.begin):
+            with pytest.raises(StatementError) as raised:
+                begin("mine", ANN, WANTED)
+            assert raised.value.condition == TOO_MANY
+        statements.begin("another", BOB, WANTED)
+
+        stream.cancel("it is not needed")
+        with pytest.raises(StatementError):
+            statements.begin("mine", ANN, WANTED)
+        stream.close()
+        stream.close()
+
+        statements.begin("mine", ANN, WANTED)
+        with pytest.raises(StatementError):
+            statements.begin("mine", ANN, WANTED)
+
+    def test_a_stream_whose_closing_fails_is_not_counted_any_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        spark = FakeSpark()
+        statements = KeptStatements(spark, SqlLimits(at_once=1))
+        stream = statements.begin("mine", ANN, WANTED)
+
+        def fail() -> None:
+            raise OSError("the connection is lost")
+
+        monkeypatch.setattr(spark.last, "close", fail)
+        with pytest.raises(OSError, match="lost"):
+            stream.close()
+
+        statements.begin("mine", ANN, WANTED)
+
+    def test_a_statement_that_was_dropped_counts_until_its_thread_has_closed_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        spark = FakeSpark(waits=True)
+        statements = KeptStatements(spark, SqlLimits(at_once=1))
+        kept = statements.start("mine", ANN, WANTED)
+        monkeypatch.setattr(spark.last, "cancel", lambda _: None)
+        statements.drop(kept)
+
+        with pytest.raises(StatementError):
+            statements.start("mine", ANN, WANTED)
+        spark.last.go.set()
+        ended(kept)
+
+        statements.start("mine", ANN, WANTED)
+        statements.close()
+
+    def test_one_principal_with_all_its_statements_leaves_threads_for_others(self) -> None:
+        spark = FakeSpark(waits=True)
+        statements = KeptStatements(spark, SqlLimits(at_once=70))
+        held = [statements.start("mine", ANN, WANTED) for _ in range(70)]
+
+        other = statements.start("another", BOB, WANTED)
+        spark.last.go.set()
+
+        assert ended(other).state == "succeeded"
+        assert {each.state for each in held} == {"running"}
+        statements.close()
+
+
+class TestTheRows:
+    def test_the_rows_of_many_batches_are_kept_in_one_piece(self) -> None:
+        batches = [pa.RecordBatch.from_pydict({"n": [1]}) for _ in range(5)]
+
+        kept = ended(KeptStatements(FakeSpark(*batches), SqlLimits()).start("mine", ANN, WANTED))
+
+        assert kept.rows is not None
+        assert (kept.rows.num_rows, kept.rows.column(0).num_chunks) == (5, 1)
 
 
 class TestWhatNobodyAsksFor:

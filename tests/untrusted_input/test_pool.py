@@ -156,6 +156,15 @@ class TestTurns:
 
         assert asyncio.run(attempt()) == {"ann"}
 
+    def test_a_job_that_is_refused_hears_it_in_the_words_of_its_kind(self) -> None:
+        async def attempt() -> None:
+            turns = Turns(1, 1, 1, 1, lambda: ValueError("too many pages"))
+            async with turns.turn("ann"), turns.turn("bob"):
+                pass
+
+        with pytest.raises(ValueError, match="too many pages"):
+            asyncio.run(attempt())
+
     def test_one_owner_does_not_hold_every_parser(self) -> None:
         """A principal whose parser hangs waits for it alone."""
 

@@ -4,18 +4,23 @@ import base64
 import datetime as dt
 import decimal
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import pyarrow as pa
 from pydantic import StringConstraints
 
 from headgate.pipelines.definition import Strict
+from headgate.pipelines.json_size import RowSizeError, within
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MOST_ROWS = 5_000
 """More rows are not kept, and nobody could tell them apart."""
+
+MOST_BYTES = 4 * 1024**2
+"""More is not kept, by the estimate of the rows as JSON: whoever looks at the chart has all of it made."""
 
 _Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 _SIZE = {"width": 640, "height": 360}
@@ -48,10 +53,26 @@ class Rows(Strict):
 
 
 def gathered(frame: "DataFrame", most: int = MOST_ROWS) -> Rows:
-    """Return the first rows of a frame."""
-    found = frame.limit(most + 1).collect()
-    columns = tuple((field.name, field.dataType.simpleString()) for field in frame.schema.fields)
-    return Rows(columns=columns, rows=tuple(map(as_json, found[:most])), cut=len(found) > most)
+    """Return the first rows of a frame, within `MOST_BYTES`. Raises `ChartError` for a row that is too large by itself."""
+    from pyspark.sql.conversion import ArrowTableToRowsConversion
+
+    schema = frame.schema
+    try:
+        batches, is_cut = within(_batches(frame.limit(most + 1)), MOST_BYTES)
+    except RowSizeError as error:
+        raise ChartError(str(error)) from None
+    tables = map(pa.Table.from_batches, ([each] for each in batches))
+    found = [row for table in tables for row in ArrowTableToRowsConversion.convert(table, schema)]
+    columns = tuple((field.name, field.dataType.simpleString()) for field in schema.fields)
+    return Rows(columns=columns, rows=tuple(map(as_json, found[:most])), cut=is_cut or len(found) > most)
+
+
+def _batches(frame: Any) -> Iterator[pa.RecordBatch]:
+    # The public calls return all rows at once, or make Python objects of them before their size is known.
+    client = frame.sparkSession.client
+    for each in client.to_table_as_iterator(frame._plan.to_proto(client), {}):  # noqa: SLF001
+        if isinstance(each, pa.Table):
+            yield from each.to_batches()
 
 
 def as_json(row: Sequence[Any]) -> tuple[Any, ...]:

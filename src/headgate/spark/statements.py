@@ -51,7 +51,7 @@ class SqlLimits:
     kept_bytes: int = 16 * 1024**2
     kept_seconds: float = 300.0
     at_once: int = 16
-    """How many statements of one principal are under way or kept, whatever tokens they came with."""
+    """How many statements of one principal run, are streamed or are kept, whatever tokens they came with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Who may use a parser next: a bounded number at once, few of them for one owner, and a bounded number that wait."""
+"""Whose job runs next: a bounded number at once, few of them of one owner, and a bounded number that wait."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,6 +9,10 @@ from typing import Final
 from headgate.untrusted_input.errors import ParsersBusyError
 
 _BUSY: Final = "too many uploads wait to be read; send this one again in a few seconds"
+
+
+def _parsers_busy() -> Exception:
+    return ParsersBusyError(_BUSY)
 
 
 @dataclass(slots=True)
@@ -21,22 +25,31 @@ class _Owner:
 
 
 class Turns:
-    """Hands out the parsers. Of one event loop."""
+    """Bounds the jobs that run at once, such as those of the parsers. Of one event loop."""
 
-    def __init__(self, at_once: int, per_owner: int, waiting_per_owner: int, waiting: int) -> None:
+    def __init__(
+        self,
+        at_once: int,
+        per_owner: int,
+        waiting_per_owner: int,
+        waiting: int,
+        busy: Callable[[], Exception] = _parsers_busy,
+    ) -> None:
+        """`busy` returns the error for a job that finds too many others waiting."""
         self._free = asyncio.Semaphore(at_once)
         self._per_owner = per_owner
         self._most_jobs = waiting
         self._most_jobs_per_owner = waiting_per_owner
+        self._busy = busy
         self._owners: dict[str, _Owner] = {}
         self._jobs = 0
 
     @asynccontextmanager
     async def turn(self, owner: str) -> AsyncIterator[None]:
-        """Wait for a parser, and hold it until the block ends. Raises `ParsersBusyError` if too many wait."""
+        """Wait for a turn, and hold it until the block ends. Raises what `busy` returns if too many wait."""
         mine = self._owners.get(owner) or _Owner(asyncio.Semaphore(self._per_owner))
         if self._jobs >= self._most_jobs or mine.jobs >= self._most_jobs_per_owner:
-            raise ParsersBusyError(_BUSY)
+            raise self._busy()
         self._owners[owner] = mine
         self._jobs += 1
         mine.jobs += 1

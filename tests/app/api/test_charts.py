@@ -11,9 +11,10 @@ import pytest
 from headgate.control.error_text import REFUSED
 from headgate.control.wording import asking
 from headgate.facts.ids import RunId
+from headgate.pipelines.charting import MOST_BYTES
 from headgate.pipelines.shown import keeper
 from headgate.spark.kept import KeptStatements
-from headgate.spark.statements import SqlLimits, StatementError
+from headgate.spark.statements import SqlLimits, StatementError, Wanted
 from tests.app.world import World, world_in
 from tests.fakes.statements import FakeSpark
 
@@ -118,10 +119,10 @@ def spark(world: World) -> Iterator[World]:
     world.app.state.deployed = before
 
 
-def has(world: World, *batches: pa.RecordBatch, error: StatementError | None = None) -> FakeSpark:
+def has(world: World, *batches: pa.RecordBatch, error: StatementError | None = None, at_once: int = 16) -> FakeSpark:
     """From now on every statement comes to this."""
     fake = FakeSpark(*batches, error=error)
-    statements = KeptStatements(fake, SqlLimits())
+    statements = KeptStatements(fake, SqlLimits(at_once=at_once))
     world.app.state.deployed = replace(world.app.state.deployed, statements=statements, has_spark=lambda _: True)
     return fake
 
@@ -160,6 +161,33 @@ class TestASavedQuery:
 
         assert refusals(spark, f"{kept}/rows", "vic") == {403}
 
+    def test_a_saved_query_gives_no_more_rows_than_go_into_one_answer(self, spark: World, kept: str) -> None:
+        has(spark, *[pa.record_batch({"a": [[True] * 50_000] * 10})] * 10)
+
+        answer = spark.call("vic", "GET", f"/pipelines/{kept}/rows")
+
+        assert (len(answer.json()["rows"]), answer.json()["cut"]) == (5, True)
+        assert len(answer.content) < MOST_BYTES
+
+    def test_a_saved_query_whose_first_row_is_too_large_is_refused(self, spark: World, kept: str) -> None:
+        fake = has(spark, pa.record_batch({"a": [[True] * 1_000_000]}))
+
+        answer = spark.call("vic", "GET", f"/pipelines/{kept}/rows")
+
+        assert (answer.status_code, answer.json()["type"]) == (413, "urn:headgate:problem:too-large")
+        assert fake.last.closed.is_set()
+
+    def test_a_saved_query_counts_as_a_statement_until_it_is_read(self, spark: World, kept: str) -> None:
+        has(spark, at_once=1)
+        statements = spark.app.state.deployed.statements
+        other = statements.begin(
+            spark.tokens["vic"], spark.caller("vic").principal, Wanted("SELECT 1", None, 1, 1, 1.0)
+        )
+
+        assert refusals(spark, f"{kept}/rows", "vic") == {429}
+        other.close()
+        assert [refusals(spark, f"{kept}/rows", "vic") for _ in range(3)] == [{200}] * 3
+
     def test_has_no_runs(self, spark: World, kept: str) -> None:
         assert spark.call("vic", "POST", f"/pipelines/{kept}/runs").status_code in (403, 404, 409, 422)
 
@@ -196,6 +224,13 @@ class TestASelect:
             codes.append(save(spark, definition("visualization", "mistaken")).status_code)
 
         assert codes == [422, 422, 200, 200]
+
+    def test_a_select_is_not_saved_unread_because_its_author_has_too_many_statements(self, spark: World) -> None:
+        has(spark, at_once=1)
+        principal = spark.caller("ed").principal
+        spark.app.state.deployed.statements.begin(spark.tokens["ed"], principal, Wanted("SELECT 1", None, 1, 1, 1.0))
+
+        assert save(spark, definition("visualization", "unread")).status_code == 429
 
     def test_that_no_right_would_allow_is_not_saved(self, spark: World) -> None:
         words = "function `java_method` is not among those Headgate allows"

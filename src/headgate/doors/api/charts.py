@@ -100,4 +100,4 @@ def _asked(
     if root is not None:
         reads = tuple(edge.target for edge in found.edges("inputs"))
         services.control.require(Question(moment.caller, "organization.execute_query", root, {"reads": reads}))
-    return {**rows_for(services, token, definition).model_dump(), "run": None, "at": moment.now}
+    return {**rows_for(services, token, moment.caller, definition).model_dump(), "run": None, "at": moment.now}

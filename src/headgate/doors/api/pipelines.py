@@ -126,7 +126,7 @@ def save_pipeline(
         require_no_circle(services, caller, definition.name, place, after)
         require_cluster(services, definition.cluster, edges)
         _require_new_stream_names(services, id, definition)
-        require_inputs(services, token, definition)
+        require_inputs(services, token, caller, definition)
 
     return write.send(command, of=id, unless=fits, id=id, name=pipeline)
 

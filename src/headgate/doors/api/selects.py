@@ -6,10 +6,13 @@ from typing import Any
 from headgate.control.command import InvalidError
 from headgate.control.error_text import REFUSED, mask
 from headgate.control.wording import asked
+from headgate.doors.problems import ProblemError
 from headgate.doors.services import Services
-from headgate.pipelines.charting import MOST_ROWS, Rows, as_json
+from headgate.facts.caller import Caller
+from headgate.pipelines.charting import MOST_BYTES, MOST_ROWS, Rows, as_json
+from headgate.pipelines.json_size import RowSizeError, within
 from headgate.pipelines.selecting import InputsError, SelectingDefinition, parameters, reads, require_same, wrapped
-from headgate.spark.statements import StatementError, Wanted
+from headgate.spark.statements import TOO_MANY, StatementError, Wanted
 
 _SECONDS = 60.0
 _BYTES = 64 * 1024**2
@@ -19,7 +22,7 @@ _FAILED = "Error occurred during query planning:"
 """How EXPLAIN begins to say that there is no plan."""
 
 
-def require_inputs(services: Services, token: str, definition: Any) -> None:
+def require_inputs(services: Services, token: str, caller: Caller, definition: Any) -> None:
     """Raise `InvalidError` for a definition whose SELECT Spark cannot read, or that does not declare what it reads.
 
     What the caller may not read, and everything while there is no Spark, is left to the runs: they are held to it.
@@ -28,8 +31,10 @@ def require_inputs(services: Services, token: str, definition: Any) -> None:
     if not isinstance(definition, SelectingDefinition) or not services.deployed.has_spark(services.organization):
         return
     try:
-        answer = _answer(services, token, f"EXPLAIN EXTENDED {wrapped(definition.sql)}")
+        answer = _answer(services, token, caller, f"EXPLAIN EXTENDED {wrapped(definition.sql)}", _BYTES)
     except StatementError as error:
+        if error.condition == TOO_MANY:
+            raise
         if _is_of_the_text(error):
             raise InvalidError(f"Spark cannot read the SELECT: {error}") from None
         return
@@ -49,17 +54,28 @@ def _is_of_the_text(error: StatementError) -> bool:
     return (error.sqlstate or "").startswith(_MISTAKES)
 
 
-def rows_for(services: Services, token: str, definition: SelectingDefinition) -> Rows:
-    """Return the first rows of a definition's SELECT, with the rights of whoever asks. Raises `StatementError`."""
-    return _answer(services, token, wrapped(definition.sql))
+def rows_for(services: Services, token: str, caller: Caller, definition: SelectingDefinition) -> Rows:
+    """Return the first rows of a definition's SELECT, with the caller's rights.
+
+    Raises:
+        StatementError: Spark or the guard did not run the SELECT.
+        ProblemError: the first row is too large.
+    """
+    return _answer(services, token, caller, wrapped(definition.sql), MOST_BYTES)
 
 
-def _answer(services: Services, token: str, text: str) -> Rows:
-    reading = services.statements.begin(token, Wanted(text, parameters(None), MOST_ROWS, _BYTES, _SECONDS))
+def _answer(services: Services, token: str, caller: Caller, text: str, size: int) -> Rows:
+    wanted = Wanted(text, parameters(None), MOST_ROWS, _BYTES, _SECONDS)
+    reading = services.statements.begin(token, caller.principal, wanted)
     try:
         columns, _ = reading.open()
-        rows = [as_json(row) for batch in reading.batches() for row in _of(batch)]
-        return Rows(columns=tuple((each.name, each.type) for each in columns), rows=tuple(rows), cut=reading.more)
+        batches, is_cut = within(reading.batches(), size)
+        rows = tuple(as_json(row) for batch in batches for row in _of(batch))
+        return Rows(columns=tuple((each.name, each.type) for each in columns), rows=rows, cut=is_cut or reading.more)
+    except RowSizeError as error:
+        raise ProblemError(413, "too-large", str(error)) from None
+    except (OverflowError, ValueError) as error:
+        raise ProblemError(400, "statement-failed", f"a value cannot be shown ({error}); cast it") from None
     finally:
         reading.close()
 

@@ -1,35 +1,43 @@
 """SQL over HTTP: one statement at a time, as the caller, through the same gateway as everybody."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from typing import Annotated
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Annotated
 
-import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from headgate.control.command import MissingError
 from headgate.doors.api.arrow import Stream
 from headgate.doors.api.bodies import Called
 from headgate.doors.api.routing import own
-from headgate.doors.api.sql_messages import ARROW, PAGE, ROWS, ShownStatement, Statement, shown
+from headgate.doors.api.sql_messages import ARROW, PAGE, ROWS, RowTooLargeError, ShownStatement, Statement
+from headgate.doors.api.sql_pages import Page
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Secret, Uses, on_spark
 from headgate.facts.caller import Caller
 from headgate.spark.kept import KeptStatement, KeptStatements
 from headgate.spark.statements import Reading
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 router = APIRouter(tags=["sql"], dependencies=[Depends(on_spark)])
 
 GONE = "whoever sent it has gone"
+_MOST_ROWS = "how many rows are wanted at most; fewer come where more would be too large for one answer"
 _CUT = "the result is larger than one may be here; ask for less of it"
 
+_TOO_LARGE = {"description": "The body, or one row of the result, is too large."}
 _OWN = own("only who sent a statement knows of it, by the same token")
 _RUN = own("Spark's guard decides on everything that the statement touches")
 _RUN["responses"] = _RUN["responses"] | {
     200: {"content": {ARROW: {}}, "description": "Its rows; as an Arrow stream for who accepts one."},
     202: {"model": ShownStatement, "description": "It is under way; `Location` says where to ask for it."},
+    413: _RUN["responses"][413] | _TOO_LARGE,
 }
+_OWN["responses"] = _OWN["responses"] | {413: _OWN["responses"][413] | _TOO_LARGE}
 
 
 @router.post("/sql", response_model=ShownStatement, **_RUN)
@@ -43,19 +51,27 @@ async def run_sql(body: Statement, request: Request, services: Uses, token: Secr
     kept = statements.start(token, caller.principal, body.wanted(statements.limits, kept=True))
     try:
         ended = await _ended(kept, request, body.wait_seconds)
-        answer = await _page(kept, caller, 0, PAGE)
+        return await _first_page(statements, kept, request, caller, ended=ended)
+    except RowTooLargeError:
+        raise
     except BaseException:
         statements.drop(kept, GONE)
         raise
-    if not ended:
-        location = str(request.url_for("show_statement", statement=kept.id).path)
-        return _json(answer, 202, {"location": location})
-    if answer.next is None:
-        statements.drop(kept)
-        answer.id = None
-    if kept.error is not None:
-        raise kept.error
-    return _json(answer)
+
+
+async def _first_page(
+    statements: KeptStatements, kept: KeptStatement, request: Request, caller: Caller, *, ended: bool
+) -> Response:
+    async with Page(statements, kept, caller) as page:
+        if ended and kept.error is not None:
+            raise kept.error
+        await page.make(0, PAGE, is_kept=not ended)
+        if not ended:
+            location = str(request.url_for("show_statement", statement=kept.id).path)
+            return page.response(202, {"location": location})
+        if page.next is None:
+            statements.drop(kept)
+        return page.response()
 
 
 @router.get("/sql/{statement}", response_model=ShownStatement, **_OWN)
@@ -66,33 +82,21 @@ async def show_statement(
     token: Secret,
     caller: By,
     start: Annotated[int, Query(ge=0, description="the first row that is wanted")] = 0,
-    rows: Annotated[int, Query(ge=1, le=PAGE, description="how many rows are wanted at most")] = ROWS,
+    rows: Annotated[int, Query(ge=1, le=PAGE, description=_MOST_ROWS)] = ROWS,
     wait_seconds: Annotated[float, Query(ge=0, le=3600, description="how long to wait for its end")] = 0.0,
 ) -> Response:
-    """Show where a statement is, and rows of its result once there is one."""
+    """Show where a statement is, and rows of its result once there is one: those of `start` that fit into one answer."""
     kept = _found(services.statements, token, statement)
     await _ended(kept, request, wait_seconds)
-    return _json(await _page(kept, caller, start, rows))
+    async with Page(services.statements, kept, caller) as page:
+        await page.make(start, rows, is_kept=True)
+        return page.response()
 
 
 @router.delete("/sql/{statement}", status_code=204, **_OWN)
 def end_statement(statement: Called, services: Uses, token: Secret, _: By) -> None:
     """End a statement if it still runs, and keep nothing of it."""
     services.statements.drop(_found(services.statements, token, statement))
-
-
-async def _page(kept: KeptStatement, caller: Caller, start: int, rows: int) -> ShownStatement:
-    """Return a statement with some of its rows. Raises `StatementError` unless the caller may read them now."""
-    try:
-        return await anyio.to_thread.run_sync(shown, kept, start, rows)
-    finally:
-        # Last, so that it counts for rows that have just come, and for an error that quotes a value of them.
-        await anyio.to_thread.run_sync(kept.decide_again, caller)
-
-
-def _json(answer: ShownStatement, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    # As the model writes it: the framework's own way knows no words for numbers that are none.
-    return Response(answer.model_dump_json(), status, headers, "application/json")
 
 
 def _found(statements: KeptStatements, token: str, id: str) -> KeptStatement:
@@ -127,35 +131,59 @@ async def _streamed(
     statements: KeptStatements, body: Statement, request: Request, token: str, caller: Caller
 ) -> Response:
     """Return the rows as Spark makes them: no more of them is here than is on its way."""
-    reading = statements.begin(token, body.wanted(statements.limits, kept=False))
+    reading = statements.begin(token, caller.principal, body.wanted(statements.limits, kept=False))
     loop, workers = asyncio.get_running_loop(), statements.workers
     watch = asyncio.create_task(_cancel_when_gone(request, reading))
+
+    async def close() -> None:
+        watch.cancel()
+        reading.cancel(GONE)
+        # Submitted, as a future of the loop would be cancelled with the request before its thread has begun.
+        await asyncio.shield(asyncio.wrap_future(workers.submit(reading.close)))
+
     try:
         _, schema = await loop.run_in_executor(workers, reading.open)
     except BaseException:
-        watch.cancel()
-        reading.cancel(GONE)
-        await loop.run_in_executor(workers, reading.close)
+        await close()
         raise
     wanted_less = body.limit is not None or body.bytes is not None
 
     async def rows() -> AsyncIterator[bytes]:
         stream, batches = Stream(schema), reading.batches()
-        try:
-            while (batch := await loop.run_in_executor(workers, next, batches, None)) is not None:
-                # The rows of a script come from Spark in an operation that needs nothing: the gateway would not end it.
-                reading.decide_again(caller)
-                yield stream.batch(batch)
-            if reading.more and not wanted_less:
-                # What is cut off must not look like all there is: the stream ends without its end.
-                raise ProblemError(413, "too-large", _CUT)
-            yield stream.end()
-        finally:
-            watch.cancel()
-            reading.cancel(GONE)
-            await asyncio.shield(loop.run_in_executor(workers, reading.close))
+        while (piece := await loop.run_in_executor(workers, _next_piece, reading, batches, stream, caller)) is not None:
+            yield piece
+        if reading.more and not wanted_less:
+            # What is cut off must not look like all there is: the stream ends without its end.
+            raise ProblemError(413, "too-large", _CUT)
+        # Before the end of the answer: the client's next statement finds the place free.
+        await close()
+        yield stream.end()
 
-    return StreamingResponse(rows(), media_type=ARROW)
+    return _StreamedRows(rows(), close)
+
+
+def _next_piece(reading: Reading, batches: Iterator["pa.RecordBatch"], stream: Stream, caller: Caller) -> bytes | None:
+    """Return the next rows, decided on again, or None after the last ones."""
+    batch = next(batches, None)
+    if batch is None:
+        return None
+    # The rows of a script come from Spark in an operation that needs nothing: the gateway would not end it.
+    reading.decide_again(caller)
+    return stream.batch(batch)
+
+
+class _StreamedRows(StreamingResponse):
+    """An Arrow stream whose statement is closed when the answer ends, also where none of it was sent."""
+
+    def __init__(self, rows: AsyncIterator[bytes], close: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(rows, media_type=ARROW)
+        self._close = close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._close()
 
 
 async def _cancel_when_gone(request: Request, reading: Reading) -> None:

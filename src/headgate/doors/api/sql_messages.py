@@ -1,7 +1,7 @@
 """What is sent and answered by SQL over HTTP."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -9,11 +9,17 @@ from headgate.doors.api.bodies import Strict
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import Problem
 from headgate.doors.problems import ProblemError, statement_problem
+from headgate.pipelines.json_size import json_size, rows_within
 from headgate.spark.kept import KeptStatement
 from headgate.spark.statements import Scalar, SqlLimits, Wanted
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 PAGE = 10_000
 """So many rows in one answer at most."""
+PAGE_BYTES = 16 * 1024**2
+"""The largest answer, by the estimate of its rows as JSON."""
 ROWS = 1_000
 """So many rows where nobody says how many."""
 
@@ -80,7 +86,7 @@ class ShownStatement(BaseModel):
     """A statement, and its rows, column by column, once it succeeded.
 
     `id` is there as long as it can be asked for. `more` says that there are other rows than those that were wanted, `next` where
-    the next part of those begins. `problem` is why it failed. Bytes are written in URL-safe base64, numbers that are none as
+    the next part of those begins: an answer has fewer rows than were asked for where more would be too large. `problem` is why it failed. Bytes are written in URL-safe base64, numbers that are none as
     words.
     """
 
@@ -96,17 +102,29 @@ class ShownStatement(BaseModel):
     problem: Problem | None = None
 
 
+class RowTooLargeError(ProblemError):
+    """One row of a result is too large for an answer by itself."""
+
+    def __init__(self, kept: KeptStatement, row: int, size: int) -> None:
+        detail = (
+            f"row {row} of the result needs up to {size / 1024**2:,.1f} MiB as JSON, and an answer has at most "
+            f"{PAGE_BYTES // 1024**2} MiB; select fewer values of the row, or ask for an Arrow stream with `Accept: {ARROW}`"
+        )
+        super().__init__(413, "too-large", detail, id=kept.id, row=row)
+
+
 def shown(kept: KeptStatement, start: int, rows: int) -> ShownStatement:
-    """Return a statement with so many of its rows, from one on. Raises `ProblemError` for a value that JSON cannot hold."""
+    """Return a statement with so many of its rows, from one on, that fit into one answer.
+
+    Raises `ProblemError` for a value that JSON cannot hold, and `RowTooLargeError`.
+    """
     found, left = [], 0
     if kept.rows is not None:
-        part = kept.rows.slice(start, rows)
-        left = max(0, kept.rows.num_rows - start - rows)
         try:
-            # By position: two columns of a result may have the same name.
-            found = list(zip(*(column.to_pylist() for column in part.columns), strict=True))
+            found = _values(kept, kept.rows.slice(start, rows), start)
         except (OverflowError, ValueError) as error:
             raise ProblemError(400, "statement-failed", f"a value cannot be shown ({error}); cast it") from None
+        left = max(0, kept.rows.num_rows - start - len(found))
     return ShownStatement(
         id=kept.id,
         state=kept.state,
@@ -114,6 +132,16 @@ def shown(kept: KeptStatement, start: int, rows: int) -> ShownStatement:
         columns=[ShownColumn(name=each.name, type=each.type) for each in kept.columns],
         rows=found,
         more=kept.more,
-        next=start + rows if left else None,
+        next=start + len(found) if left else None,
         problem=Problem(**statement_problem(kept.error)) if kept.error else None,
     )
+
+
+def _values(kept: KeptStatement, part: "pa.Table", start: int) -> list[tuple[Any, ...]]:
+    fitting = rows_within(part, PAGE_BYTES)
+    if part.num_rows and not fitting:
+        raise RowTooLargeError(kept, start, json_size(part.slice(0, 1)))
+    if not part.num_columns:
+        return [()] * fitting
+    # By position: two columns of a result may have the same name.
+    return list(zip(*(column.to_pylist() for column in part.slice(0, fitting).columns), strict=True))
