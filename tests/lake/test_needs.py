@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg.schema import Schema
+from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update import (
     AddSchemaUpdate,
     AssignUUIDUpdate,
     RemovePropertiesUpdate,
+    RemoveSnapshotRefUpdate,
     SetCurrentSchemaUpdate,
     SetLocationUpdate,
     SetPropertiesUpdate,
@@ -23,9 +25,12 @@ from headgate.control.ports import Draft
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.loaded import Loaded
+from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, updated_metadata
+from headgate.lake.needs import commit_needs
 from headgate.lake.warehouse import FileWarehouse
 from tests.fakes.store import FakeStore
+from tests.lake.test_maintaining import added, moved
 
 FIELDS = [NestedField(number, f"c{number}", LongType()) for number in (1, 2, 3)]
 NEW = NewTable(Schema(FIELDS[0]), properties={"old": "1"})
@@ -108,3 +113,26 @@ def test_schemas_are_numbered_here_whatever_the_client_calls_them(made: tuple[Ta
 
     assert [schema.schema_id for schema in back.schemas] == [0, 1]
     assert (once.current_schema_id, back.current_schema_id) == (1, 0)
+
+
+REWRITE = {"table.insert", "table.update", "table.delete_rows"}
+
+
+@pytest.mark.parametrize(
+    ("branch", "guarded", "needs"),
+    [
+        ("beside", True, {"table.alter"}),
+        ("main", True, {"table.alter", "table.delete_rows"}),
+        ("beside", False, {"table.alter", "table.select", *REWRITE}),
+        ("main", False, {"table.alter", "table.select", *REWRITE}),
+    ],
+)
+def test_the_end_of_a_branch_removes_rows_unless_the_guard_has_decided_on_it(
+    made: tuple[TableCatalog, Loaded], tmp_path: Path, branch: str, needs: set[str], *, guarded: bool
+) -> None:
+    files = TableFiles(FileWarehouse(tmp_path), made[1].metadata.location)
+    written = [added(1, None, Operation.APPEND), moved(1), moved(1, "beside")]
+    base = updated_metadata(made[1].metadata, None, written)
+    update = RemoveSnapshotRefUpdate.model_validate({"ref-name": branch})
+
+    assert commit_needs(base, updated_metadata(base, None, [update]), [update], files, guarded=guarded) == needs

@@ -39,6 +39,21 @@ def test_a_level_may_have_many_rows(lake: World, read: str) -> None:
     assert lake.session(ADMIN).sql(PATHS + read).collect()[0][0] == 1190
 
 
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "SELECT max(n) FROM (SELECT row_number() OVER (PARTITION BY x ORDER BY x) AS n FROM VALUES (1.0D) v(x))",
+        "SELECT count(DISTINCT x) FROM VALUES (1.0D), (2.0D) v(x)",
+        "SELECT count(*) FROM VALUES (1.0D) v(x) JOIN VALUES (1.0D) w(x) USING (x)",
+    ],
+    ids=["window", "distinct", "join"],
+)
+def test_a_level_may_compare_floating_point_numbers(lake: World, inner: str) -> None:
+    levels = f"WITH RECURSIVE t(n, m) AS (SELECT 1L, 0L UNION ALL SELECT n + 1, ({inner}) FROM t WHERE n < 3) "
+
+    assert lake.session(ADMIN).sql(levels + "SELECT count(*) FROM t").collect()[0][0] == 3
+
+
 def test_rows_of_a_table_are_asked_for_in_a_recursive_query(lake: World) -> None:
     spark = lake.session(ADMIN)
     spark.sql(f"CREATE TEMP VIEW paths AS {PATHS} SELECT * FROM path").collect()

@@ -46,7 +46,7 @@ def commit_needs(
     done = NOTHING
     for snapshot in added:
         done |= effect(files, snapshot, _parent(known, snapshot))
-    for moved in _moves(base, updated, known, files):
+    for moved in _moves(base, updated, known, files, guarded=guarded):
         done |= moved
     appends = all(snapshot.summary and snapshot.summary.operation == Operation.APPEND for snapshot in added)
     needs = _data_needs(done, guarded=guarded, appends=appends)
@@ -92,9 +92,12 @@ def _alters_ref(name: str, before: SnapshotRef | None, after: SnapshotRef | None
 
 
 def _moves(
-    base: TableMetadata, updated: TableMetadata, known: Mapping[int, Snapshot], files: TableFiles
+    base: TableMetadata, updated: TableMetadata, known: Mapping[int, Snapshot], files: TableFiles, *, guarded: bool
 ) -> Iterator[Effect]:
-    """Yield what happens to rows because snapshots expire and branches move. Tags and new branches change none."""
+    """Yield what happens to rows because snapshots expire and branches move. Tags and new branches change none.
+
+    Neither does the end of a branch beside the main one in a guarded session: the guard has asked for the right to alter.
+    """
     if _expired(base, updated):
         yield Effect(adds=False, removes=True)
     for name, before, after in _refs(base, updated):
@@ -103,7 +106,7 @@ def _moves(
                 yield _way(None, after.snapshot_id, known, files)
         elif before.snapshot_ref_type == SnapshotRefType.BRANCH:
             if after is None:
-                yield Effect(adds=False, removes=True)
+                yield Effect(adds=False, removes=name == MAIN_BRANCH or not guarded)
             elif before.snapshot_id != after.snapshot_id:
                 yield _way(before.snapshot_id, after.snapshot_id, known, files)
 
