@@ -27,6 +27,8 @@ def test_sixteen_sessions_of_eight_people_see_nothing_of_each_other(spark_behind
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
+# PySpark's finalizer of a checkpoint warns where the driver that had it has ended.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_sixty_four_sessions_of_sixteen_people_outlive_a_driver_and_see_nothing_of_each_other(
     spark_behind_gateway: Guarded,
 ) -> None:
