@@ -141,6 +141,14 @@ def has_room(lake: World) -> bool:
     return True
 
 
+def wait_for_room(lake: World) -> None:
+    """Wait until sessions that have ended leave room."""
+    until = time.monotonic() + 4 * SOON
+    while not has_room(lake):
+        assert time.monotonic() < until, "the sessions have ended, and their memory is still counted"
+        time.sleep(1)
+
+
 @pytest.mark.parametrize(
     "kind", [*FEW, *(pytest.param(kind, marks=pytest.mark.soak) for kind in KEPT if kind not in FEW)]
 )
@@ -155,10 +163,7 @@ def test_what_sessions_keep_is_bounded(lake: World, kind: str) -> None:
     assert caught.value.getSqlState() == TOO_LARGE
     other.sql(COUNT).collect()
     assert lake.driver.generation == generation
-    until = time.monotonic() + 4 * SOON
-    while not has_room(lake):
-        assert time.monotonic() < until, "the session has ended, and its memory is still counted"
-        time.sleep(1)
+    wait_for_room(lake)
 
 
 def test_a_clone_counts_as_a_session(lake: World) -> None:
@@ -169,6 +174,7 @@ def test_a_clone_counts_as_a_session(lake: World) -> None:
     assert clones[0].table("rows0").count() == 20
     for clone in clones:
         clone.client.release_session()
+    wait_for_room(lake)
 
     assert lake.driver.generation == generation
 
@@ -243,10 +249,11 @@ def test_the_constants_of_ended_statements_leave_room(lake: World) -> None:
     assert lake.driver.generation == generation
 
 
-def test_statements_that_have_ended_leave_room(lake: World) -> None:
+@pytest.mark.parametrize("statements", [40, pytest.param(100, marks=pytest.mark.soak)])
+def test_statements_that_have_ended_leave_room(lake: World, statements: int) -> None:
     generation = lake.driver.generation
 
-    for number in range(60):
+    for number in range(statements):
         spark = lake.session(ADMIN)
         spark.sql(f"SELECT {number} AS a /* {LONG} */").collect()
         spark.stop()
