@@ -2,7 +2,7 @@ package io.headgate.guard
 
 import scala.collection.concurrent.TrieMap
 
-import org.apache.spark.SparkFiles
+import org.apache.spark.SparkDisk
 import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.scheduler._
 
@@ -17,7 +17,7 @@ final class DiskUse extends SparkListener {
 
   /** Removes the shuffles of operations that have ended: Spark does so when the heap is collected. Streams go on between their batches. */
   def clean(isUnderWay: String => Boolean): Unit =
-    for (operation <- shuffles.keys if !isUnderWay(operation); written <- shuffles.remove(operation)) written.foreach(SparkFiles.remove)
+    for (operation <- shuffles.keys if !isUnderWay(operation); written <- shuffles.remove(operation)) written.foreach(SparkDisk.remove)
 
   /** The operation that has written the most, and how many bytes, of those that are under way. */
   def largest(isUnderWay: String => Boolean): Option[(String, Long)] = {
@@ -28,7 +28,7 @@ final class DiskUse extends SparkListener {
 
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = Operation.named(event.properties).foreach { operation =>
     operations(event.stageInfo.stageId) = operation
-    if (!Operation.isStream(operation)) SparkFiles.shuffle(event.stageInfo).foreach(each => shuffles(operation) = shuffles.getOrElse(operation, Set.empty) + each)
+    if (!Operation.isStream(operation)) SparkDisk.shuffle(event.stageInfo).foreach(each => shuffles(operation) = shuffles.getOrElse(operation, Set.empty) + each)
   }
 
   override def onStageCompleted(event: SparkListenerStageCompleted): Unit = {

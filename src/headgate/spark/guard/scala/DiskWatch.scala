@@ -1,6 +1,6 @@
 package io.headgate.guard
 
-import org.apache.spark.{SparkContext, SparkFiles}
+import org.apache.spark.{SparkContext, SparkDisk}
 
 /** Keeps some of the driver's disks free: with a full one, no statement of any user goes on. */
 final class DiskWatch(spark: SparkContext, use: DiskUse) {
@@ -23,7 +23,7 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
     }
   }
 
-  private def isShort: Boolean = SparkFiles.folders.exists(folder => folder.getUsableSpace < reserve)
+  private def isShort: Boolean = SparkDisk.folders.exists(folder => folder.getUsableSpace < reserve)
 
   private def drop(rows: Int, bytes: Long): Unit = {
     System.err.println(s"headgate: the disk has less than ${reserve >> 20} MiB free; dropped ${bytes >> 20} MiB of cached rows")

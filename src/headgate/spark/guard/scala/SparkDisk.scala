@@ -5,7 +5,7 @@ import java.io.File
 import org.apache.spark.scheduler.StageInfo
 
 /** The files in which Spark puts shuffles, and what does not fit in memory. Spark keeps them to its package. */
-object SparkFiles {
+object SparkDisk {
   /** Folders on the driver's disks. */
   def folders: Seq[File] = Option(SparkEnv.get).fold(Seq.empty[File])(_.blockManager.diskBlockManager.localDirs.toSeq)
 

@@ -1,0 +1,24 @@
+"""The guard's jar is before Spark's on the class path, so it replaces each class of Spark's that it has too."""
+
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from headgate.spark.jars import spark_jars
+from headgate.spark.toolchain import Toolchain
+
+REPLACED = "org/apache/spark/sql/catalyst/expressions/codegen/BufferHolder.class"
+
+
+def class_files(jar: Path) -> set[str]:
+    """Return the paths of the classes in a jar."""
+    with ZipFile(jar) as archive:
+        return {name for name in archive.namelist() if name.endswith(".class")}
+
+
+@pytest.mark.spark
+def test_the_guard_replaces_one_class_of_sparks_and_no_other(toolchain: Toolchain) -> None:
+    of_spark = set[str]().union(*map(class_files, spark_jars().glob("*.jar")))
+
+    assert class_files(toolchain.guard_jar) & of_spark == {REPLACED}
