@@ -1,16 +1,20 @@
 """What all tests share: the order in which they run, and what happens where Spark cannot."""
 
 import gc
+import hashlib
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from headgate.facts.ids import ResourceId
+from headgate.lake.pointed import File, Pointed
 from headgate.spark.errors import ToolchainError
 from headgate.spark.toolchain import Toolchain, default_cache, default_jars_folder, prepare
+from tests.lake.java import java_reader
 
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 """Where nobody reads the list of skipped tests, what is missing fails."""
@@ -76,6 +80,27 @@ def generated(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
         assert file.read_text(encoding="utf-8") == text, f"{file.name} is stale; run this test with `--update`"
 
     return held
+
+
+@pytest.fixture(scope="session", autouse=True)
+def committed_tables() -> Iterator[None]:
+    """Hold every table and view that a test commits to, in this process, to Iceberg's own Java library at the end."""
+    written, write = dict[str, str](), Pointed.write
+
+    def recorded(pointed: Pointed, id: ResourceId, location: str, base_path: str | None, content: bytes) -> File:
+        written[hashlib.sha256(content).hexdigest()] = content.decode()
+        return write(pointed, id, location, base_path, content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pointed, "write", recorded)
+        yield
+    prepared = _toolchain() if written else ""
+    if isinstance(prepared, Toolchain):
+        with java_reader(prepared) as java:
+            faults = {fault: each for each in written.values() if (fault := java.fault(each)) is not None}
+        assert faults == {}
+    elif IN_CI and written:
+        pytest.fail(prepared, pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Headgate as `headgate serve` starts it, and next to it Spark without Headgate on the same catalog."""
 
+import os
 import re
 import subprocess
 import sys
@@ -42,8 +43,11 @@ def served(tools: Toolchain, folder: Path) -> Iterator[Served]:
     """Serve a new data folder until the block ends, and run plain Spark beside it, which asks the same catalog."""
     data, log = folder / "data", folder / "headgate.log"
     command = [str(_HEADGATE), "serve", "--data", str(data), "--api-port", "0", "--spark-port", "0"]
+    egress = folder / "egress.yaml"
+    egress.write_text(f"organizations: {{main: {{folders: ['{folder / 'files'}']}}}}\n", encoding="utf-8")
+    environ = {**os.environ, "HEADGATE_EGRESS": str(egress)}
     with log.open("wb") as output:
-        server = subprocess.Popen(command, stdout=output, stderr=output)
+        server = subprocess.Popen(command, stdout=output, stderr=output, env=environ)
     try:
         url, port = _ready(server, log)
         token = default_settings({"HEADGATE_DATA": str(data)}).owner_token.read_text(encoding="utf-8").strip()

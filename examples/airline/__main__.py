@@ -9,7 +9,7 @@ from pathlib import Path
 
 from examples.airline import nekt_chapter, onehouse_chapter
 from examples.airline.onehouse_chapter import ORGANIZATION
-from examples.airline.outside import outside
+from examples.airline.outside import Outside, outside
 from examples.airline.telling import Story
 from examples.airline.world import Chapter, World
 from headgate.app.background import running
@@ -36,14 +36,14 @@ def _tell(folder: Path, chapters: list[Chapter]) -> Story:
 
     story = Story()
     settings = default_settings(os.environ, folder=folder / "data", api_port=0, gateway_port=0)
-    with outside(settings.cache, folder) as made, running(_settled(settings), say) as server:
+    with outside(settings.cache, folder) as made, running(_settled(settings, made), say) as server:
         for tell in chapters:
             tell(World(server, made, story))
     return story
 
 
-def _settled(settings: Settings) -> Settings:
-    return replace(settings, owner="ada", spark_organizations=(ORGANIZATION,))
+def _settled(settings: Settings, made: Outside) -> Settings:
+    return replace(settings, owner="ada", spark_organizations=(ORGANIZATION,), egress=made.egress)
 
 
 if __name__ == "__main__":

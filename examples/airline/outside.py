@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from headgate.cli.demo.data import unpack
+from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 
 PAGE: Final = 5000
 WEATHER_KEY: Final = "a key that only the connection knows"
@@ -33,6 +34,14 @@ class Outside:
     exports: Path
     weather: str
     postgres: int | None
+
+    @property
+    def egress(self) -> EgressPolicy:
+        """What the operator of this story lets connections reach: exactly this."""
+        weather = urlsplit(self.weather).port
+        hosts = tuple(parse_host_rule(f"127.0.0.1:{port}") for port in (weather, self.postgres) if port is not None)
+        folders = tuple(map(PurePosixPath, (self.files, self.late, self.exports)))
+        return EgressPolicy({"*": EgressRules(folders, hosts)})
 
 
 @contextmanager

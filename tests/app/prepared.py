@@ -211,11 +211,14 @@ LISTS = (
 _PIPELINES = "a pipeline is more than its resource: tests/app/api and tests/pipelines"
 _PROPOSALS = "what may be proposed is what may be changed: tests/app/api"
 _APART = "it is not about one resource of the organization: tests/app/api"
+_OPERATED = "operators do it in the deployment: tests/app/api/test_deployment.py"
 
 ELSEWHERE: Mapping[str, str] = {
     "DELETE /connections/{connection}": _PIPELINES,
+    "DELETE /deployment/organizations/{organization}": _OPERATED,
     "DELETE /organization": _APART,
     "GET /change-requests/{request}": _PROPOSALS,
+    "GET /deployment/organizations": _OPERATED,
     "GET /pipelines/{pipeline}": _PIPELINES,
     "GET /resources/{resource}/who": "as `POST /questions/who`",
     "GET /connections/{connection}": _PIPELINES,
@@ -232,6 +235,8 @@ ELSEWHERE: Mapping[str, str] = {
     "POST /change-requests/{request}/approve": _PROPOSALS,
     "POST /change-requests/{request}/reject": _PROPOSALS,
     "POST /connections": _PIPELINES,
+    "POST /deployment/organizations/{organization}/resume": _OPERATED,
+    "POST /deployment/organizations/{organization}/suspend": _OPERATED,
     "POST /invitations": _APART,
     "POST /notifications/{notification}/dismiss": _APART,
     "POST /organizations": _APART,

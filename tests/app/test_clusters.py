@@ -24,6 +24,7 @@ from headgate.spark.client import connect
 from headgate.spark.gateway.bindings import PRINCIPAL_KEY
 from headgate.spark.toolchain import Toolchain, default_cache
 from tests.app.serving import until
+from tests.egress import OPEN
 from tests.fakes.runs import begin, end
 from tests.postgres import USER, PostgresServer
 from tests.spark.standalone import Standalone, standalone
@@ -80,7 +81,13 @@ def scene(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Ite
         file = folder / "clusters.toml"
         file.write_text(cluster.file, encoding="utf-8")
         settings = Settings(
-            folder / "data", default_cache({}), None, api_port=0, gateway_port=0, clusters=read_clusters(file)
+            folder / "data",
+            default_cache({}),
+            None,
+            api_port=0,
+            gateway_port=0,
+            clusters=read_clusters(file),
+            egress=OPEN,
         )
         with running(settings, print) as server:
             made = Scene(server, cluster)

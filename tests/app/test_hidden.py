@@ -31,7 +31,7 @@ def table(world: World, database: str, name: str) -> None:
     layer = world.deployment.control.snapshot.find(("lake", database))
     assert layer is not None
     id = ResourceId(f"table_{name}")
-    command = CreateTable(layer.id, id, name, Pointer(id, "file:///nowhere"))
+    command = CreateTable(layer.id, id, name, Pointer(id, f"file:///nowhere/{id}"))
     world.deployment.control.execute(command, world.caller("owner"))
 
 

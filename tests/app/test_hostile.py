@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -43,6 +44,10 @@ class Target:
         """Send a request as the owner."""
         known = {"authorization": f"Bearer {self.place.tokens['owner']}", "content-type": "application/json"}
         return self.place.http.request(route.method, path, content=content, headers={**known, **headers})
+
+
+SENDING = ("POST", "PUT", "PATCH")
+LARGE = b'{"k":"' + b"x" * 70_000 + b'"}'
 
 
 @pytest.fixture(scope="module")
@@ -255,6 +260,57 @@ def test_a_fault_of_a_form_names_fields_and_no_types_of_the_program(target: Targ
                 assert [text for text in told if INTERNAL.search(text)] == [], route.name
 
 
+def _numbers(schema: Any) -> bool:
+    """Return whether a schema takes a number with a fraction."""
+    if not isinstance(schema, dict):
+        return False
+    return schema.get("type") == "number" or any(_numbers(each) for each in schema.get("anyOf", ()))
+
+
+@pytest.mark.parametrize("written", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_number_that_is_not_finite_is_refused_wherever_a_route_takes_one(target: Target, written: str) -> None:
+    tried = 0
+    for route in target.routes:
+        for each in route.parameters("query"):
+            if _numbers(each["schema"]):
+                answer = target.send(route, f"{route.filled('x')}?{each['name']}={written}", b"{}")
+                assert answer.status_code == 422, f"{route.name} {each['name']}: {answer.text}"
+                tried += 1
+        for name, field in _fields(route):
+            if _numbers(field):
+                answer = target.send(route, route.filled("x"), f'{{"{name}": {written}}}'.encode())
+                assert answer.status_code == 422, f"{route.name} {name}: {answer.text}"
+                assert name in answer.text, f"{route.name} {name}: {answer.text}"
+                tried += 1
+    assert tried > 10
+
+
+def _fields(route: Route) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a route's body, with their schemas."""
+    body = route.body or {}
+    named = str(body.get("$ref", "")).rpartition("/")[2]
+    found = route.document["components"]["schemas"].get(named, body)
+    yield from found.get("properties", {}).items()
+
+
+@pytest.mark.parametrize("known", [{}, {"authorization": "Bearer hgs.none.none"}], ids=["without", "unknown"])
+def test_every_route_refuses_a_large_body_without_a_valid_credential(target: Target, known: dict[str, str]) -> None:
+    unlisted = [
+        "/oauth2/token",
+        "/oauth2/device",
+        "/access/v1/evaluation",
+        "/iceberg/v1/namespaces",
+        "/guard/v1/decide",
+    ]
+    paths = [(each.method, each.filled("x")) for each in target.routes if each.method in SENDING]
+    assert len(paths) > 50
+
+    for method, path in [*paths, *(("POST", each) for each in unlisted)]:
+        answer = target.place.http.request(method, path, content=LARGE, headers=known)
+
+        assert (answer.status_code, answer.json()["type"]) == (413, "urn:headgate:problem:too-large"), path
+
+
 class TestATokenThatIsNone:
     """What somebody presents who is nobody."""
 
@@ -295,7 +351,7 @@ class TestATokenThatIsNone:
         pairs = (("/o/main", theirs), ("/o/other", ours), (f"/o/{target.other.opened.id}", ours))
         for number, (prefix, token) in enumerate(pairs):
             for route in part(asking_who(target), number, share):
-                if route.path == "/api/v1/organizations":  # it is the deployment's, and tells of the caller's own
+                if route.path.startswith(("/api/v1/organizations", "/api/v1/deployment/")):  # not of an organization
                     continue
                 path = f"{prefix}{route.filled('owner')}"
                 answer = target.send(route, path, b"{}", authorization=f"Bearer {token}")

@@ -2,27 +2,40 @@
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import httpx
 import pytest
 
-from headgate.control.command import TakenError
-from headgate.control.founding import begin_deployment
+from headgate.control.command import MissingError, TakenError, UnknownCallerError
+from headgate.control.founding import Founding, begin_deployment, found
 from headgate.control.logins.break_glass import BreakGlass
+from headgate.control.logins.devices import Waiting
 from headgate.control.logins.entrance import Entrance, open_entrance
-from headgate.control.logins.settings import Hashing, LoginSettings
+from headgate.control.logins.errors import LoginError
+from headgate.control.logins.invitations import Withdraw
+from headgate.control.logins.sessions import Session, Started
+from headgate.control.logins.settings import Hashing, Limit, LoginSettings
 from headgate.control.organization import Organizations
+from headgate.control.ports import DocumentConflictError
 from headgate.control.principals import AddPrincipal
-from headgate.facts.ids import PrincipalId
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.store import SqlStores, open_stores
 from tests.app.world import World, world_in
 from tests.control.logins.world import HOME, PASSWORD
 from tests.control.worlds import MODELS
 
-SETTINGS = LoginSettings(hashing=Hashing(time=1, memory=8, lanes=1))
+ACME = ResourceId("acme")
+T = TypeVar("T")
+SETTINGS = LoginSettings(
+    device_interval=0.0, codes_of_address=Limit(1000, 60.0), hashing=Hashing(time=1, memory=8, lanes=1)
+)
 
 
 @pytest.fixture(scope="module")
@@ -124,12 +137,136 @@ class TestOnEveryStore:
         organizations.refresh()
         assert two.logins.principal_of(started.secret) is None
 
+    def test_a_device_code_gives_one_session_to_many_that_redeem_it_at_once(self, stores: SqlStores) -> None:
+        one, organizations = _replica(stores)
+        one.logins.register("ann", password=PASSWORD)
+        session = one.logins.log_in("ann", PASSWORD, HOME).session
+        replicas = [_replica(stores)[0] for _ in range(4)]
+        for _ in range(10):
+            asked = one.devices.ask({}, time.time())
+            one.devices.answer(asked.code, session, time.time(), allow=True)
+            redeemed = at_once(partial(each.devices.redeem, asked.secret, time.time()) for each in replicas)
+
+            assert sum(isinstance(each, Started) for each in redeemed) == 1
+            assert [each for each in redeemed if not isinstance(each, Started)] == [Waiting.OVER] * 3
+        organizations.refresh()
+        assert len(one.logins.sessions.of(session.principal)) == 11
+
+    def test_a_device_has_one_answer_of_many_that_are_given_at_once(self, stores: SqlStores) -> None:
+        one, _ = _replica(stores)
+        users = [one.logins.register(name, password=PASSWORD) for name in ("ann", "ben", "eve", "mia")]
+        sessions = [one.logins.sessions.start(each, "password").session for each in users]
+        for _ in range(5):
+            asked = one.devices.ask({}, time.time())
+            given = at_once(partial(_answer, stores, asked.code, each) for each in sessions)
+
+            (answered,) = (each for each in given if each is not None)
+            redeemed = one.devices.redeem(asked.secret, time.time())
+            assert isinstance(redeemed, Started)
+            assert redeemed.session.principal == answered
+
+    def test_an_invitation_is_used_or_withdrawn_and_not_both(self, stores: SqlStores) -> None:
+        organizations = Organizations(stores, MODELS, time.time)
+        owner = open_entrance(organizations, SETTINGS).logins.register("ann", password=PASSWORD)
+        acme = found(organizations, Founding(ACME, "acme", owner, "ann", "nekt"))
+        for number in range(6):
+            ways = open_entrance(organizations, SETTINGS)
+            invite, secret = ways.invitations.draft(acme, Caller(owner), "member")
+            acme.control.execute(invite, Caller(owner))
+            names = (f"ben{number}", f"eve{number}")
+            users = [ways.logins.register(name, password=PASSWORD) for name in names]
+            used = at_once(
+                (
+                    partial(_withdraw, stores, secret),
+                    *(partial(_accept, stores, secret, each) for each in users),
+                )
+            )
+            organizations.refresh()
+
+            joined = [each for each in users if each in acme.control.snapshot.principals]
+            assert used.count(True) == 1
+            assert len(joined) == int(not used[0])
+
+    def test_one_of_many_new_passwords_at_once_is_set_and_no_other_session_is_left(self, stores: SqlStores) -> None:
+        one, organizations = _replica(stores)
+        ann = one.logins.register("ann", password=PASSWORD)
+        organizations.refresh()
+        replicas = [_replica(stores)[0] for _ in range(3)]
+        sessions = [each.logins.log_in("ann", PASSWORD, HOME).session for each in replicas]
+        organizations.refresh()
+        started = [partial(_log_in, each) for each in replicas]
+        changed = [
+            partial(_change, each, session, f"{number} is a new password")
+            for number, (each, session) in enumerate(zip(replicas, sessions, strict=True))
+        ]
+
+        done = at_once((*changed, *started))
+        organizations.refresh()
+
+        assert done[:3].count(True) == 1
+        assert [each.id for each in one.logins.sessions.of(ann)] == [sessions[done.index(True)].id]
+        assert len(organizations.deployment.store.documents("password")) == 1
+
     def test_what_no_database_can_hold_is_nobodys(self, stores: SqlStores) -> None:
         ways, _ = _replica(stores)
         for odd in ("\x00", "\ud800", "a\x00b", "'; drop table log; --"):
             for prefix in ("hgs", "hga", "hgi"):
                 assert ways.logins.principal_of(f"{prefix}.{odd}.{odd}") is None
                 assert ways.access_tokens.presented(f"{prefix}.{odd}.{odd}") is None
+
+
+def at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
+    """Make every call on a thread of its own at the same moment; return what each gives."""
+    wanted = list(calls)
+    together = threading.Barrier(len(wanted))
+
+    def call(each: Callable[[], T]) -> T:
+        together.wait()
+        return each()
+
+    with ThreadPoolExecutor(len(wanted)) as pool:
+        return list(pool.map(call, wanted))
+
+
+def _answer(stores: SqlStores, code: str, session: Session) -> PrincipalId | None:
+    try:
+        _replica(stores)[0].devices.answer(code, session, time.time(), allow=True)
+    except MissingError:
+        return None
+    return session.principal
+
+
+def _accept(stores: SqlStores, secret: str, principal: PrincipalId) -> bool:
+    ways = _replica(stores)[0]
+    try:
+        ways.invitations.accept(ways.invitations.find(secret), principal, principal)
+    except MissingError:
+        return False
+    return True
+
+
+def _withdraw(stores: SqlStores, secret: str) -> bool:
+    ways, organizations = _replica(stores)
+    try:
+        invitation = ways.invitations.find(secret)
+        organizations.open(ACME).control.execute(Withdraw(invitation), None)
+    except (MissingError, DocumentConflictError):
+        return False
+    return True
+
+
+def _change(ways: Entrance, session: Session, new: str) -> bool:
+    try:
+        ways.logins.change_password(session, PASSWORD, new, "192.0.2.1")
+    except (TakenError, LoginError, UnknownCallerError):
+        return False
+    return True
+
+
+def _log_in(ways: Entrance) -> bool:
+    with suppress(LoginError):
+        ways.logins.log_in("ann", PASSWORD, HOME)
+    return False
 
 
 def _replica(stores: SqlStores) -> tuple[Entrance, Organizations]:

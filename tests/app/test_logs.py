@@ -55,6 +55,15 @@ class TestJson:
         assert line["message"] == "it\nfailed"
         assert "LookupError: a\nb" in line["error"]
 
+    def test_writes_control_characters_out(self) -> None:
+        stream = written("json")
+
+        log.info("`%s`", "\x1b[2J\x9b2J\u202e", exc_info=LookupError("\x9b\u202e"))
+
+        assert stream.getvalue().isascii()
+        (line,) = map(json.loads, stream.getvalue().splitlines())
+        assert line["message"] == "`\x1b[2J\x9b2J\u202e`"
+
     def test_loses_no_line_for_what_is_in_it(self) -> None:
         stream = written("json")
 
@@ -79,6 +88,14 @@ class TestText:
 
         assert len(stream.getvalue().splitlines()) == 1
         assert "\x1b" not in stream.getvalue()
+
+    def test_writes_control_characters_of_an_error_out(self) -> None:
+        stream = written("text")
+
+        log.error("`%s`", "\u202e", exc_info=LookupError("\x1b[2J\x9b2J"))
+
+        assert r"LookupError: \x1b[2J\x9b2J" in stream.getvalue()
+        assert stream.getvalue().isascii()
 
 
 class TestTheLevel:

@@ -12,6 +12,7 @@ from headgate.app.drivers import NO_SPARK, Drivers
 from headgate.app.knowing import Knowing
 from headgate.control.clusters import EMBEDDED
 from headgate.control.organization import Organization
+from headgate.control.suspension import ResumeOrganization, SuspendOrganization
 from headgate.control.tables import DropDatabase
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
@@ -101,6 +102,11 @@ def remove_the_user(world: World) -> None:
     assert world.call("owner", "DELETE", "/users/vic").status_code == 200
 
 
+def suspend_the_organization(world: World) -> None:
+    home = world.deployment.home
+    home.control.execute(SuspendOrganization(home.id), None)
+
+
 def drop_the_database(world: World) -> None:
     home = world.deployment.home
     database = home.control.snapshot.find(("lake", "raw"))
@@ -108,13 +114,36 @@ def drop_the_database(world: World) -> None:
     home.control.execute(DropDatabase(database.id), world.caller("owner"))
 
 
-@pytest.mark.parametrize("revoke", [take_the_role, end_the_token, remove_the_user, drop_the_database])
+@pytest.mark.parametrize(
+    "revoke", [take_the_role, end_the_token, remove_the_user, drop_the_database, suspend_the_organization]
+)
 def test_what_ends_a_statement(scene: Scene, revoke: Callable[[World], None]) -> None:
     scene.begin(scene.world.tokens["vic"], READ)
 
     revoke(scene.world)
 
     assert scene.refused()
+
+
+def test_a_suspended_organization_is_unknown_to_the_gateway_until_it_is_resumed(scene: Scene) -> None:
+    home, secret = scene.deployment.home, scene.world.tokens["vic"]
+    home.control.execute(SuspendOrganization(home.id), None)
+
+    assert scene.knowing.known(Credential(secret)) is None
+    assert scene.knowing.at_hand(Credential(secret)) is None
+    home.control.execute(ResumeOrganization(home.id), None)
+    scene.begin(secret, READ)
+
+
+def test_a_suspended_organization_has_no_driver_until_it_is_resumed(scene: Scene) -> None:
+    acme = scene.world.organization("acme", "nekt").opened
+    acme.control.execute(SuspendOrganization(acme.id), None)
+
+    driver, why_not = scene.drivers.of(acme)
+
+    assert (driver, "is suspended" in why_not) == (None, True)
+    acme.control.execute(ResumeOrganization(acme.id), None)
+    assert scene.drivers.of(acme)[1] == ""
 
 
 def test_a_date_that_passes_ends_it(scene: Scene) -> None:

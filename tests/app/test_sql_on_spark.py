@@ -113,7 +113,8 @@ def revoked(owner: Person) -> Iterator[None]:
 def server(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     assert toolchain.guard_jar.exists()
     folder = tmp_path_factory.mktemp("sql") / "data"
-    with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as opened:
+    settings = Settings(folder, default_cache({}), None, api_port=0, gateway_port=0, spark_organizations=("*",))
+    with running(settings, print) as opened:
         yield opened
 
 
@@ -362,11 +363,15 @@ class TestARefusal:
         assert (answer.status_code, answer.json()["sqlstate"]) == (400, "42P01")
 
 
-@pytest.mark.parametrize("page", ["sql.md", "refused.md"])
+@pytest.mark.parametrize("page", ["sql.md", "refused.md", "operate/two-organizations.md"])
 def test_the_page_works_as_it_says(server: Server, page: str, tmp_path: Path) -> None:
     known = {"HEADGATE_URL": server.url, "HEADGATE_DATA": str(server.settings.folder)}
+    known["SPARK"] = f"sc://localhost:{server.gateway_port}"
     blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     steps = [step for _, run, _, body in blocks if run for step in session(body)]
+    for _, _, file, body in blocks:
+        if file:
+            (tmp_path / file).write_text(body, encoding="utf-8")
 
     assert steps, "the page shows no session"
     for step in steps:

@@ -15,15 +15,15 @@ BUCKET = {
     "HEADGATE_S3_ACCESS_KEY": "of-the-key",
     "HEADGATE_S3_SECRET_KEY": "of-the-secret",
 }
-DATABASE, TABLE = ResourceId("d1"), ResourceId("t1")
+ACME, DATABASE, TABLE = ResourceId("acme"), ResourceId("d1"), ResourceId("t1")
 
 
 def test_it_is_the_data_folder_unless_a_bucket_is_named(tmp_path: Path) -> None:
-    folder = warehouse_of(default_settings({}, folder=tmp_path))
-    bucket = warehouse_of(default_settings(BUCKET, folder=tmp_path))
+    folder = warehouse_of(default_settings({}, folder=tmp_path), ACME)
+    bucket = warehouse_of(default_settings(BUCKET, folder=tmp_path), ACME)
 
-    assert folder.location(DATABASE, TABLE) == f"file://{tmp_path}/warehouse/d1/t1"
-    assert bucket.location(DATABASE, TABLE) == "s3://bucket/lake/d1/t1"
+    assert folder.location(DATABASE, TABLE) == f"file://{tmp_path}/warehouse/acme/d1/t1"
+    assert bucket.location(DATABASE, TABLE) == "s3://bucket/lake/acme/d1/t1"
 
 
 def test_a_key_is_not_shown_with_the_settings(tmp_path: Path) -> None:

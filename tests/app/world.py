@@ -19,8 +19,10 @@ from headgate.control.principals import AddPrincipal, CreateServicePrincipal
 from headgate.control.tokens import IssueToken, read, written
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.sparks import Sparks
 from headgate.spark.statements import Reading, StatementError, Wanted
+from tests.egress import OPEN
 from tests.threads import served
 
 KEY = b"k" * 32
@@ -29,7 +31,7 @@ KEY = b"k" * 32
 class NoSpark:
     """Answers every statement as the real one does before Spark is up."""
 
-    def begin(self, token: str, wanted: Wanted) -> Reading:
+    def begin(self, credential: Credential, wanted: Wanted) -> Reading:
         """Refuse."""
         raise StatementError("Spark is starting; try again in a few seconds", None, "UNAVAILABLE")
 
@@ -116,7 +118,7 @@ class World(Place):
 
 def settings_in(folder: Path) -> Settings:
     """Return settings for a deployment in the folder, on free ports."""
-    return Settings(folder / "data", folder / "cache", None, api_port=0, gateway_port=0)
+    return Settings(folder / "data", folder / "cache", None, api_port=0, gateway_port=0, egress=OPEN)
 
 
 @contextmanager

@@ -46,6 +46,7 @@ def ran(session: SparkSession, case: Case, folder: Path) -> bool:
         place=lambda name: pytest.fail(f"`{name}` was asked for"),
         staging=folder,
         checkpoints=folder,
+        incoming=folder,
         wait=lambda _: False,
     )
     try:

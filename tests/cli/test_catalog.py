@@ -2,6 +2,8 @@
 
 import shutil
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -90,13 +92,29 @@ def test_a_dry_run_takes_nothing_and_an_import_what_it_said(settings: Settings, 
     assert "0 were taken, 7 refused" in _run(settings, properties)
 
 
+def test_a_table_of_any_organization_is_not_taken(settings: Settings, tmp_path: Path) -> None:
+    open_deployment(settings).close()
+    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/other.db", "warehouse": f"file://{tmp_path}/files"}
+    made = load_catalog("other", **properties)
+    made.create_namespace("raw")
+    for root in ("organization/d1/t1", "acme/d1/t1", "d1/t1"):
+        location = f"file://{settings.warehouse}/{root}"
+        made.create_table(f"raw.{root.replace('/', '_')}", SCHEMA, location=location).append(ROWS)
+    made.close()
+
+    said = _run(settings, properties)
+
+    assert "0 were taken, 3 refused" in said
+    assert said.count("its files lie in Headgate's own warehouse") == 3
+
+
 @pytest.mark.usefixtures("other")
 def test_what_was_taken_is_a_table_that_nobody_was_given(settings: Settings, deployment: Deployment) -> None:
     facts = deployment.control.snapshot
     table = facts.find(("lake", "raw", "flights")) or facts.find(("lake", "odd", "again"))
     assert table is not None
 
-    lake = Lakes(warehouse_of(settings), lambda: 0.0, deployment.audit).of(deployment.home)
+    lake = Lakes(partial(warehouse_of, settings), lambda: 0.0, deployment.audit).of(deployment.home)
     loaded = lake.tables.load(table.id)
 
     assert loaded.metadata.location.endswith(("/raw/flights", "/raw.db/flights"))
@@ -104,5 +122,5 @@ def test_what_was_taken_is_a_table_that_nobody_was_given(settings: Settings, dep
     assert table.creator is None
     changes = [change for entry in deployment.store.entries() for change in entry.changes]
     assert not [each for each in changes if isinstance(each, RoleAssigned) and each.resource == table.id]
-    with pytest.raises(RuleError, match="not in Headgate's warehouse"):
+    with pytest.raises(RuleError, match="not in the organization's folder"):
         lake.tables.check_purge(loaded)

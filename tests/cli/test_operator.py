@@ -1,5 +1,6 @@
 """What an operator does on the deployment's own machine: forget a person, move an organization, copy a store."""
 
+import hashlib
 import json
 import stat
 from collections.abc import Iterator
@@ -14,7 +15,9 @@ from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.settings import default_settings
 from headgate.cli import app, forget
 from headgate.control.founding import Founding, found
+from headgate.control.ports import Draft, Pointer
 from headgate.control.principals import AddPrincipal
+from headgate.control.resources import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 
@@ -45,6 +48,16 @@ def folder(tmp_path: Path) -> Path:
 def file(folder: Path, tmp_path: Path) -> Path:
     """The organization as a file."""
     file = tmp_path / "acme.jsonl"
+    assert run("organization", "export", "acme", file, "--data", folder).exit_code == 0
+    return file
+
+
+def exported_with(folder: Path, tmp_path: Path, metadata: str) -> Path:
+    """The organization as a file, with a table whose metadata lies there."""
+    with deployment_in(folder) as deployment:
+        store, table = deployment.organizations.find("acme").store, ResourceId("t1")
+        store.append(store.head(), Draft(0.0, None, "table.create", (), pointers=(Pointer(table, metadata),)))
+    file = tmp_path / "with-a-table.jsonl"
     assert run("organization", "export", "acme", file, "--data", folder).exit_code == 0
     return file
 
@@ -89,6 +102,26 @@ class TestForget:
 
         assert result.exit_code == 1
         assert "Trillian" in result.stderr
+
+    @pytest.mark.parametrize("called", ["straße@acme.com", "STRASSE@acme.com"])
+    def test_a_look_alike_of_an_address_names_no_user_to_forget(self, folder: Path, called: str) -> None:
+        with deployment_in(folder) as deployment:
+            logins = deployment.entrance.logins
+            logins.register("one", email="strasse@acme.com", verified=True)
+            logins.register("two", login="strasse@acme.com")
+
+        result = run("forget", called, "--yes", "--data", folder)
+
+        assert result.exit_code == (1 if "ß" in called else 0)
+
+    def test_forgetting_a_user_frees_the_look_of_the_address(self, folder: Path) -> None:
+        with deployment_in(folder) as deployment:
+            deployment.entrance.logins.register("one", email="straße@acme.com", verified=True)
+
+        assert run("forget", "straße@acme.com", "--yes", "--data", folder).exit_code == 0
+
+        with deployment_in(folder) as deployment:
+            assert deployment.entrance.logins.register("two", email="strasse@acme.com", verified=True)
 
     def test_without_a_terminal_erases_nothing_and_names_the_option(self, folder: Path) -> None:
         result = run("forget", "Marvin", "--data", folder)
@@ -154,6 +187,29 @@ class TestOrganization:
         with deployment_in(tmp_path / "new") as deployment:
             assert [each.id for each in deployment.organizations.all()] == [ACME]
 
+    def test_lies_in_its_own_folder_or_where_the_operator_says(self, folder: Path, tmp_path: Path) -> None:
+        place = f"file://{folder}/warehouse/acme/d1/t1"
+        file = exported_with(folder, tmp_path, f"{place}/metadata/0.metadata.json")
+
+        refused = run("organization", "import", file, "--data", tmp_path / "new")
+        elsewhere = run("organization", "import", file, "--data", tmp_path / "new", "--files", folder / "checkpoints")
+        taken = run("organization", "import", file, "--data", tmp_path / "new", "--files", folder / "warehouse")
+
+        assert (refused.exit_code, elsewhere.exit_code, taken.exit_code) == (1, 1, 0), taken.output
+        assert "is not the organization's folder in the warehouse" in refused.stderr
+
+    @pytest.mark.parametrize("place", ["organization/d1/t1", "d1/t1", "acme/../organization/d1/t1", "acme/d1/t2", "."])
+    def test_takes_no_table_of_another(self, folder: Path, tmp_path: Path, place: str) -> None:
+        there = tmp_path / "new"
+        with deployment_in(there):
+            pass
+        location = f"file://{there}/warehouse/{place}/metadata/0.metadata.json"
+        file = exported_with(folder, tmp_path, location)
+
+        result = run("organization", "import", file, "--data", there, "--files", there / "warehouse", "--files", "/")
+
+        assert result.exit_code == (0 if place == "acme/d1/t2" else 1), result.output
+
     def test_is_not_taken_in_twice(self, folder: Path, file: Path) -> None:
         result = run("organization", "import", file, "--data", folder)
 
@@ -170,6 +226,41 @@ class TestOrganization:
         assert "there is a `main` already" in result.stderr
         with deployment_in(tmp_path / "other") as deployment:
             assert ACME not in deployment.stores.logs()
+
+    @pytest.mark.parametrize("source", ["", "this: [is no model", "model: nekt\n", "- 1"])
+    def test_with_a_model_that_cannot_be_read_is_not_taken_in(self, file: Path, tmp_path: Path, source: str) -> None:
+        lines = file.read_text().splitlines()[:-1]
+        model = {"kind": "model", "id": hashlib.sha256(source.encode()).hexdigest(), "body": {"source": source}}
+        lines.append(json.dumps({"document": model}))
+        digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+        file.write_text("\n".join([*lines, json.dumps({"end": {"lines": len(lines), "sha256": digest}})]))
+
+        result = run("organization", "import", file, "--data", tmp_path / "new")
+
+        assert result.exit_code == 1
+        assert "says nothing that is known" in result.stderr
+        with deployment_in(tmp_path / "new") as deployment:
+            assert ACME not in deployment.stores.logs()
+
+    def test_that_is_a_deployment_itself_is_not_taken_in(self, file: Path, tmp_path: Path) -> None:
+        file.write_text(file.read_text().replace('"organization":"acme"', '"organization":"deployment"', 1))
+
+        result = run("organization", "import", file, "--data", tmp_path / "new")
+
+        assert result.exit_code == 1
+        assert "the file is of a deployment itself" in result.stderr
+        with deployment_in(tmp_path / "new") as deployment:
+            assert len(deployment.organizations.all()) == 1
+
+    def test_whose_id_is_that_of_anothers_database_is_not_taken_in(self, file: Path, tmp_path: Path) -> None:
+        with deployment_in(tmp_path / "other") as deployment:
+            lake = next(id for id, each in deployment.control.snapshot.resources.items() if each.type == "lake")
+            deployment.control.execute(CreateResource(ACME, "database", lake, "raw"), None)
+
+        result = run("organization", "import", file, "--data", tmp_path / "other")
+
+        assert result.exit_code == 1
+        assert "is that of something in another organization" in result.stderr
 
     def test_that_was_altered_is_not_taken_in(self, file: Path, tmp_path: Path) -> None:
         lines = file.read_text().splitlines()

@@ -1,8 +1,34 @@
-"""What the command line prints."""
+"""What the command line prints: control characters in other users' text reach no terminal."""
+
+import ast
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from rich.text import Text
+from rich.tree import Tree
 
-from headgate.cli.output import table, when
+import headgate.cli
+from headgate.cli.output import (
+    EscapingConsole,
+    draw,
+    fail,
+    note,
+    progress,
+    say,
+    table,
+    when,
+    write_csv,
+    write_json,
+    write_text,
+)
+
+ATTACK = "\x1b]0;pwned\x1b[31mRED\x9b2J\u202ecba"
+SHOWN = r"\x1b]0;pwned\x1b[31mRED\x9b2J\u202ecba"
 
 
 def test_a_table_that_no_terminal_shows_has_every_cell_in_full_on_one_line(
@@ -19,3 +45,88 @@ def test_a_table_that_no_terminal_shows_has_every_cell_in_full_on_one_line(
 @pytest.mark.parametrize(("seconds", "written"), [(None, ""), (0.5, "1970-01-01 00:00:00+00:00")])
 def test_a_time_is_written_as_people_read_it(seconds: float | None, written: str) -> None:
     assert when(seconds) == written
+
+
+def _table(text: str) -> None:
+    table((text,), [(text,)])
+
+
+def _tree(text: str) -> None:
+    draw(Tree(Text(text)))
+
+
+@pytest.mark.parametrize("show", [say, note, fail, _table, _tree])
+def test_text_of_another_user_is_printed_with_control_characters_written_out(
+    show: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(ATTACK)
+
+    printed = capsys.readouterr()
+    assert SHOWN in printed.out + printed.err
+    assert set(printed.out + printed.err) & set("\x1b\x9b\u202e") == set()
+
+
+def test_a_console_on_a_terminal_obeys_its_own_control_characters_only() -> None:
+    stream = io.StringIO()
+    console = EscapingConsole(file=stream, force_terminal=True, width=200, color_system="standard")
+
+    console.print(Text(ATTACK, style="red"))
+    with console.status(progress(f"[link=file:///etc]{ATTACK}")):
+        pass
+
+    assert f"\x1b[31m{SHOWN}\x1b[0m" in stream.getvalue()
+    assert "\x9b" not in stream.getvalue()
+    assert "\x1b]" not in stream.getvalue()
+
+
+def test_json_is_printed_with_control_characters_written_out_and_says_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_json({"v": ATTACK})
+
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == {"v": ATTACK}
+    assert printed.isascii()
+
+
+@pytest.mark.parametrize(("terminal", "shown"), [(True, SHOWN), (False, ATTACK)])
+def test_data_is_printed_as_it_is_but_to_a_terminal(
+    *, terminal: bool, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
+
+    write_csv([("v",), (ATTACK,)])
+    write_text(f"{ATTACK}\n")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert next(csv.reader(lines[1:2])) == [shown]
+    assert lines[2] == shown
+
+
+def test_only_one_module_of_the_command_line_prints() -> None:
+    """Another module would print the control characters of other users' text."""
+    folder = Path(headgate.cli.__file__).parent
+    found = {
+        f"{file.relative_to(folder)}: {ast.unparse(node)}"
+        for file in folder.rglob("*.py")
+        if file.name != "output.py"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if _prints(node)
+    }
+
+    assert found == set()
+
+
+def _prints(node: ast.AST) -> bool:
+    """Return whether code prints by itself: by `print`, a stream, a console of its own or the print of the one there is."""
+    match node:
+        case ast.Name(id="print" | "Console" | "EscapingConsole"):
+            return True
+        case ast.Call(func=ast.Attribute(attr="echo" | "secho" | "print" | "out" | "log", value=ast.Name(id=owner))):
+            return owner in ("typer", "click", "rich", "console", "errors")
+        case ast.Attribute(value=ast.Name(id="sys"), attr="stdout" | "stderr" | "__stdout__" | "__stderr__"):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="status"), attr="update"), args=[argument]):
+            return not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "progress")
+        case _:
+            return False

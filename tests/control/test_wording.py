@@ -54,7 +54,7 @@ class TestAReason:
     @pytest.mark.parametrize(
         "code",
         [
-            *("no-principal", "no-token", "no-run", "not-declared", "no-resource", "unknown-action"),
+            *("no-principal", "no-token", "no-run", "suspended", "not-declared", "no-resource", "unknown-action"),
             *("no-role", "narrowed", "no-subject", "not-assignable", "not-grantor"),
         ],
     )

@@ -10,12 +10,12 @@ from headgate.decision.engine import Engine
 from headgate.decision.records import Question
 from headgate.decision.reference import decide, discoverable
 from headgate.facts.caller import Caller
-from headgate.facts.changes import Change
+from headgate.facts.changes import AttributesSet, Change
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId
-from headgate.facts.snapshot import Snapshot
+from headgate.facts.snapshot import SUSPENDED, Snapshot
 from headgate.model.model import Model
-from tests.fakes.generated_histories import ACTIONS, BEGUN, NOW, SENSIBLE, callers, histories, questions
+from tests.fakes.generated_histories import ACTIONS, BEGUN, NOW, ROOT, SENSIBLE, callers, histories, questions
 from tests.fakes.generated_models import DENSE, model_sets
 
 pytestmark = pytest.mark.timeout(300)
@@ -111,6 +111,32 @@ def test_it_advances_where_every_change_shows(
     history: list[list[Change]], asked: list[Question], times: list[float]
 ) -> None:
     _advances(DENSE, history, asked, times)
+
+
+@many
+@given(model_sets(), histories(), st.sampled_from(NOW))
+def test_a_suspended_organization_allows_nothing_and_a_resumed_one_what_it_did(
+    models: Models, history: list[list[Change]], now: float
+) -> None:
+    facts = _after(history)
+    root = facts.resources[ROOT]
+    suspension = AttributesSet(ROOT, {**root.attributes, SUSPENDED: ("true",)})
+    resumption = AttributesSet(ROOT, root.attributes)
+    engine = Engine(models, facts)
+    before = _ask_everything(engine, [], now)
+
+    suspended = engine.advance([suspension], fold(facts, [suspension], 2))
+    nothing = _ask_everything(suspended, [], now)
+    resumed = suspended.advance([resumption], fold(suspended.facts, [resumption], 3))
+
+    for question in MATRIX:
+        assert not suspended.check(question, now).allowed
+        assert not decide(models, suspended.facts, question, now).allowed
+        assert not discoverable(models, suspended.facts, question.caller, question.resource, now)
+        assert suspended.who(question.action, question.resource, now) == frozenset()
+        assert suspended.which(question.caller, question.action, now) == ()
+    assert nothing == _ask_everything(Engine(models, suspended.facts), [], now)
+    assert _ask_everything(resumed, [], now) == before
 
 
 @pytest.mark.soak

@@ -61,7 +61,7 @@ class TestWorkingWithTables:
 
         assert read.scan().to_arrow().num_rows == 4
         assert str(read.metadata.table_uuid) == world.gate.ids[FLIGHTS]
-        assert read.location().endswith(f"/warehouse/{world.gate.ids[RAW]}/{read.metadata.table_uuid}")
+        assert read.location().endswith(f"/warehouse/organization/{world.gate.ids[RAW]}/{read.metadata.table_uuid}")
         assert read.metadata_location.rpartition("/")[2].startswith("00002-")
         assert len(read.metadata.metadata_log) == 2
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from headgate.control.ports import StoreError
 from headgate.doors import problems
+from headgate.doors.api.bodies import Strict
 from headgate.spark.statements import DRIVER_LOST, LOST, STATEMENT_LOST, StatementError
 from tests.threads import served
 
@@ -31,8 +32,16 @@ def client() -> Iterator[httpx.Client]:
     def named(body: Named) -> Named:
         return body
 
+    @app.post("/strict")
+    def strict(body: Empty) -> Empty:
+        return body
+
     with served(app) as address, httpx.Client(base_url=address, trust_env=False) as opened:
         yield opened
+
+
+class Empty(Strict):
+    """A form without fields."""
 
 
 class Named(BaseModel):
@@ -75,6 +84,12 @@ class TestEveryError:
         (fault,) = answer.json()["faults"]
         assert fault["at"] == at
         assert fault["fault"][0].islower()
+
+    def test_a_form_of_many_faults_has_twenty_listed_and_the_rest_counted(self, client: httpx.Client) -> None:
+        answer = client.post("/strict", json={f"a{each}": 1 for each in range(300)}).json()
+
+        assert len(answer["faults"]) == 20
+        assert answer["detail"].endswith("; 20 faults are listed, and there are up to 280 more")
 
     def test_of_a_body_without_its_type_names_the_header_to_send(self, client: httpx.Client) -> None:
         (fault,) = client.post("/named", content=b"{}").json()["faults"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from headgate.facts.caller import Caller
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.statements import CANCELLED, Column, Progress, StatementError, Wanted
 
 PATIENCE = 20.0
@@ -65,12 +66,12 @@ class FakeReading:
 
 
 class FakeSpark:
-    """`headgate.spark.statements.RunsStatements`: `begun` are the statements so far, with whose token they came."""
+    """`headgate.spark.statements.RunsStatements`: `begun` are the statements so far, with which credential they came."""
 
     def __init__(
         self, *batches: pa.RecordBatch, error: StatementError | None = None, waits: bool = False, slow: float = 0.0
     ) -> None:
-        self.begun: list[tuple[str, FakeReading]] = []
+        self.begun: list[tuple[Credential, FakeReading]] = []
         self.closed = False
         self._batches = batches or (pa.RecordBatch.from_pydict({"n": [1]}),)
         self._error = error
@@ -82,14 +83,14 @@ class FakeSpark:
         """The newest statement."""
         return self.begun[-1][1]
 
-    def begin(self, token: str, wanted: Wanted) -> FakeReading:
+    def begin(self, credential: Credential, wanted: Wanted) -> FakeReading:
         """Begin one, which goes on at once, after so many slow seconds, or when it is let go."""
         reading = FakeReading(wanted, self._batches, self._error)
         if self._slow:
             threading.Timer(self._slow, reading.go.set).start()
         elif not self._waits:
             reading.go.set()
-        self.begun.append((token, reading))
+        self.begun.append((credential, reading))
         return reading
 
     def close(self) -> None:

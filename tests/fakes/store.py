@@ -27,7 +27,9 @@ from headgate.facts.ids import ResourceId, RunId
 class FakeStore:
     """Keeps `control.ports.Store` in plain lists. `before_append` runs once, just before the next append looks."""
 
-    def __init__(self) -> None:
+    def __init__(self, beside: "dict[ResourceId, FakeStore] | None" = None) -> None:
+        """`beside` are the logs of the same deployment."""
+        self._beside = {} if beside is None else beside
         self.log: list[Entry] = []
         self.bodies: dict[tuple[str, str], Mapping[str, Any]] = {}
         self.at: dict[ResourceId, Pointer] = {}
@@ -61,10 +63,10 @@ class FakeStore:
             racing()
         if expected != self.head():
             raise RevisionConflictError
-        if any(pointer.table in self.at for pointer in draft.pointers):
-            raise PointerConflictError
-        if any(put.new and (put.kind, put.id) in self.bodies for put in draft.documents):
-            raise DocumentConflictError
+        if draft.pointers:
+            self._require_apart(draft.pointers)
+        for put in draft.documents:
+            self._require_document(put)
         for put in draft.runs:
             self._require(put)
         entry = Entry(expected + 1, draft.at, draft.actor, draft.command, draft.changes, draft.origin, draft.grounds)
@@ -77,6 +79,13 @@ class FakeStore:
         self.at |= {pointer.table: pointer for pointer in draft.pointers}
         self.queue |= {put.row.run: put.row for put in draft.runs}
         return self.head()
+
+    def _require_apart(self, new: Sequence[Pointer]) -> None:
+        there = [pointer for store in (self, *self._beside.values()) for pointer in store.at.values()]
+        if {each.table for each in there} & {each.table for each in new}:
+            raise PointerConflictError
+        if {each.place for each in there} & {each.place for each in new}:
+            raise PointerConflictError
 
     def write(self, *changes: Change) -> None:
         """Append what another process decided."""
@@ -102,8 +111,7 @@ class FakeStore:
         return {id: body for (held, id), body in self.bodies.items() if held == kind and (ids is None or id in ids)}
 
     def put_document(self, put: DocumentPut) -> None:
-        if put.new and (put.kind, put.id) in self.bodies:
-            raise DocumentConflictError
+        self._require_document(put)
         if put.body is None:
             self.bodies.pop((put.kind, put.id), None)
         else:
@@ -142,6 +150,11 @@ class FakeStore:
     def lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[Line]:
         return self.said.get(run, [])[after : after + limit]
 
+    def _require_document(self, put: DocumentPut) -> None:
+        there = self.bodies.get((put.kind, put.id))
+        if (put.new and there is not None) or put.expected not in (None, there):
+            raise DocumentConflictError
+
     def _require(self, put: RunPut) -> None:
         if _moment(self.queue.get(put.row.run)) != _moment(put.expected):
             raise RunConflictError
@@ -156,7 +169,7 @@ class FakeStores:
         self.records: list[tuple[ResourceId, AuditRecord]] = []
 
     def log(self, root: ResourceId) -> FakeStore:
-        return self.of.setdefault(root, FakeStore())
+        return self.of.setdefault(root, FakeStore(self.of))
 
     def logs(self) -> Sequence[ResourceId]:
         return [root for root, store in self.of.items() if store.log]

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from headgate.control.connections import Entrance, NoEntranceError
-from headgate.control.organization import Organizations
+from headgate.control.organization import Organizations, SeveralOrganizationsError
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, TokenId
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import DecidingAuthority, Known
 from headgate.spark.gateway.authority import Credential, Driver
@@ -32,7 +32,9 @@ class Tokens:
         self.callers = {name: Caller(PrincipalId(name), TokenId(f"t-{name}")) for name in names}
 
     def authenticate(self, token: str) -> Caller | None:
-        """Return the caller of a token."""
+        """Return the caller of a token. The holder of `several` is in two organizations."""
+        if token == "several":  # noqa: S105 (of nobody)
+            raise SeveralOrganizationsError((ResourceId("a"), ResourceId("b")))
         return self.callers.get(token)
 
 

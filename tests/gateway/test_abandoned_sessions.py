@@ -31,7 +31,7 @@ class Abandoned:
         known = Known(ANN, self.spark, backend.driver)
         self.authority = DecidingAuthority(lambda _: known, lambda: (self.spark,), self.sessions)
         self.open()
-        self.sessions.add([self.spark.sessions])
+        self.sessions.add(backend.driver.name, self.spark.sessions)
         self.spark.forget()
 
     def open(self) -> None:
@@ -82,6 +82,16 @@ def test_a_driver_that_cannot_be_asked_is_asked_again(abandoned: Abandoned) -> N
 
 def test_a_session_that_a_client_has_opened_again_is_not_released(abandoned: Abandoned) -> None:
     abandoned.open()
+
+    abandoned.release()
+
+    assert abandoned.backend.names() == []
+
+
+def test_a_session_that_was_in_another_driver_is_not_released(abandoned: Abandoned) -> None:
+    """One user may have sessions of one id in two organizations."""
+    abandoned.open()
+    abandoned.sessions.add("another", abandoned.spark.sessions)
 
     abandoned.release()
 

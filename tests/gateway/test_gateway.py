@@ -65,6 +65,19 @@ def handle_of(backend: FakeBackend) -> str:
 
 
 class TestAuthentication:
+    def test_a_login_of_several_organizations_has_to_name_one(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        client = Client(gateway.port, "several")
+
+        for name in ANSWERS:
+            error = client.fails(name)
+            assert (code(error), "x-headgate-organization" in str(error.details())) == (
+                grpc.StatusCode.INVALID_ARGUMENT,
+                True,
+            )
+        assert backend.names() == []
+
     @pytest.mark.parametrize("token", [None, "", "nobody", "ann bob"])
     def test_nobody_gets_in_without_a_valid_token(
         self, gateway: RunningGateway, backend: FakeBackend, token: str | None

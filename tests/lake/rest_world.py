@@ -13,6 +13,7 @@ from pyiceberg.catalog.rest import RestCatalog
 
 from headgate.control.call import Call
 from headgate.control.gate import Verdict
+from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import DocumentPut, Draft, Pointer
 from headgate.control.tables import PROPERTIES
 from headgate.doors.iceberg_rest import iceberg_router
@@ -34,6 +35,8 @@ from headgate.lake.catalog import TableCatalog
 from headgate.lake.view_catalog import ViewCatalog
 from headgate.lake.warehouse import FileWarehouse
 from headgate.store import SqlStore, open_stores
+from headgate.untrusted_input.blocking_pool import BlockingPool
+from tests.lake.file_parsers import PARSERS
 from tests.threads import served as serve
 
 LAKE = ("lake",)
@@ -206,14 +209,14 @@ class World:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[World]:
+def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[World]:
     """Serve a catalog on a free loopback port."""
     with closing(open_stores(folder)) as stores:
         store = stores.log(ResourceId("organization"))
         gate = FakeGate(store)
         gate.allow(ADMIN, LAKE, "*")
-        warehouse = FileWarehouse(folder / "warehouse")
-        catalog = TableCatalog(store, warehouse)
+        warehouse = FileWarehouse(folder / "warehouse", ORGANIZATION)
+        catalog = TableCatalog(store, warehouse, parsers)
         app = FastAPI()
         lake = Lake(gate, catalog, ViewCatalog(store, warehouse, time.time))
         app.include_router(iceberg_router(identifier(lake)), prefix="/iceberg")

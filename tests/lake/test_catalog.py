@@ -6,20 +6,26 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.schema import Schema
+from pyiceberg.table.update import SetPropertiesUpdate
 from pyiceberg.types import LongType, NestedField
 
+from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import Draft
 from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.lake import pointed
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.errors import ConflictError, InvalidError, LakeError, MissingError, RuleError
 from headgate.lake.loaded import Loaded
 from headgate.lake.metadata import NewTable
+from headgate.lake.pointed import MAX_VALUES
 from headgate.lake.staged import MOST_PER_PRINCIPAL, Staged, StagedCreates
 from headgate.lake.warehouse import FileWarehouse
 from tests.fakes.store import FakeStore
+from tests.lake.file_parsers import PARSERS
 
 NEW = NewTable(Schema(NestedField(1, "a", LongType())))
 DATABASE = ResourceId("d1")
+ANN = PrincipalId("ann")
 
 
 @pytest.fixture
@@ -29,7 +35,7 @@ def store() -> FakeStore:
 
 @pytest.fixture
 def catalog(store: FakeStore, tmp_path: Path) -> TableCatalog:
-    return TableCatalog(store, FileWarehouse(tmp_path))
+    return TableCatalog(store, FileWarehouse(tmp_path, ORGANIZATION), PARSERS)
 
 
 @pytest.fixture
@@ -52,7 +58,7 @@ def test_a_table_is_there_once_its_pointer_is_stored(store: FakeStore, catalog: 
 def test_of_two_commits_on_one_base_the_second_leaves_nothing(
     catalog: TableCatalog, table: Loaded, tmp_path: Path
 ) -> None:
-    prepared = [catalog.prepare(table, (), (), guarded=True) for _ in range(2)]
+    prepared = [catalog.prepare(table, (), (), guarded=True, owner=ANN) for _ in range(2)]
     (first,) = catalog.commit(prepared[:1])
 
     with pytest.raises(ConflictError):
@@ -63,8 +69,8 @@ def test_of_two_commits_on_one_base_the_second_leaves_nothing(
 
 
 def test_an_empty_commit_needs_the_right_to_insert(catalog: TableCatalog, table: Loaded) -> None:
-    assert catalog.prepare(table, (), (), guarded=True).needs == {"table.insert"}
-    assert catalog.prepare(table, (), (), guarded=False).needs == {"table.insert", "table.select"}
+    assert catalog.prepare(table, (), (), guarded=True, owner=ANN).needs == {"table.insert"}
+    assert catalog.prepare(table, (), (), guarded=False, owner=ANN).needs == {"table.insert", "table.select"}
 
 
 FORGERIES: dict[str, tuple[Callable[[dict[str, object]], object], type[LakeError]]] = {
@@ -89,6 +95,31 @@ def test_a_forged_metadata_file_is_not_handed_out(catalog: TableCatalog, table: 
 
     with pytest.raises(expected):
         catalog.load(table.pointer.table)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[" * 1_000_000, b'{"a":' * 1_000_000, b"[" + b"0," * (MAX_VALUES + 1) + b"0]", b"9" * 1_000_000, b"\xff"],
+    ids=["arrays", "objects", "values", "a number", "no text"],
+)
+def test_a_metadata_file_without_bounds_is_not_read(catalog: TableCatalog, table: Loaded, content: bytes) -> None:
+    Path(table.pointer.metadata_location.removeprefix("file://")).write_bytes(content)
+
+    with pytest.raises(InvalidError):
+        catalog.load(table.pointer.table)
+
+
+def test_a_commit_writes_no_metadata_that_could_not_be_read_back(
+    catalog: TableCatalog, table: Loaded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(pointed, "MAX_VALUES", 200)
+    change = SetPropertiesUpdate(updates={f"p{number}": "" for number in range(200)})
+    prepared = catalog.prepare(table, (), [change], guarded=True, owner=ANN)
+
+    with pytest.raises(InvalidError, match="expire snapshots"):
+        catalog.commit([prepared])
+
+    assert len(list(tmp_path.rglob("*.metadata.json"))) == 1
 
 
 def test_staged_creates_are_bounded_and_belong_to_their_owner() -> None:

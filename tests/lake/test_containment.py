@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.lake.containment import inside, path_of
+from headgate.lake.containment import inside, is_directly_inside, path_of
 from headgate.lake.errors import RuleError
 
 T1 = "file:///w/db/t1"
@@ -72,6 +72,29 @@ def test_anything_else_is_not_inside(path: str) -> None:
 def test_a_location_with_percent_signs_holds_its_own_files() -> None:
     assert inside("file:///w%20x/t", "file:///w%20x/t/a")
     assert not inside("file:///w%20x/t", "file:///w x/t/a")
+
+
+@pytest.mark.parametrize("path", ["file:/w/t/metadata/a", "/w/t//metadata//a.avro", "file:///w/t/metadata/a%20b"])
+def test_a_file_of_a_folder_is_directly_inside(path: str) -> None:
+    assert is_directly_inside("file:///w/t/metadata", path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/w/t/metadata",
+        "/w/t/a",
+        "/w/t/data/a",
+        "/w/t/metadata/b/a",
+        "/w/t/metadata/../data/a",
+        "/w/t/metadata/b%2fa",
+        "/w/t/metadata/..%2fdata%2fa",
+        "/w/t/metadata/b%25252Fa",
+        "s3://w/t/metadata/a",
+    ],
+)
+def test_a_file_of_another_folder_is_not_directly_inside(path: str) -> None:
+    assert not is_directly_inside("file:///w/t/metadata", path)
 
 
 def test_a_path_is_returned_without_doubled_slashes() -> None:

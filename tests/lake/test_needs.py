@@ -21,18 +21,22 @@ from pyiceberg.table.update import (
 )
 from pyiceberg.types import LongType, NestedField
 
+from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import Draft
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
+from headgate.lake.file_parsers import FileParsers
 from headgate.lake.loaded import Loaded
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, updated_metadata
 from headgate.lake.needs import commit_needs
 from headgate.lake.warehouse import FileWarehouse
 from tests.fakes.store import FakeStore
+from tests.lake.file_parsers import PARSERS
 from tests.lake.test_maintaining import added, moved
 
 FIELDS = [NestedField(number, f"c{number}", LongType()) for number in (1, 2, 3)]
+ANN = PrincipalId("ann")
 NEW = NewTable(Schema(FIELDS[0]), properties={"old": "1"})
 CURRENT = SetCurrentSchemaUpdate.model_validate({"schema-id": -1})
 KEYS = st.sampled_from(["old", "a", "b", "comment"])
@@ -53,7 +57,7 @@ CHANGES = st.one_of(
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[TableCatalog, Loaded]:
     store, folder = FakeStore(), Path(tmp_path_factory.mktemp("warehouse"))
-    catalog = TableCatalog(store, FileWarehouse(folder))
+    catalog = TableCatalog(store, FileWarehouse(folder, ORGANIZATION), PARSERS)
     created = catalog.create(NEW, ResourceId("d1"))
     store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
     return catalog, created
@@ -89,8 +93,8 @@ def test_the_same_said_otherwise_needs_the_same(
     catalog, table = made
     updates = [update for change in changes for update in change]
 
-    plainly = catalog.prepare(table, (), updates, guarded=guarded)
-    otherwise = catalog.prepare(table, (), _said_otherwise(table, updates, every), guarded=guarded)
+    plainly = catalog.prepare(table, (), updates, guarded=guarded, owner=ANN)
+    otherwise = catalog.prepare(table, (), _said_otherwise(table, updates, every), guarded=guarded, owner=ANN)
 
     assert plainly.needs == otherwise.needs
     differs = plainly.metadata.properties != table.metadata.properties or len(plainly.metadata.schemas) > 1
@@ -130,7 +134,7 @@ REWRITE = {"table.insert", "table.update", "table.delete_rows"}
 def test_the_end_of_a_branch_removes_rows_unless_the_guard_has_decided_on_it(
     made: tuple[TableCatalog, Loaded], tmp_path: Path, branch: str, needs: set[str], *, guarded: bool
 ) -> None:
-    files = TableFiles(FileWarehouse(tmp_path), made[1].metadata.location)
+    files = TableFiles(FileWarehouse(tmp_path, ORGANIZATION), made[1].metadata.location, FileParsers(PARSERS, ANN))
     written = [added(1, None, Operation.APPEND), moved(1), moved(1, "beside")]
     base = updated_metadata(made[1].metadata, None, written)
     update = RemoveSnapshotRefUpdate.model_validate({"ref-name": branch})

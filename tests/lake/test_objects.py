@@ -7,15 +7,18 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.update import SetPropertiesUpdate
 from pyiceberg.types import LongType, NestedField
 
+from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import Draft
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.containment import inside, overlap
 from headgate.lake.errors import InvalidError, RuleError
 from headgate.lake.metadata import NewTable
 from headgate.lake.objects import ObjectWarehouse
+from headgate.lake.warehouse import MAX_FILE_BYTES
 from tests.fakes.objects import OBJECTS
 from tests.fakes.store import FakeStore
+from tests.lake.file_parsers import PARSERS
 
 NEW = NewTable(Schema(NestedField(1, "a", LongType())))
 DATABASE = ResourceId("d1")
@@ -25,25 +28,33 @@ ROOT = "s3://bucket/lake"
 @pytest.fixture
 def warehouse() -> ObjectWarehouse:
     OBJECTS.clear()
-    return ObjectWarehouse(f"{ROOT}/", {"py-io-impl": "tests.fakes.objects.ObjectsIO"})
+    return ObjectWarehouse(f"{ROOT}/", {"py-io-impl": "tests.fakes.objects.ObjectsIO"}, ORGANIZATION)
 
 
 def test_a_table_is_made_committed_to_and_purged(warehouse: ObjectWarehouse) -> None:
     store = FakeStore()
-    catalog = TableCatalog(store, warehouse)
+    catalog = TableCatalog(store, warehouse, PARSERS)
     created = catalog.create(NEW, DATABASE)
     store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
 
     change = SetPropertiesUpdate(updates={"a": "1"})
-    catalog.commit([catalog.prepare(created, (), [change], guarded=True)])
+    catalog.commit([catalog.prepare(created, (), [change], guarded=True, owner=PrincipalId("ann"))])
     loaded = catalog.load(created.pointer.table)
 
-    assert loaded.metadata.location == f"{ROOT}/d1/{created.pointer.table}"
+    assert loaded.metadata.location == f"{ROOT}/organization/d1/{created.pointer.table}"
     assert len(OBJECTS) == 2
-    OBJECTS[f"{ROOT}/d1/other/metadata/0.metadata.json"] = b""
+    OBJECTS[f"{ROOT}/organization/d1/other/metadata/0.metadata.json"] = b""
     catalog.check_purge(loaded)
     catalog.purge(loaded)
-    assert list(OBJECTS) == [f"{ROOT}/d1/other/metadata/0.metadata.json"]
+    assert list(OBJECTS) == [f"{ROOT}/organization/d1/other/metadata/0.metadata.json"]
+
+
+def test_a_file_is_read_up_to_a_size(warehouse: ObjectWarehouse) -> None:
+    location = warehouse.location(DATABASE, ResourceId("t1"))
+    OBJECTS[f"{location}/metadata/x"] = bytes(MAX_FILE_BYTES + 1)
+
+    with pytest.raises(InvalidError, match="larger than 64 MiB"):
+        warehouse.read(location, f"{location}/metadata/x")
 
 
 def test_nothing_of_another_table_is_read_written_or_removed(warehouse: ObjectWarehouse) -> None:
@@ -71,7 +82,18 @@ def test_nothing_of_another_table_is_read_written_or_removed(warehouse: ObjectWa
     assert OBJECTS.keys() == {path}
 
 
-@pytest.mark.parametrize("location", [ROOT, f"{ROOT}/d1", f"{ROOT}/d1/t10", f"{ROOT}/d1/t1/data", "s3://other/d1/t1"])
+@pytest.mark.parametrize(
+    "location",
+    [
+        ROOT,
+        f"{ROOT}/organization/d1",
+        f"{ROOT}/organization/d1/t10",
+        f"{ROOT}/organization/d1/t1/data",
+        f"{ROOT}/d1/t1",
+        f"{ROOT}/globex/d1/t1",
+        "s3://other/d1/t1",
+    ],
+)
 def test_a_purge_refuses_any_other_place(warehouse: ObjectWarehouse, location: str) -> None:
     with pytest.raises(RuleError):
         warehouse.purge(location, ResourceId("t1"), iter(()))

@@ -1,19 +1,21 @@
 """Files of the warehouse: inside their table, durable, and removed with care."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.errors import InvalidError, RuleError
-from headgate.lake.warehouse import FileWarehouse
+from headgate.lake.errors import ConflictError, InvalidError, RuleError
+from headgate.lake.warehouse import MAX_FILE_BYTES, FileWarehouse, may_adopt
 
+ACME, GLOBEX = ResourceId("acme"), ResourceId("globex")
 DATABASE, TABLE = ResourceId("d1"), ResourceId("t1")
 
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> FileWarehouse:
-    return FileWarehouse(tmp_path / "warehouse")
+    return FileWarehouse(tmp_path / "warehouse", ACME)
 
 
 def test_a_file_is_written_once_and_read_back(warehouse: FileWarehouse) -> None:
@@ -29,6 +31,39 @@ def test_a_file_is_written_once_and_read_back(warehouse: FileWarehouse) -> None:
         warehouse.read(location, path)
 
 
+@pytest.mark.parametrize("size", [MAX_FILE_BYTES, MAX_FILE_BYTES + 1, 10 * MAX_FILE_BYTES])
+def test_a_file_is_read_up_to_a_size(warehouse: FileWarehouse, size: int) -> None:
+    location = warehouse.location(DATABASE, TABLE)
+    path = f"{location}/metadata/0.json"
+    warehouse.write_new(location, path, b"")
+    os.truncate(path.removeprefix("file://"), size)
+
+    if size == MAX_FILE_BYTES:
+        assert len(warehouse.read(location, path)) == size
+    else:
+        with pytest.raises(InvalidError, match="larger than 64 MiB"):
+            warehouse.read(location, path)
+
+
+def test_a_pipe_is_not_waited_for(warehouse: FileWarehouse) -> None:
+    location = warehouse.location(DATABASE, TABLE)
+    warehouse.write_new(location, f"{location}/metadata/0.json", b"")
+    os.mkfifo(f"{location}/metadata/pipe".removeprefix("file://"))
+
+    with pytest.raises(InvalidError, match="cannot be read"):
+        warehouse.read(location, f"{location}/metadata/pipe")
+
+
+def test_a_file_of_a_table_that_is_purged_meanwhile_is_a_conflict(
+    warehouse: FileWarehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = warehouse.location(DATABASE, TABLE)
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)  # the folder is removed as soon as it is made
+
+    with pytest.raises(ConflictError, match="the table was dropped"):
+        warehouse.write_new(location, f"{location}/metadata/0.json", b"one")
+
+
 def test_nothing_of_another_table_is_read_written_or_removed(warehouse: FileWarehouse) -> None:
     mine, theirs = warehouse.location(DATABASE, TABLE), warehouse.location(DATABASE, ResourceId("t10"))
     path = f"{theirs}/metadata/0.json"
@@ -42,20 +77,92 @@ def test_nothing_of_another_table_is_read_written_or_removed(warehouse: FileWare
         warehouse.remove(mine, path)
 
 
+class TestAnotherOrganization:
+    def test_has_a_root_of_its_own_in_the_same_folder(self, warehouse: FileWarehouse, tmp_path: Path) -> None:
+        other = FileWarehouse(tmp_path / "warehouse", GLOBEX)
+
+        assert warehouse.location(DATABASE, TABLE) == f"file://{tmp_path}/warehouse/acme/d1/t1"
+        assert other.location(DATABASE, TABLE) == f"file://{tmp_path}/warehouse/globex/d1/t1"
+        assert warehouse.owner(other.location(DATABASE, TABLE)) is None
+        assert warehouse.holds(other.location(DATABASE, TABLE))
+
+    def test_keeps_its_files_to_itself(self, warehouse: FileWarehouse, tmp_path: Path) -> None:
+        other = FileWarehouse(tmp_path / "warehouse", GLOBEX)
+        location = other.location(DATABASE, TABLE)
+        path = f"{location}/metadata/0.json"
+        other.write_new(location, path, b"theirs")
+
+        for touch in (
+            lambda: warehouse.read(location, path),
+            lambda: warehouse.check(location, path),
+            lambda: warehouse.write_new(location, f"{path}x", b""),
+            lambda: warehouse.remove(location, path),
+            lambda: warehouse.purge(location, TABLE, iter((path,))),
+        ):
+            with pytest.raises(RuleError):
+                touch()
+
+        assert other.read(location, path) == b"theirs"
+
+    @pytest.mark.parametrize("id", ["", ".", "..", "a/b", "../globex", "a b", "%2e", "\0", "-rf"])
+    def test_has_an_id_that_can_be_the_name_of_a_folder(self, tmp_path: Path, id: str) -> None:
+        with pytest.raises(RuleError):
+            FileWarehouse(tmp_path / "warehouse", ResourceId(id))
+
+
+def test_a_table_from_before_organizations_had_roots_is_read_and_not_purged(
+    warehouse: FileWarehouse, tmp_path: Path
+) -> None:
+    location = f"file://{tmp_path}/warehouse/d1/t1"
+    (tmp_path / "warehouse/d1/t1/metadata").mkdir(parents=True)
+    (tmp_path / "warehouse/d1/t1/metadata/0.json").write_bytes(b"old")
+
+    assert warehouse.read(location, f"{location}/metadata/0.json") == b"old"
+    with pytest.raises(RuleError, match="not in the organization's folder"):
+        warehouse.purge(location, TABLE, iter(()))
+
+
+class TestATableOfAnExportedOrganization:
+    @pytest.mark.parametrize(
+        ("location", "named", "may"),
+        [
+            ("{root}/acme/d1/t1", (), True),
+            ("{root}/acme/d1", (), False),
+            ("{root}/d1/t1", (), False),
+            ("{root}/d1/t1", ("{root}",), False),
+            ("{root}/globex/d1/t1", ("{root}/globex",), False),
+            ("/old/warehouse/d1/t1", (), False),
+            ("/old/warehouse/d1/t1", ("/old/warehouse",), True),
+            ("/old/warehouse2/d1/t1", ("/old/warehouse",), False),
+            ("/old/warehouse/../x/t1", ("/old/warehouse",), False),
+            ("/", ("/old",), False),
+            ("", ("/old",), False),
+            ("s3://bucket/d1/t1", ("/old", "s3://bucket"), False),
+        ],
+    )
+    def test_lies_in_the_root_of_its_organization_or_where_the_operator_says(
+        self, warehouse: FileWarehouse, tmp_path: Path, location: str, named: tuple[str, ...], may: object
+    ) -> None:
+        root = tmp_path / "warehouse"
+        said = [each.format(root=root) for each in named]
+
+        assert may_adopt(warehouse, location.format(root=root), said) is may
+
+
 def test_a_warehouse_behind_a_link_holds_its_own_files(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    warehouse = FileWarehouse(tmp_path / "link")
+    warehouse = FileWarehouse(tmp_path / "link", ACME)
     location = warehouse.location(DATABASE, TABLE)
 
     warehouse.write_new(location, f"{location}/a", b"one")
 
-    assert (tmp_path / "real" / DATABASE / TABLE / "a").read_bytes() == b"one"
+    assert (tmp_path / "real" / ACME / DATABASE / TABLE / "a").read_bytes() == b"one"
 
 
 def test_a_warehouse_whose_path_readers_would_cut_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuleError):
-        FileWarehouse(tmp_path / "a#b")
+        FileWarehouse(tmp_path / "a#b", ACME)
 
 
 class TestPurge:
@@ -67,14 +174,26 @@ class TestPurge:
         location = warehouse.location(DATABASE, TABLE)
         for each in (location, other):
             warehouse.write_new(each, f"{each}/data/a", b"")
-        (tmp_path / "warehouse" / DATABASE / TABLE / "data" / "link").symlink_to(outside)
+        (tmp_path / "warehouse" / ACME / DATABASE / TABLE / "data" / "link").symlink_to(outside)
 
         warehouse.purge(location, TABLE, iter(()))
 
-        assert sorted(path.name for path in (tmp_path / "warehouse" / DATABASE).iterdir()) == ["t10"]
+        assert sorted(path.name for path in (tmp_path / "warehouse" / ACME / DATABASE).iterdir()) == ["t10"]
         assert (outside / "kept").exists()
 
-    @pytest.mark.parametrize("location", ["file:///", "file:///tmp/t1", "{root}", "{root}/d1", "{root}/d1/t10", "t1"])
+    @pytest.mark.parametrize(
+        "location",
+        [
+            "file:///",
+            "file:///tmp/t1",
+            "{root}",
+            "{root}/acme/d1",
+            "{root}/acme/d1/t10",
+            "{root}/d1/t1",
+            "{root}/globex/d1/t1",
+            "t1",
+        ],
+    )
     def test_refuses_any_other_place(self, warehouse: FileWarehouse, tmp_path: Path, location: str) -> None:
         with pytest.raises(RuleError):
             warehouse.purge(location.format(root=f"file://{tmp_path}/warehouse"), TABLE, iter(()))

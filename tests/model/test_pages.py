@@ -10,7 +10,7 @@ from tests.fakes.world import DATAMESH, NEKT
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [("nekt", "models/nekt"), ("y42", "models/y42"), ("onehouse", "models/onehouse"), ("datamesh", "models/datamesh"),
-         ("actions", "actions"), ("mistakes", "model-diagnostics")]  # fmt: skip
+         ("deployment", "models/deployment"), ("actions", "actions"), ("mistakes", "model-diagnostics")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "page"), PAGES)

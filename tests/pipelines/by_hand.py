@@ -23,6 +23,7 @@ from headgate.pipelines.execution import Execution, Range
 from headgate.pipelines.kinds import KINDS, defined, kind_of
 from headgate.spark.client import connect
 from headgate.spark.toolchain import default_cache
+from tests.egress import OPEN
 
 _SECRET = "known to the test"  # noqa: S105 (of nothing but its own runs)
 _LATER = 1e12
@@ -92,6 +93,7 @@ class ByHand:
                 place=lambda connection: places.place(edges[connection]),
                 staging=staging,
                 checkpoints=checkpoints,
+                incoming=places.incoming(pipeline),
                 wait=lambda _: False,
                 keep=told.kept.append,
                 range=part,
@@ -121,7 +123,7 @@ class ByHand:
 @contextmanager
 def by_hand(folder: Path, databases: tuple[str, ...] = ("raw", "trusted")) -> Iterator[ByHand]:
     """Serve a new deployment in a folder until the block ends."""
-    with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
+    with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0, egress=OPEN), print) as server:
         token = server.settings.owner_token.read_text(encoding="utf-8").strip()
         owner = Person(Part("owner", "", ()), token, server.url, server.gateway_port)
         for name in databases:

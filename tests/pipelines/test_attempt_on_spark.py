@@ -20,6 +20,7 @@ from headgate.pipelines.kinds import defined as read
 from headgate.pipelines.place import PlaceError
 from headgate.pipelines.places import Places
 from headgate.pipelines.touching import Touches
+from tests.egress import open_egress
 from tests.fakes.world import DELAYS
 from tests.pipelines.working import Clock, defined, opened, queued, row
 
@@ -76,7 +77,8 @@ def carry_out(
         return session
 
     def places(organization: Organization) -> Places:
-        return Places(organization.control, organization.store, tmp_path, Vault(tmp_path / "key"))
+        vault = Vault(tmp_path / "key")
+        return Places(organization.id, organization.control, organization.store, tmp_path, vault, open_egress())
 
     return carried
 

@@ -1,13 +1,16 @@
 """Files put in the place of others: in one step, and as a whole."""
 
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
 from headgate.facts.ids import RunId
+from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.server_files import ServerFiles
 from headgate.pipelines.writing.files import FilesError, write_files
 from tests.pipelines.by_hand import ByHand
 
@@ -39,7 +42,9 @@ class Frame:
 def write(goal: Path, text: str, then: Callable[[], None] = lambda: None) -> None:
     """Write a folder with one file of this text."""
     frame: Any = Frame(text, then)
-    write_files(frame, "csv", goal, RUN)
+    staging = goal.parent.with_name(f"{goal.parent.name}-staging")
+    staging.mkdir(exist_ok=True)
+    write_files(frame, "csv", AllowedFolder(goal.parent), goal.name, staging, RUN, lambda: False)
 
 
 def there(folder: Path) -> dict[str, str]:
@@ -90,6 +95,43 @@ class TestAFolder:
 
         assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
+    def test_is_written_by_spark_nowhere_in_the_connection(self, tmp_path: Path) -> None:
+        seen: list[list[Path]] = []
+
+        write(tmp_path / "out", "new", lambda: seen.append(list(tmp_path.iterdir())))
+
+        assert seen == [[]]
+
+    def test_that_was_exchanged_for_a_link_meanwhile_is_not_followed(self, tmp_path: Path) -> None:
+        folder, other = tmp_path / "connected", tmp_path / "other"
+        folder.mkdir()
+        other.mkdir()
+        (other / "kept.csv").write_text("of others")
+
+        def swap() -> None:
+            folder.rename(tmp_path / "before")
+            folder.symlink_to(other)
+
+        frame: Any = Frame("new", swap)
+        allowed = AllowedFolder(tmp_path, PurePosixPath("connected"))
+        with pytest.raises(LoadError, match=r"is a link|no folder"):
+            write_files(frame, "csv", allowed, "out", _made(tmp_path / "staging"), RUN, lambda: False)
+
+        assert there(other) == {"kept.csv": "of others"}
+
+    @pytest.mark.parametrize("own", ["out", "out/deep/key.pem", "out/link.pem"])
+    def test_with_files_of_the_servers_own_is_not_replaced(self, tmp_path: Path, own: str) -> None:
+        key = tmp_path / own
+        key.parent.mkdir(parents=True, exist_ok=True)
+        key.mkdir() if own == "out" else key.symlink_to("/etc/hostname") if "link" in own else key.write_text("key")
+        frame: Any = Frame("new")
+        allowed = AllowedFolder(tmp_path, server_files=ServerFiles((key,)))
+
+        with pytest.raises(FilesError, match="the server's own"):
+            write_files(frame, "csv", allowed, "out", _made(tmp_path / "staging"), RUN, lambda: False)
+
+        assert key.exists()
+
 
 @pytest.mark.spark
 class TestOnSpark:
@@ -110,7 +152,7 @@ class TestOnSpark:
         if format == "json":
             assert [each.read_text() for each in (tmp_path / "flights").iterdir()] == ['{"id":0,"word":"a"}\n']
 
-    def test_nothing_is_written_beside_the_connection(self, lake: ByHand, tmp_path: Path) -> None:
+    def test_nothing_is_written_into_the_connection_by_spark(self, lake: ByHand, tmp_path: Path) -> None:
         lake.spark.sql("CREATE TABLE lake.raw.kept_back AS SELECT 1 AS n")
         lake.owner.call("POST", "/connections", {"name": "narrow", "folder": str(tmp_path)})
         goal = {"connection": "narrow", "files": {"folder": "out"}}
@@ -119,10 +161,15 @@ class TestOnSpark:
             frame = execution.spark.table("lake.raw.kept_back")
 
             with pytest.raises(PySparkException) as raised:
-                write_files(frame, "parquet", tmp_path.parent / "elsewhere", RUN)
+                frame.write.format("parquet").save(str(tmp_path / "elsewhere"))
 
         assert raised.value.getSqlState() == "42501"
         assert not list(tmp_path.iterdir())
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 def _fails() -> None:

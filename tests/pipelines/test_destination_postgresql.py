@@ -1,6 +1,7 @@
 """Rows brought into PostgreSQL: each way, once for each run, and all or nothing wherever it ends."""
 
 from collections.abc import Callable, Sequence
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +15,8 @@ from headgate.pipelines.writing.postgresql import Load, LoadError, write_rows
 from tests.pipelines.by_hand import ByHand
 
 Row = tuple[int | None, str | None]
+
+LOCAL = (ip_address("127.0.0.1"),)
 
 
 class Frame:
@@ -57,7 +60,7 @@ class Target:
         """Return a load of a run of this name, or of a new one."""
         self.runs += 1
         at = self._parts
-        place = DatabasePlace(at.hostname or "", at.port or 0, at.path[1:], at.username or "", "")
+        place = DatabasePlace(at.hostname or "", at.port or 0, at.path[1:], at.username or "", "", "prefer", LOCAL)
         return Load("shop", place, "public.Output", mode, keys, RunId(run or f"run{self.runs}"))
 
     def write(self, rows: Sequence[Row], load: Load, then: Callable[[], None] = lambda: None) -> int:
@@ -164,7 +167,7 @@ class TestARunThatEnds:
         assert target.rows() == [(1, "a")]
 
     def test_because_nobody_answers_does_not_say_where(self, target: Target, free_port: int) -> None:
-        place = DatabasePlace("127.0.0.1", free_port, "shop", "clerk", "secret word")
+        place = DatabasePlace("127.0.0.1", free_port, "shop", "clerk", "secret word", "prefer", LOCAL)
         load = Load("shop", place, "public.t", "replace", (), RunId("run"))
 
         with pytest.raises(LoadError, match=r"^the database of `shop`: it does not answer") as raised:

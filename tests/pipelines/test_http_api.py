@@ -12,6 +12,7 @@ from headgate.pipelines.loading.fetching import BOUNDS, Api, Bounds
 from headgate.pipelines.loading.paging import CursorPages, LinkedPages, NumberedPages, OffsetPages, Pages, at
 from headgate.pipelines.loading.staged import stage
 from headgate.pipelines.place import HttpPlace
+from tests.egress import open_egress
 from tests.pipelines.api_server import ApiServer, Asked, Given, api_server
 
 QUICK = replace(BOUNDS, wait=0.01, tries=3, silence=0.3, answer=5.0)
@@ -46,7 +47,7 @@ def read(
     bounds: Bounds = QUICK,
     pointer: str = "",
 ) -> list[Any]:
-    place = HttpPlace(base or server.url, {"authorization": "Bearer s3cret"})
+    place = HttpPlace(base or server.url, {"authorization": "Bearer s3cret"}, open_egress().addresses)
     with Api(place, waits or Waits(), bounds) as api:
         return [row for page in api.pages("/rows", {"kind": "a"}, pages, pointer) for row in page.records]
 
@@ -227,6 +228,13 @@ class TestBounds:
         with pytest.raises(LoadError, match="gives more than 300 bytes"):
             read(server, NumberedPages(by="page"), bounds=replace(QUICK, total=300))
 
+    def test_hold_for_the_values_of_a_page(self, server: ApiServer) -> None:
+        server.scripted(Given([{"a": []}] * 70), Given([{"a": []}] * 20))
+
+        with pytest.raises(LoadError, match="page 1 of `/rows` has more than 200 values; ask for smaller pages"):
+            read(server, bounds=replace(QUICK, values=200))
+        assert len(read(server, bounds=replace(QUICK, values=200))) == 20
+
 
 class TestTheOrigin:
     def test_is_the_only_place_that_is_asked(self, server: ApiServer) -> None:
@@ -274,7 +282,7 @@ def test_records_are_staged_as_lines(server: ApiServer, tmp_path: Path) -> None:
     odd = [{"word": 'new\nline, "quote", \ud800'}, {"number": 12345678901234567890}]
     server.scripted(Given(odd))
 
-    with Api(HttpPlace(server.url), Waits(), QUICK) as api:
+    with Api(HttpPlace(server.url, {}, open_egress().addresses), Waits(), QUICK) as api:
         count = stage(api.pages("/rows", {}, None, ""), tmp_path / "staged")
 
     (file,) = (tmp_path / "staged").iterdir()

@@ -14,6 +14,7 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from headgate.pipelines.metasync import SyncError, register
 from headgate.pipelines.place import HttpPlace
+from tests.egress import open_egress
 
 TABLE = "/v1/namespaces/mirror/tables/flights"
 METADATA = new_table_metadata(Schema(), UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, "file:/t")
@@ -28,7 +29,7 @@ class Other:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def place(self, key: str = "right") -> HttpPlace:
-        return HttpPlace(f"http://127.0.0.1:{self.server.server_port}", {"X-Key": key})
+        return HttpPlace(f"http://127.0.0.1:{self.server.server_port}", {"X-Key": key}, open_egress().addresses)
 
     def answer(self, path: str, body: Any) -> tuple[int, Any]:
         if path == "/v1/config":

@@ -18,6 +18,7 @@ from headgate.pipelines.kinds.source import SourceDefinition
 from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.loading.load import load
 from headgate.pipelines.place import HttpPlace
+from tests.egress import open_egress
 from tests.pipelines.api_server import Asked, Given, api_server
 from tests.pipelines.by_hand import ByHand, Told
 from tests.pipelines.sources import source, stream
@@ -376,7 +377,7 @@ class TestAnApi:
 
         with api_server() as server:
             server.answering = answer
-            place = {"place": lambda _: HttpPlace(server.url)}
+            place = {"place": lambda _: HttpPlace(server.url, {}, open_egress().addresses)}
             lake.load(tickets, **place)
             rows.append({"id": 6, "changed": "2024-01-06T00:00:00Z", "word": "6", "more": 1})
             told = lake.load(tickets, **place)
@@ -392,7 +393,7 @@ class TestAnApi:
     ) -> None:
         whole = stream("broken", path="/rows", columns="id INT", pages={"by": "page"})
         with api_server() as server:
-            place = {"place": lambda _: HttpPlace(server.url)}
+            place = {"place": lambda _: HttpPlace(server.url, {}, open_egress().addresses)}
             server.scripted(Given([{"id": 1}]), Given([]))
             lake.load(whole, **place)
             server.scripted(Given([{"id": 2}]), Given(status=403))

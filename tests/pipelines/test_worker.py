@@ -13,7 +13,8 @@ from headgate.control.organization import Organization
 from headgate.control.ports import StoreError
 from headgate.control.queue import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED, RunPut
 from headgate.control.resources import STATE
-from headgate.control.runs import CancelRun, StartRun
+from headgate.control.runs import CancelRun, StartRun, WaitingError
+from headgate.control.suspension import ResumeOrganization, SuspendOrganization
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked, RunStarted
 from headgate.facts.ids import RunId
@@ -397,3 +398,36 @@ def test_what_a_headgate_without_a_queue_left_under_way_does_not_keep_its_pipeli
         ended(organization, "r", SUCCEEDED)
 
     assert not organization.control.snapshot.runs
+
+
+class TestASuspendedOrganization:
+    def test_a_queued_run_begins_after_it_is_resumed(self, clock: Clock) -> None:
+        organization, work = opened(clock), Work()
+        queued(organization, "r")
+        organization.control.execute(SuspendOrganization(ROOT), None)
+
+        with working(organization, work):
+            time.sleep(20 * QUICK.round)
+            assert (row(organization, "r").state, work.done) == (QUEUED, [])
+            organization.control.execute(ResumeOrganization(ROOT), None)
+            ended(organization, "r", SUCCEEDED)
+
+    def test_a_run_that_was_about_to_begin_waits(self, clock: Clock) -> None:
+        """The worker looked before the organization was suspended: the facts that the command lands on decide."""
+        organization = opened(clock)
+        queued(organization, "r")
+        organization.control.execute(SuspendOrganization(ROOT), None)
+
+        with pytest.raises(WaitingError, match="the organization is suspended"):
+            organization.control.execute(StartRun(row(organization, "r"), "w", clock() + 30, "s"), None)
+
+    def test_a_running_attempt_ends_as_refused(self, clock: Clock) -> None:
+        organization, work = opened(clock), Work({"r": [lasting]})
+        queued(organization, "r")
+
+        with working(organization, work):
+            ended(organization, "r", RUNNING)
+            organization.control.execute(SuspendOrganization(ROOT), None)
+            ended(organization, "r", REFUSED)
+
+        assert not organization.control.snapshot.runs

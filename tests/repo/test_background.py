@@ -35,6 +35,7 @@ REVIEWED = {
     "spark/gateway/interrupts.py Interrupts.end create_task": "the revocation watch starts it again until it has succeeded",
     "spark/gateway/relay.py ResultStream.__init__ create_task": OF_REQUEST,
     "spark/kept.py KeptStatements.__init__ ThreadPoolExecutor": "any exception is the result of the statement",
+    "untrusted_input/blocking_pool.py BlockingPool._started Thread": "an event loop: an error is raised to the thread that asked",
     "spark/reading.py SparkReading.cancel Thread": "it goes on after every exception until the statement has ended",
 }
 

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from headgate.app.settings import default_settings
-from headgate.app.variables import FILE, VARIABLES
+from headgate.app.variable import FILE
+from headgate.app.variables import VARIABLES
 from headgate.doors.http.probes import PATHS
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

@@ -1,16 +1,19 @@
-"""One session for each token, shared by its statements, and let go of when it is not used."""
+"""One session for each credential, shared by its statements, and let go of when it is not used."""
 
 import pytest
 
 from headgate.spark import client_sessions
 from headgate.spark.client_sessions import ClientSession, ClientSessions
+from headgate.spark.gateway.authority import Credential
+
+MINE = Credential("mine")
 
 
 class Spark:
     """Counts how often it was stopped."""
 
-    def __init__(self, token: str) -> None:
-        self.token = token
+    def __init__(self, credential: Credential) -> None:
+        self.credential = credential
         self.stopped = 0
 
     def stop(self) -> None:
@@ -23,8 +26,8 @@ class Opened:
     def __init__(self) -> None:
         self.all: list[Spark] = []
 
-    def __call__(self, token: str) -> Spark:
-        self.all.append(Spark(token))
+    def __call__(self, credential: Credential) -> Spark:
+        self.all.append(Spark(credential))
         return self.all[-1]
 
 
@@ -38,8 +41,8 @@ def sessions(opened: Opened) -> ClientSessions:
     return ClientSessions(opened)  # pyright: ignore[reportArgumentType]
 
 
-def used(sessions: ClientSessions, token: str) -> ClientSession:
-    session = sessions.take(token)
+def used(sessions: ClientSessions, token: str, organization: str = "") -> ClientSession:
+    session = sessions.take(Credential(token, organization))
     session.spark(sessions.connect)
     sessions.give_back(session)
     return session
@@ -47,13 +50,16 @@ def used(sessions: ClientSessions, token: str) -> ClientSession:
 
 class TestATokensStatements:
     def test_share_a_session_also_at_once(self, sessions: ClientSessions, opened: Opened) -> None:
-        one, other = sessions.take("mine"), sessions.take("mine")
+        one, other = sessions.take(MINE), sessions.take(MINE)
 
         assert one.spark(sessions.connect) is other.spark(sessions.connect)
-        assert [each.token for each in opened.all] == ["mine"]
+        assert [each.credential for each in opened.all] == [MINE]
 
     def test_of_another_token_have_another(self, sessions: ClientSessions) -> None:
         assert used(sessions, "mine") is not used(sessions, "another")
+
+    def test_of_one_login_have_another_session_in_each_organization(self, sessions: ClientSessions) -> None:
+        assert used(sessions, "mine", "acme") is not used(sessions, "mine", "globex")
 
 
 class TestASession:
@@ -64,13 +70,13 @@ class TestASession:
         for token in ("a", "b", "a", "c"):
             used(sessions, token)
 
-        assert {each.token: each.stopped for each in opened.all} == {"a": 0, "b": 1, "c": 0}
+        assert {each.credential.token: each.stopped for each in opened.all} == {"a": 0, "b": 1, "c": 0}
 
     def test_that_is_in_use_does_not(
         self, sessions: ClientSessions, opened: Opened, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(client_sessions, "KEPT", 1)
-        held = sessions.take("a")
+        held = sessions.take(Credential("a"))
         held.spark(sessions.connect)
         used(sessions, "b")
 
@@ -80,7 +86,7 @@ class TestASession:
     def test_that_is_gone_is_replaced_and_stopped_once_nobody_uses_it(
         self, sessions: ClientSessions, opened: Opened
     ) -> None:
-        one, other = sessions.take("mine"), sessions.take("mine")
+        one, other = sessions.take(MINE), sessions.take(MINE)
         one.spark(sessions.connect)
         sessions.forget(one)
         used(sessions, "mine")

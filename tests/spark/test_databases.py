@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from io import StringIO
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -78,6 +79,14 @@ class TestReading:
         assert frame.where("id > 50").count() == 50
         assert sorted(row[0] for row in frame.selectExpr("spark_partition_id()").distinct().collect()) == [0, 1, 2, 3]
         assert "*GreaterThan(id,50)" in plan(frame.where("id > 50").select("id"))
+
+    def test_comes_from_the_decided_address_wherever_the_name_leads(self, shop: World, database: str) -> None:
+        at = urlsplit(database)
+        pinned = {"socketFactory": "io.headgate.guard.PinnedSockets", "socketFactoryArg": f"{at.port} 127.0.0.1"}
+        url, properties = f"jdbc:postgresql://shop.invalid:{at.port}{at.path}", {"user": USER, "password": PASSWORD}
+        shop.decisions.entrances["shop"] = (url, {**properties, **pinned})
+
+        assert orders(shop.session(ADMIN)).count() == 100
 
     def test_ends_with_the_right_to_it(self, shop: World) -> None:
         spark = shop.session(ADMIN)

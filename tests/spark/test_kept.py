@@ -5,11 +5,13 @@ import pytest
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.kept import KeptStatement, KeptStatements
 from headgate.spark.statements import TOO_MANY, SqlLimits, StatementError, Wanted
 from tests.fakes.statements import PATIENCE, FakeSpark
 
 ANN, BOB = PrincipalId("ann"), PrincipalId("bob")
+MINE, ANOTHER = Credential("mine"), Credential("another")
 WANTED = Wanted("SELECT 1", None, 10, 1000, 60.0)
 
 
@@ -31,7 +33,7 @@ class TestAStatement:
     def test_is_running_until_it_has_rows(self) -> None:
         spark = FakeSpark(waits=True)
         statements = KeptStatements(spark, SqlLimits())
-        kept = statements.start("mine", ANN, WANTED)
+        kept = statements.start(MINE, ANN, WANTED)
         assert kept.state == "running"
         assert kept.progress.tasks_done == 3
 
@@ -45,14 +47,14 @@ class TestAStatement:
     def test_that_fails_keeps_why(self) -> None:
         error = StatementError("no", "42501", None)
 
-        kept = ended(KeptStatements(FakeSpark(error=error), SqlLimits()).start("mine", ANN, WANTED))
+        kept = ended(KeptStatements(FakeSpark(error=error), SqlLimits()).start(MINE, ANN, WANTED))
 
         assert kept.state == "failed"
         assert kept.error is error
 
     def test_that_is_ended_was_cancelled(self) -> None:
         spark = FakeSpark(waits=True)
-        kept = KeptStatements(spark, SqlLimits()).start("mine", ANN, WANTED)
+        kept = KeptStatements(spark, SqlLimits()).start(MINE, ANN, WANTED)
 
         kept.cancel()
 
@@ -60,14 +62,14 @@ class TestAStatement:
         assert spark.last.closed.is_set()
 
     def test_that_breaks_says_nothing_of_this_machine(self) -> None:
-        kept = ended(KeptStatements(FakeSpark(error=OSError("/secret")), SqlLimits()).start("mine", ANN, WANTED))  # type: ignore[arg-type]
+        kept = ended(KeptStatements(FakeSpark(error=OSError("/secret")), SqlLimits()).start(MINE, ANN, WANTED))  # type: ignore[arg-type]
 
         assert kept.state == "failed"
         assert "/secret" not in str(kept.error)
 
     def test_is_decided_again_for_the_caller_that_asks_once_it_has_rows(self) -> None:
         spark = FakeSpark(waits=True)
-        kept = KeptStatements(spark, SqlLimits()).start("mine", ANN, WANTED)
+        kept = KeptStatements(spark, SqlLimits()).start(MINE, ANN, WANTED)
         kept.decide_again(Caller(ANN))
         assert spark.last.readers == []
 
@@ -79,67 +81,68 @@ class TestAStatement:
     def test_without_columns_has_nothing_to_decide_again(self) -> None:
         spark = FakeSpark(pa.RecordBatch.from_pydict({}))
 
-        ended(KeptStatements(spark, SqlLimits()).start("mine", ANN, WANTED)).decide_again(Caller(ANN))
+        ended(KeptStatements(spark, SqlLimits()).start(MINE, ANN, WANTED)).decide_again(Caller(ANN))
 
         assert spark.last.readers == []
 
     def test_is_found_by_its_own_token_only(self) -> None:
         statements = KeptStatements(FakeSpark(), SqlLimits())
-        kept = ended(statements.start("mine", ANN, WANTED))
+        kept = ended(statements.start(MINE, ANN, WANTED))
 
-        assert statements.find("mine", kept.id) is kept
-        assert statements.find("another", kept.id) is None
-        assert statements.find("mine", "s_nosuch") is None
+        assert statements.find(MINE, kept.id) is kept
+        assert statements.find(ANOTHER, kept.id) is None
+        assert statements.find(Credential("mine", "acme"), kept.id) is None
+        assert statements.find(MINE, "s_nosuch") is None
 
     def test_that_is_dropped_is_ended_and_gone(self) -> None:
         spark = FakeSpark(waits=True)
         statements = KeptStatements(spark, SqlLimits())
-        kept = statements.start("mine", ANN, WANTED)
+        kept = statements.start(MINE, ANN, WANTED)
 
         statements.drop(kept)
 
-        assert statements.find("mine", kept.id) is None
+        assert statements.find(MINE, kept.id) is None
         assert ended(kept).state == "cancelled"
 
 
 class TestOnePrincipal:
     def test_has_so_many_at_once(self) -> None:
         statements = KeptStatements(FakeSpark(), SqlLimits(at_once=2))
-        first = statements.start("mine", ANN, WANTED)
-        statements.start("mine too", ANN, WANTED)
+        first = statements.start(MINE, ANN, WANTED)
+        statements.start(Credential("mine too"), ANN, WANTED)
 
         with pytest.raises(StatementError) as raised:
-            statements.start("mine", ANN, WANTED)
+            statements.start(MINE, ANN, WANTED)
         assert raised.value.condition == TOO_MANY
 
-        statements.start("another", BOB, WANTED)
+        statements.start(ANOTHER, BOB, WANTED)
         statements.drop(ended(first))
-        statements.start("mine", ANN, WANTED)
+        statements.start(MINE, ANN, WANTED)
 
     def test_streams_and_kept_statements_of_one_principal_count_together(self) -> None:
         statements = KeptStatements(FakeSpark(), SqlLimits(at_once=2))
-        ended(statements.start("mine", ANN, WANTED))
-        stream = statements.begin("mine too", ANN, WANTED)
+        ended(statements.start(MINE, ANN, WANTED))
+        stream = statements.begin(Credential("mine too"), ANN, WANTED)
         for begin in (statements.start, statements.begin):
             with pytest.raises(StatementError) as raised:
-                begin("mine", ANN, WANTED)
+                begin(MINE, ANN, WANTED)
             assert raised.value.condition == TOO_MANY
-        statements.begin("another", BOB, WANTED)
+        statements.begin(ANOTHER, BOB, WANTED)
 
         stream.cancel("it is not needed")
         with pytest.raises(StatementError):
-            statements.begin("mine", ANN, WANTED)
+            statements.begin(MINE, ANN, WANTED)
         stream.close()
         stream.close()
 
-        statements.begin("mine", ANN, WANTED)
+        statements.begin(MINE, ANN, WANTED)
         with pytest.raises(StatementError):
-            statements.begin("mine", ANN, WANTED)
+            statements.begin(MINE, ANN, WANTED)
 
     def test_a_stream_whose_closing_fails_is_not_counted_any_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
         spark = FakeSpark()
         statements = KeptStatements(spark, SqlLimits(at_once=1))
-        stream = statements.begin("mine", ANN, WANTED)
+        stream = statements.begin(MINE, ANN, WANTED)
 
         def fail() -> None:
             raise OSError("the connection is lost")
@@ -148,31 +151,31 @@ class TestOnePrincipal:
         with pytest.raises(OSError, match="lost"):
             stream.close()
 
-        statements.begin("mine", ANN, WANTED)
+        statements.begin(MINE, ANN, WANTED)
 
     def test_a_statement_that_was_dropped_counts_until_its_thread_has_closed_it(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         spark = FakeSpark(waits=True)
         statements = KeptStatements(spark, SqlLimits(at_once=1))
-        kept = statements.start("mine", ANN, WANTED)
+        kept = statements.start(MINE, ANN, WANTED)
         monkeypatch.setattr(spark.last, "cancel", lambda _: None)
         statements.drop(kept)
 
         with pytest.raises(StatementError):
-            statements.start("mine", ANN, WANTED)
+            statements.start(MINE, ANN, WANTED)
         spark.last.go.set()
         ended(kept)
 
-        statements.start("mine", ANN, WANTED)
+        statements.start(MINE, ANN, WANTED)
         statements.close()
 
     def test_one_principal_with_all_its_statements_leaves_threads_for_others(self) -> None:
         spark = FakeSpark(waits=True)
         statements = KeptStatements(spark, SqlLimits(at_once=70))
-        held = [statements.start("mine", ANN, WANTED) for _ in range(70)]
+        held = [statements.start(MINE, ANN, WANTED) for _ in range(70)]
 
-        other = statements.start("another", BOB, WANTED)
+        other = statements.start(ANOTHER, BOB, WANTED)
         spark.last.go.set()
 
         assert ended(other).state == "succeeded"
@@ -184,7 +187,7 @@ class TestTheRows:
     def test_the_rows_of_many_batches_are_kept_in_one_piece(self) -> None:
         batches = [pa.RecordBatch.from_pydict({"n": [1]}) for _ in range(5)]
 
-        kept = ended(KeptStatements(FakeSpark(*batches), SqlLimits()).start("mine", ANN, WANTED))
+        kept = ended(KeptStatements(FakeSpark(*batches), SqlLimits()).start(MINE, ANN, WANTED))
 
         assert kept.rows is not None
         assert (kept.rows.num_rows, kept.rows.column(0).num_chunks) == (5, 1)
@@ -194,23 +197,23 @@ class TestWhatNobodyAsksFor:
     def test_is_let_go_of_after_a_while(self) -> None:
         clock, spark = Clock(), FakeSpark(waits=True)
         statements = KeptStatements(spark, SqlLimits(kept_seconds=60.0), clock)
-        kept = statements.start("mine", ANN, WANTED)
+        kept = statements.start(MINE, ANN, WANTED)
 
         clock.now = 59.0
-        assert statements.find("mine", kept.id) is kept
+        assert statements.find(MINE, kept.id) is kept
         clock.now = 118.0
-        assert statements.find("mine", kept.id) is kept
+        assert statements.find(MINE, kept.id) is kept
         clock.now = 179.0
 
-        assert statements.find("mine", kept.id) is None
+        assert statements.find(MINE, kept.id) is None
         assert ended(kept).state == "cancelled"
 
     def test_is_kept_while_somebody_waits(self) -> None:
         clock = Clock()
         statements = KeptStatements(FakeSpark(), SqlLimits(kept_seconds=60.0), clock)
-        kept = statements.start("mine", ANN, WANTED)
+        kept = statements.start(MINE, ANN, WANTED)
         kept.waiting = 1
 
         clock.now = 1000.0
 
-        assert statements.find("mine", kept.id) is kept
+        assert statements.find(MINE, kept.id) is kept

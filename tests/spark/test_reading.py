@@ -14,6 +14,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.spark.client_sessions import ClientSessions
 from headgate.spark.followed_operations import FollowedOperations
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.needs import NameNeed, Need
 from headgate.spark.reading import OperationIds, SparkReading
 from headgate.spark.statements import StatementError, Wanted
@@ -126,7 +127,7 @@ def sessions(driver: Driver) -> ClientSessions:
 
 def run(sessions: ClientSessions, text: str) -> None:
     """Run a statement to its end."""
-    reading = SparkReading(sessions, "token", Wanted(text, None, 10, 1000, 60), FollowedOperations().follow)
+    reading = SparkReading(sessions, Credential("token"), Wanted(text, None, 10, 1000, 60), FollowedOperations().follow)
     try:
         reading.open()
         list(reading.batches())
@@ -217,7 +218,7 @@ class TestKeptRows:
         wanted = Wanted("SELECT 1", None, 10, 1000, 60)
 
         with pytest.raises(StatementError, match="it is not known what the rows") as raised:
-            SparkReading(sessions, "token", wanted, FollowedOperations().follow).decide_again(ANN)
+            SparkReading(sessions, Credential("token"), wanted, FollowedOperations().follow).decide_again(ANN)
 
         assert raised.value.sqlstate == REFUSED
 
@@ -225,7 +226,9 @@ class TestKeptRows:
 def read(driver: Driver) -> SparkReading:
     """Run a statement to its end, and return it closed."""
     sessions = ClientSessions(driver.connect)  # pyright: ignore[reportArgumentType]
-    reading = SparkReading(sessions, "token", Wanted("SELECT 1", None, 10, 1000, 60), driver.followed.follow)
+    reading = SparkReading(
+        sessions, Credential("token"), Wanted("SELECT 1", None, 10, 1000, 60), driver.followed.follow
+    )
     reading.open()
     list(reading.batches())
     reading.close()

@@ -1,5 +1,6 @@
 """What `control.ports` promises of stores, held by every kind of store there is."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 
 import pytest
@@ -22,6 +23,7 @@ from headgate.control.ports import (
     Stores,
 )
 from headgate.facts.ids import ResourceId, TokenId
+from headgate.store import SqlStores
 from tests.facts.samples import ANNA, BEN, LAKE
 from tests.store.samples import OTHER, ROOT, created, deleted
 
@@ -160,6 +162,32 @@ class TestDocuments:
 
         assert store.document("login", "anna") == {"of": "u1"}
 
+    def test_a_document_is_taken_by_one_caller_only(self, store: Store) -> None:
+        body = {"hash": "é", "ends": 1000.5, "told": {"agent": "a"}}
+        store.put_document(DocumentPut("device", "a", body))
+        taken = DocumentPut("device", "a", None, expected=store.document("device", "a"))
+
+        store.put_document(taken)
+
+        assert store.document("device", "a") is None
+        with pytest.raises(DocumentConflictError):
+            store.put_document(taken)
+
+    def test_a_document_that_has_changed_meanwhile_is_not_replaced(self, store: Store) -> None:
+        store.put_document(DocumentPut("device", "a", {"allow": False}))
+
+        with pytest.raises(DocumentConflictError):
+            store.put_document(DocumentPut("device", "a", {"allow": True}, expected={}))
+        store.put_document(DocumentPut("device", "a", {"allow": True}, expected={"allow": False}))
+
+        assert store.document("device", "a") == {"allow": True}
+
+    def test_a_draft_whose_document_was_taken_is_not_written(self, store: Store) -> None:
+        with pytest.raises(DocumentConflictError):
+            store.append(0, replace(created(1), documents=(DocumentPut("login", "anna", None, expected={"of": "u1"}),)))
+
+        assert store.head() == 0
+
     @pytest.mark.parametrize("text", ["", "é", "Ж\n\t", "a\0b", "\ud800", "'; DROP TABLE documents; --", "x" * 20_000])
     def test_hold_any_text(self, store: Store, text: str) -> None:
         store.put_document(DocumentPut("note", "n", {text: [text, {"in": text}]}))
@@ -209,17 +237,52 @@ class TestStores:
 
     def test_logs_do_not_touch_each_other(self, stores: Stores) -> None:
         one, other = stores.log(ROOT), stores.log(OTHER)
+        theirs = Pointer(ResourceId("t9"), "file:///w/9")
         one.append(0, created(1))
-        other.append(0, created(1))
+        other.append(0, replace(created(1), pointers=(theirs,)))
         one.append(1, deleted(1))
         one.put_document(DocumentPut("table", "t1", None))
         one.put_checkpoint(Checkpoint(1, 0.0, b"one"))
 
         assert (one.head(), other.head()) == (2, 1)
-        assert (one.pointer(T1), other.pointer(T1)) == (None, Pointer(T1, "file:///w/1"))
+        assert (one.pointer(T1), other.pointer(T1), other.pointer(theirs.table)) == (None, None, theirs)
         assert (one.document("table", "t1"), other.document("table", "t1")) == (None, {"comment": "number 1"})
         assert other.checkpoint() is None
         assert [entry.revision for entry in other.entries()] == [1]
+
+    @pytest.mark.parametrize(
+        "pointer",
+        [
+            Pointer(T1, "file:///w/elsewhere/metadata/0.metadata.json"),
+            Pointer(ResourceId("t9"), "file:///w/1/metadata/9.metadata.json"),
+            Pointer(ResourceId("t9"), "/w//1/metadata/9.metadata.json"),
+            Pointer(ResourceId("t9"), "file:/w/1/metadata/9.metadata.json"),
+        ],
+        ids=["id", "folder", "path", "scheme"],
+    )
+    def test_a_table_of_another_log_keeps_its_id_and_its_files(self, stores: Stores, pointer: Pointer) -> None:
+        one, other = stores.log(ROOT), stores.log(OTHER)
+        one.append(0, replace(created(1), pointers=(Pointer(T1, "file:///w/1/metadata/0.metadata.json"),)))
+
+        with pytest.raises(PointerConflictError):
+            other.append(0, replace(created(1), pointers=(pointer,)))
+
+        assert other.head() == 0
+        one.append(1, deleted(1))
+        assert other.append(0, replace(created(1), pointers=(pointer,))) == 1
+
+    def test_one_of_two_logs_gets_a_folder_that_both_ask_for_at_once(self, stores: Stores) -> None:
+        def ask(number: int) -> bool:
+            log = stores.log(ResourceId(f"log{number}"))
+            pointer = Pointer(ResourceId(f"t{number}"), "file:///w/1/metadata/0.metadata.json")
+            try:
+                log.append(0, replace(created(1), pointers=(pointer,)))
+            except PointerConflictError:
+                return False
+            return True
+
+        with ThreadPoolExecutor(8 if isinstance(stores, SqlStores) else 1) as threads:
+            assert sum(threads.map(ask, range(8))) == 1
 
     def test_the_newest_revisions_come_in_one_read(self, stores: Stores) -> None:
         for number in range(3):

@@ -40,7 +40,7 @@ from headgate.store.proof import Proof, prove, unseen
 from headgate.store.rows import row_of
 from headgate.store.seals import Seal
 from tests.control.worlds import ANN, BEN, FOUNDER, MODELS
-from tests.store.samples import ROOT, created, deleted
+from tests.store.samples import ROOT, any_model, anywhere, created, deleted
 
 NOTHING = Draft(0.0, None, "nothing", ())
 TABLE = ResourceId("t1")
@@ -168,7 +168,7 @@ def test_promise_12_every_past_answer_can_be_asked_again() -> None:
 
         assert _answers(control) == before
         assert isinstance(stores, SqlStores)
-        elsewhere.take(stores.export(ROOT))
+        elsewhere.take(stores.export(ROOT), anywhere, any_model)
         assert _answers(Control(elsewhere.log(ROOT), MODELS, lambda: 1_000.0)) == before
 
 

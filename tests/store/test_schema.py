@@ -10,7 +10,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, MetaData, create_engine, event
+from sqlalchemy import Connection, MetaData, create_engine, event, inspect
 
 from headgate.control.ports import HERE, DocumentPut, Pointer, StoreError
 from headgate.facts.ids import ResourceId
@@ -64,6 +64,20 @@ def test_a_released_store_keeps_everything(released: str | Path) -> None:
     assert store.pointer(ResourceId("t1")) is None
     assert store.pointer(ResourceId("t2")) == Pointer(ResourceId("t2"), "file:///w/2b")
     stores.close()
+
+
+def test_a_store_with_two_tables_in_one_folder_is_not_migrated_and_says_which(released: str | Path) -> None:
+    row = "'{0}', '{1}', 'file:///w/x/metadata/{1}.json', NULL"
+    columns = "log_id, table_id, metadata_location, previous_location"
+    if "log_id" not in _columns(released, "pointers"):
+        columns, row = columns.partition(", ")[2], row.partition(", ")[2]
+    for number in ("1", "2"):
+        run(released, f"INSERT INTO pointers ({columns}) VALUES ({row.format('organization', number)})")
+
+    with pytest.raises(StoreError, match=r"the table `2` of the organization .* have the same files"):
+        open_stores(released)
+
+    assert "place" not in _columns(released, "pointers")
 
 
 def test_the_hashes_of_a_released_store_hold_and_go_on(released: str | Path) -> None:
@@ -166,6 +180,15 @@ def test_connections_that_open_a_new_file_together_wait_for_each_other(tmp_path:
 
 def test_servers_that_start_together_migrate_once(released: str | Path) -> None:
     assert _opened_at_once(released) == [ROOT] * 4
+
+
+def _columns(where: str | Path, table: str) -> set[str]:
+    url = f"sqlite:///{where / 'headgate.db'}" if isinstance(where, Path) else where.replace(":", "+psycopg:", 1)
+    engine = create_engine(url)
+    try:
+        return {str(each["name"]) for each in inspect(engine).get_columns(table)}
+    finally:
+        engine.dispose()
 
 
 def _described(tables: MetaData) -> dict[str, object]:

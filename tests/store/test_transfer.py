@@ -3,18 +3,20 @@
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from headgate.control.ports import DocumentPut, Draft, StoreError
+from headgate.control.ports import DocumentPut, Draft, Pointer, StoreError
 from headgate.control.queue import RunPut, RunRow
 from headgate.facts import changes as c
 from headgate.facts.ids import ResourceId, RunId
 from headgate.store import SqlStores, open_stores
 from headgate.store.exporting import MODEL
+from headgate.store.importing import LEFT_OUT, MAX_LINE
 from tests.facts.samples import ANNA
-from tests.store.samples import OTHER, created
+from tests.store.samples import OTHER, any_model, anywhere, created
 
 ROOT = ResourceId("acme")
 SOURCE = "model: nekt # é\n"
@@ -74,7 +76,7 @@ def test_the_file_is_the_same_from_every_database(sql_stores: SqlStores, lines: 
 
 
 def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[str]) -> None:
-    facts = sql_stores.take(lines)
+    facts = sql_stores.take(lines, anywhere, any_model)
 
     store = sql_stores.log(ROOT)
     assert (facts.organization, facts.revision, store.head()) == (ROOT, 510, 510)
@@ -90,7 +92,7 @@ def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[s
 
 
 def test_what_was_taken_in_can_be_exported_again(sql_stores: SqlStores, lines: list[str]) -> None:
-    sql_stores.take(lines)
+    sql_stores.take(lines, anywhere, any_model)
 
     # The models' sources are its own now, and stand elsewhere among the documents.
     assert sorted(list(sql_stores.export(ROOT))[:-1]) == sorted(lines[:-1])
@@ -100,16 +102,65 @@ def test_a_file_from_before_there_were_runs_is_taken_in(sql_stores: SqlStores, l
     older = [line for line in lines[:-1] if not line.startswith(('{"run":', '{"run_line":'))]
     assert len(older) == len(lines) - 4
 
-    sql_stores.take(_first(version=1)(older))
+    sql_stores.take(_first(version=1)(older), anywhere, any_model)
 
     assert sql_stores.log(ROOT).run(RUN.run) is None
 
 
+@pytest.mark.parametrize("pointer", [("t1", "file:///w/else"), ("t9", "/w/1")], ids=["id", "files"])
+def test_a_table_of_another_organization_is_not_taken_in(
+    sql_stores: SqlStores, lines: list[str], pointer: tuple[str, str]
+) -> None:
+    other = sql_stores.log(ResourceId("globex"))
+    other.append(0, replace(created(1), pointers=(Pointer(ResourceId(pointer[0]), pointer[1]),)))
+
+    with pytest.raises(StoreError, match="whose files are those of another table"):
+        sql_stores.take(lines, anywhere, any_model)
+
+    assert list(sql_stores.logs()) == ["globex"]
+
+
+@pytest.mark.parametrize("kind", sorted(LEFT_OUT))
+def test_secrets_of_another_deployment_are_not_taken_in(sql_stores: SqlStores, lines: list[str], kind: str) -> None:
+    secret = json.dumps({"document": {"kind": kind, "id": "x", "body": {"hash": "h"}}})
+
+    sql_stores.take(_ended([*lines[:-1], secret]), anywhere, any_model)
+
+    assert sql_stores.log(ROOT).document(kind, "x") is None
+
+
+@pytest.mark.parametrize("run", ["../../../warehouse/acme", "/etc", "", "a/b"])
+def test_a_run_whose_id_is_a_path_is_not_taken_in(sql_stores: SqlStores, lines: list[str], run: str) -> None:
+    altered = [line.replace('"run":"r"', f'"run":{json.dumps(run)}') for line in lines[:-1]]
+    assert altered != lines[:-1]
+
+    with pytest.raises(StoreError, match="says nothing that is known"):
+        sql_stores.take(_ended(altered), anywhere, any_model)
+
+
+def test_resources_that_lie_in_each_other_are_not_taken_in(sql_stores: SqlStores) -> None:
+    circle = (
+        c.ResourceCreated(ResourceId("a"), "database", ROOT, "a"),
+        c.ResourceCreated(ResourceId("b"), "table", ResourceId("a"), "b"),
+        c.ResourceRenamed(ResourceId("a"), ResourceId("b"), "a"),
+    )
+    elsewhere = open_stores(":memory:")
+    try:
+        store = elsewhere.log(ROOT)
+        store.append(0, Draft(0.0, None, "create", (c.OrganizationCreated(ROOT, "nekt", HASH),)))
+        store.put_document(DocumentPut(MODEL, HASH, {"name": "nekt", "source": SOURCE}))
+        store.append(1, Draft(0.0, None, "move", circle))
+        with pytest.raises(StoreError, match="revision 2 in the file puts `a` outside of the tree"):
+            sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
+    finally:
+        elsewhere.close()
+
+
 def test_an_organization_that_is_there_is_not_taken_in_again(sql_stores: SqlStores, lines: list[str]) -> None:
-    sql_stores.take(lines)
+    sql_stores.take(lines, anywhere, any_model)
 
     with pytest.raises(StoreError, match="there is an organization `acme` already"):
-        sql_stores.take(lines)
+        sql_stores.take(lines, anywhere, any_model)
 
 
 def test_what_is_not_there_cannot_be_exported(sql_stores: SqlStores) -> None:
@@ -135,6 +186,8 @@ BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "empty": (lambda _: [], "was cut"),
     "not JSON": (lambda lines: [lines[0], "x"], "line 2 of the file is not JSON"),
     "nested without end": (lambda lines: [lines[0], "[" * 100_000], "line 2 of the file is not JSON"),
+    "nested deeply": (lambda lines: [lines[0], "[" * 500 + "]" * 500], "line 2 of the file cannot be taken in"),
+    "a line without end": (lambda lines: [lines[0], "x" * (MAX_LINE + 1)], "line 2 of the file is longer than"),
     "of something else": (_first(format="headgate facts"), "no exported organization"),
     "of nobody": (_first(organization=None), "no exported organization"),
     "of a later version": (_first(version=3), "has version 3, and this Headgate reads up to 2"),
@@ -174,7 +227,7 @@ def test_a_file_that_is_not_whole_is_not_taken_in(lines: list[str], how: str) ->
     stores = open_stores(":memory:")
 
     with pytest.raises(StoreError, match=sentence):
-        stores.take(change(lines[:-1]))
+        stores.take(change(lines[:-1]), anywhere, any_model)
 
     assert stores.logs() == []
     assert stores.log(ROOT).document("principal", ANNA) is None
@@ -186,7 +239,7 @@ def test_a_token_that_is_known_as_somebody_elses_is_not_taken_over(sql_stores: S
     token = json.dumps({"document": {"kind": "token", "id": "k", "body": {"hash": "theirs"}}})
 
     with pytest.raises(StoreError, match="known here as somebody else's"):
-        sql_stores.take(_ended([*lines[:-1], token]))
+        sql_stores.take(_ended([*lines[:-1], token]), anywhere, any_model)
 
     assert sql_stores.find("token", "k") == (OTHER, {"hash": "mine"})
 
@@ -197,7 +250,7 @@ def test_the_log_of_a_deployment_is_no_organization(sql_stores: SqlStores) -> No
     elsewhere.log(ROOT).append(0, Draft(1.5, None, "deployment.create", founded))
 
     with pytest.raises(StoreError, match="says nothing of the organization"):
-        sql_stores.take(elsewhere.export(ROOT))
+        sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
 
     elsewhere.close()
 
@@ -208,6 +261,6 @@ def test_changes_that_cannot_be_are_not_taken_in(sql_stores: SqlStores) -> None:
     elsewhere.log(ROOT).append(0, Draft(1.5, None, "organization.create", founded))
 
     with pytest.raises(StoreError, match="revision 1 in the file is about `nowhere`, which is not there"):
-        sql_stores.take(elsewhere.export(ROOT))
+        sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
 
     elsewhere.close()

@@ -146,7 +146,7 @@ class TestSizesOfAnswers:
 class TestTurns:
     def test_an_owner_whose_job_is_refused_is_forgotten(self) -> None:
         async def attempt() -> set[str]:
-            turns = Turns(1, 1, 1, 1)
+            turns = Turns(1, 1, 1, 1, lambda: ParsersBusyError("busy"))
             async with turns.turn("ann"):
                 for owner in ("bob", "cy"):
                     with pytest.raises(ParsersBusyError):

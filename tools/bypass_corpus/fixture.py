@@ -120,7 +120,7 @@ class Fixture:
     def _clear(self) -> None:
         """Remove what lies in no table's folder: what a drop has yet to remove, and what a statement left when it failed."""
         live = {_folder(pointer) for pointer in self.state().pointers.values()}
-        for folder in self._deployment.settings.warehouse.glob("*/*"):
+        for folder in self._deployment.settings.warehouse.glob("*/*/*"):
             if str(folder) not in live:
                 shutil.rmtree(folder, ignore_errors=True)
 

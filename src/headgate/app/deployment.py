@@ -3,12 +3,14 @@
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from headgate.app.checkpoint_folders import move_checkpoints
+from headgate.app.egress import egress_of
 from headgate.app.settings import Settings
 from headgate.control.audit import Audit
 from headgate.control.control import Control
@@ -19,7 +21,7 @@ from headgate.control.identity import Identity
 from headgate.control.ids import new_id
 from headgate.control.logins.entrance import Entrance, open_entrance
 from headgate.control.organization import Organization, Organizations
-from headgate.control.organizations import ORGANIZATION
+from headgate.control.organizations import DEPLOYMENT, ORGANIZATION
 from headgate.control.ports import DocumentPut, Store, Stores
 from headgate.control.supervision import BackgroundTasks
 from headgate.control.tokens import IssueToken, written
@@ -27,6 +29,7 @@ from headgate.control.vault import Vault
 from headgate.control.wording import Wording
 from headgate.decision.conditions import CONDITIONS
 from headgate.facts.ids import PrincipalId, TokenId
+from headgate.model.diagnostics import ModelError
 from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import Vocabulary, load_actions
@@ -95,7 +98,7 @@ class Deployment:
         """Return what is behind an organization's connections, and whose files are whose."""
         if organization is self.home:
             return self.places
-        return _places(organization, self.settings)
+        return _places(organization, self.organizations, self.settings)
 
     def close(self) -> None:
         """Keep what makes the next start fast, and let go of the store and of the data folder."""
@@ -148,21 +151,24 @@ def _over(
 ) -> Deployment:
     models = {name: shipped_model(name) for name in SHIPPED}
     found_at = settings.logins.address or address
-    organizations = Organizations(stores, models, clock, former=_Former(stores), address=found_at)
+    governing = shipped_model(DEPLOYMENT)
+    organizations = Organizations(stores, models, clock, former=_Former(stores), address=found_at, governing=governing)
     begin_deployment(organizations, HOME)
-    _keep_sources(organizations.deployment, models)
+    _keep_sources(organizations.deployment, (*models.values(), governing))
     entrance = open_entrance(organizations, settings.logins)
     identity = Identity(stores, entrance.logins.principal_of, entrance.access_tokens.presented)
     if not organizations.all():
         _found(settings, organizations)
+    move_checkpoints(settings.folder / "checkpoints", organizations)
     home = organizations.all()[0] if ORGANIZATION not in stores.logs() else organizations.open(ORGANIZATION)
-    places = _places(home, settings)
+    places = _places(home, organizations, settings)
     audit = Audit(stores, settings.audit, tasks)
     return Deployment(settings, lock, stores, organizations, entrance, identity, audit, home, places, tasks)
 
 
-def _places(organization: Organization, settings: Settings) -> Places:
-    return Places(organization.control, organization.store, settings.folder, Vault(settings.vault_key))
+def _places(organization: Organization, organizations: Organizations, settings: Settings) -> Places:
+    vault, egress = Vault(settings.vault_key), egress_of(settings, organizations, organization)
+    return Places(organization.id, organization.control, organization.store, settings.folder, vault, egress)
 
 
 class _Former:
@@ -187,6 +193,15 @@ def model_of(source: str, file: str) -> Model:
     return load_model(source, _vocabulary(), file, CONDITIONS)
 
 
+def is_model(source: str) -> bool:
+    """Return whether a text is the source of a model."""
+    try:
+        model_of(source, "model.yaml")
+    except ModelError:
+        return False
+    return True
+
+
 @cache
 def _vocabulary() -> Vocabulary:
     return load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
@@ -196,11 +211,12 @@ def _source(name: str) -> str:
     return files("headgate.model").joinpath("models", f"{name}.yaml").read_text(encoding="utf-8")
 
 
-def _keep_sources(deployment: Organization, models: Mapping[str, Model]) -> None:
+def _keep_sources(deployment: Organization, models: Iterable[Model]) -> None:
     """Keep the source of every model that can be in force, so that a later version can read what was decided by it."""
-    for name, model in models.items():
-        if deployment.store.document(_SOURCE, model.hash) is None:
-            deployment.store.put_document(DocumentPut(_SOURCE, model.hash, {"name": name, "source": _source(name)}))
+    for each in models:
+        if deployment.store.document(_SOURCE, each.hash) is None:
+            kept = {"name": each.name, "source": _source(each.name)}
+            deployment.store.put_document(DocumentPut(_SOURCE, each.hash, kept))
 
 
 def _found(settings: Settings, organizations: Organizations) -> None:

@@ -2,12 +2,14 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from headgate.app.deployment import Deployment
+from headgate.app.egress import egress_of
 from headgate.app.lakes import Lakes, identifier, warehouse_of
 from headgate.doors import identity, problems
 from headgate.doors.api import api_routes, openapi
@@ -47,6 +49,7 @@ def http_application(
         has_spark=sparks.serves,
         vault=deployment.vault,
         clusters=deployment.settings.clusters.names,
+        egress=partial(egress_of, deployment.settings, deployment.organizations),
     )
     problems.install(app)
     document(app)
@@ -64,9 +67,9 @@ def http_application(
     identity.install(app, deployment.entrance)
     app.include_router(guard_router(sparks))
     organizations = deployment.organizations
-    lakes = Lakes(warehouse_of(deployment.settings), lambda: organizations.now, deployment.audit)
+    lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now, deployment.audit)
     app.include_router(
-        iceberg_router(identifier(deployment.identity, organizations, deployment.home, sparks, lakes)),
+        iceberg_router(identifier(deployment.identity, organizations, sparks, lakes)),
         prefix="/iceberg",
     )
     # The framework would do this at the first request, which is then late, and in whichever thread that is.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 
 from headgate.control.clusters import EMBEDDED
-from headgate.control.command import MissingError
+from headgate.control.command import MissingError, SuspendedError
 from headgate.control.organization import Organization, Organizations
 from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.facts.ids import ResourceId
@@ -90,6 +90,11 @@ class Drivers:
         held = self._held.get((organization, cluster))
         return held.driver.key if held else b""
 
+    def name(self, organization: ResourceId, cluster: str) -> str:
+        """Return the name of a driver; nothing if there is none."""
+        held = self._held.get((organization, cluster))
+        return held.driver.name if held else ""
+
     def serves(self, organization: Organization) -> bool:
         """Say whether the organization is to have Spark here."""
         return organization is self._home or any(self._means(named, organization) for named in self._others)
@@ -102,6 +107,8 @@ class Drivers:
         """Return an organization's driver, which may not serve yet, or why there will be none. Any thread may ask."""
         if not self.serves(organization):
             return None, NO_SPARK
+        if organization.control.snapshot.is_suspended:
+            return None, str(SuspendedError())
         configured = self._clusters.find(cluster)
         if configured is None:
             return None, f"there is no cluster `{cluster}` here; HEADGATE_CLUSTERS describes those that are"
@@ -140,12 +147,21 @@ class Drivers:
         await asyncio.gather(*(held.driver.stop() for held in self._held.values()))
 
     async def end_unused(self) -> None:
-        """Stop the drivers on remote clusters that nobody has come to in a while; the next who comes starts them again."""
-        for held in tuple(self._held.values()):
+        """Stop the drivers that are not used; the next caller starts them again.
+
+        That is those on remote clusters to which no caller has come in a while, and those of suspended organizations. The
+        home organization's embedded one goes on: whether it serves says whether Spark can be used at all.
+        """
+        for (root, cluster), held in tuple(self._held.items()):
             idle = self._clock() - held.used > held.cluster.idle_seconds
-            if held.cluster.remote and idle and held.driver.ready:
+            suspended = (root, cluster) != (self._home.id, EMBEDDED) and self._is_suspended(root)
+            if ((held.cluster.remote and idle) or suspended) and held.driver.ready:
                 log.info("the Spark driver `%s` is not used, and ends", held.driver.name)
                 await held.driver.stop()
+
+    def _is_suspended(self, root: ResourceId) -> bool:
+        organization = self._organizations.at_hand(root)
+        return organization is not None and organization.control.snapshot.is_suspended
 
     async def _end_idle(self) -> None:
         while True:

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 from pyiceberg.catalog import Catalog
 
+from headgate.app.lakes import file_parsers
 from headgate.control.command import CommandError
 from headgate.control.ids import new_id
 from headgate.control.names import describe_new_name_fault
-from headgate.control.organization import Organization
+from headgate.control.organization import Organization, Organizations
 from headgate.control.resources import CreateResource
 from headgate.control.tables import RegisterTable
 from headgate.facts.ids import ResourceId
+from headgate.lake.file_parsers import FileParsers
 from headgate.lake.loaded import Loaded
 from headgate.lake.pointed import location_of
 from headgate.lake.registering import adopted
@@ -32,10 +34,11 @@ class Found:
 class Importing:
     """Takes tables of another catalog into the lake of an organization, as the deployment itself."""
 
-    def __init__(self, organization: Organization, warehouse: Warehouse) -> None:
+    def __init__(self, organization: Organization, organizations: Organizations, warehouse: Warehouse) -> None:
+        """`organizations` are those of the deployment: none of them has a table in the place of an imported one."""
         self._organization = organization
         self._warehouse = warehouse
-        pointers = organization.store.pointers()
+        pointers = (pointer for each in organizations.all() for pointer in each.store.pointers())
         self._taken = [location_of(each.metadata_location) for each in pointers]
 
     def found(self, source: Catalog) -> Iterator[Found]:
@@ -65,7 +68,7 @@ class Importing:
             return Found(name, problem="there is something of that name already")
         try:
             path = source.load_table(name).metadata_location
-            loaded = adopted(self._warehouse, path, self._taken)
+            loaded = adopted(self._warehouse, path, self._taken, FileParsers(file_parsers(), LAKE))
         except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
             return Found(name, problem=str(error))
         if _id(loaded) in self._organization.control.snapshot.resources:

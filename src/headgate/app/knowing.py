@@ -3,7 +3,6 @@
 from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
 from headgate.control.clusters import EMBEDDED
-from headgate.control.command import MissingError
 from headgate.control.identity import Presented
 from headgate.control.organization import Organization
 from headgate.facts.caller import Caller
@@ -25,17 +24,19 @@ class Knowing:
         self._drivers = drivers
 
     def known(self, credential: Credential) -> Known | None:
-        """Return who presents it now, or None. May wait for the store."""
+        """Return the caller that presents it now, or None. May wait for the store. Raises `SeveralOrganizationsError`."""
         presented = self._deployment.identity.authenticate(credential.token)
         if presented is None:
             return None
-        organization = self._meant(presented, credential.organization)
+        organization = self._deployment.organizations.addressed(presented, credential.organization or None)
         return self._in(organization, presented) if organization else None
 
     def at_hand(self, credential: Credential) -> Known | None:
         """Return the same if nothing has to be looked up for that, else None. Never waits."""
         presented = self._deployment.identity.remembered(credential.token)
-        if presented is None or presented.organization is None or credential.organization:
+        if presented is None or presented.organization is None:
+            return None
+        if credential.organization not in ("", presented.organization):
             return None
         organization = self._deployment.organizations.at_hand(presented.organization)
         return self._in(organization, presented) if organization else None
@@ -47,19 +48,6 @@ class Knowing:
         cluster = _cluster(organization, caller)
         driver, why_not = self._drivers.of(organization, cluster)
         return Known(caller, self._sparks.of(organization, cluster), driver, why_not)
-
-    def _meant(self, presented: Presented, named: str) -> Organization | None:
-        """Return the organization that is named, else that of the token; logins are at home where nothing else is said."""
-        organizations = self._deployment.organizations
-        if named:
-            try:
-                return organizations.find(named)
-            except MissingError:
-                return None
-        if presented.organization is not None:
-            return organizations.open(presented.organization)
-        mine = organizations.of(presented.principal)
-        return mine[0] if len(mine) == 1 else self._deployment.home
 
 
 def _cluster(organization: Organization, caller: Caller) -> str:

@@ -1,12 +1,13 @@
-"""The lakes of a deployment: one for each organization in one warehouse, and who asks the catalog for which."""
+"""The lakes of a deployment: one for each organization, and which of them a catalog request is for."""
 
 import threading
 from collections.abc import Callable
+from functools import cache
 
 from headgate.app.lakegate import LakeGate
 from headgate.app.settings import Settings
 from headgate.control.audit import Audit
-from headgate.control.command import MissingError
+from headgate.control.command import MissingError, SuspendedError
 from headgate.control.identity import Identity
 from headgate.control.organization import Organization, Organizations
 from headgate.doors.iceberg_rest.ports import Identified, Identify, Lake, Sent
@@ -17,21 +18,29 @@ from headgate.lake.view_catalog import ViewCatalog
 from headgate.lake.warehouse import FileWarehouse, Warehouse
 from headgate.spark.driver_calls import SIGNATURE_HEADER
 from headgate.spark.sparks import Sparks
+from headgate.untrusted_input.blocking_pool import BlockingPool
 
 _BEARER = "Bearer "
 
 
-def warehouse_of(settings: Settings) -> Warehouse:
-    """Return the one warehouse of a deployment."""
+def warehouse_of(settings: Settings, organization: ResourceId) -> Warehouse:
+    """Return the warehouse of an organization."""
     if settings.bucket is not None:
-        return ObjectWarehouse(settings.bucket, settings.s3.properties)
-    return FileWarehouse(settings.warehouse)
+        return ObjectWarehouse(settings.bucket, settings.s3.properties, organization)
+    return FileWarehouse(settings.warehouse, organization)
+
+
+@cache
+def file_parsers() -> BlockingPool:
+    """Return the parsers of this process for files that a client wrote. They end with the process."""
+    return BlockingPool()
 
 
 class Lakes:
     """Opens lakes when they are first asked for. Safe to use from several threads."""
 
-    def __init__(self, warehouse: Warehouse, clock: Callable[[], float], audit: Audit) -> None:
+    def __init__(self, warehouse: Callable[[ResourceId], Warehouse], clock: Callable[[], float], audit: Audit) -> None:
+        """`warehouse` returns that of an organization."""
         self._warehouse = warehouse
         self._audit = audit
         self._clock = clock
@@ -46,17 +55,15 @@ class Lakes:
             return self._of[organization.id]
 
     def _opened(self, organization: Organization) -> Lake:
-        store = organization.store
-        views = ViewCatalog(store, self._warehouse, self._clock)
-        return Lake(LakeGate(organization, self._audit), TableCatalog(store, self._warehouse), views)
+        store, warehouse = organization.store, self._warehouse(organization.id)
+        views = ViewCatalog(store, warehouse, self._clock)
+        return Lake(LakeGate(organization, self._audit), TableCatalog(store, warehouse, file_parsers()), views)
 
 
-def identifier(
-    identity: Identity, organizations: Organizations, home: Organization, sparks: Sparks, lakes: Lakes
-) -> Identify:
-    """Return who sends a catalog request: a driver for one of its sessions, or the holder of a token.
+def identifier(identity: Identity, organizations: Organizations, sparks: Sparks, lakes: Lakes) -> Identify:
+    """Return what tells the sender of a catalog request: a driver for one of its sessions, or the holder of a token.
 
-    A driver is in its own organization. A token's holder is in the one that the address names, or else at home.
+    A driver is in its own organization, the holder of a token in the one that `Organizations.addressed` tells.
     """
 
     def named(name: str) -> Organization | None:
@@ -76,8 +83,10 @@ def identifier(
             return driven(sent)
         presented = sent.headers.get("authorization", "")
         found = identity.authenticate(presented.removeprefix(_BEARER)) if presented.startswith(_BEARER) else None
-        organization = home if sent.organization is None else named(sent.organization)
+        organization = organizations.addressed(found, sent.organization) if found else None
         caller = organization.caller(found) if found and organization else None
+        if found and organization and organization.suspends(found):
+            raise SuspendedError
         if caller is None or organization is None or caller.run is not None:
             # A run's identity exists for statements that the guard has seen, and comes here through the driver only.
             return None

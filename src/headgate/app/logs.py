@@ -10,8 +10,7 @@ from typing import Any, TextIO
 
 import orjson
 
-_UNSEEN = {ordinal: f"\\x{ordinal:02x}" for ordinal in (*range(32), 127, *range(128, 160), 0x2028, 0x2029)}
-"""Characters that would let one line look like two, or move the cursor."""
+from headgate.control.terminal_text import terminal_json, terminal_line, terminal_text
 
 
 def log_to(form: str, level: str, stream: TextIO | None = None) -> None:
@@ -42,7 +41,7 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
         try:
-            return orjson.dumps(line, default=str).decode()
+            return terminal_json(orjson.dumps(line, default=str).decode())
         except TypeError:
             # A text that is not Unicode: the slower way writes even that.
             return json.dumps(line, default=str)
@@ -55,8 +54,8 @@ class Lines(logging.Formatter):
         """Return the line."""
         fields = " ".join(f"{key}={value}" for key, value in _fields(record).items() if value is not None)
         said = f"{_time(record.created)} {record.levelname:<7} {record.name}: {record.getMessage()} {fields}"
-        line = said.rstrip().translate(_UNSEEN)
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        line = terminal_line(said.rstrip())
+        return f"{line}\n{terminal_text(self.formatException(record.exc_info))}" if record.exc_info else line
 
 
 def _fields(record: logging.LogRecord) -> Mapping[str, Any]:

@@ -33,6 +33,7 @@ from headgate.control.values import Entry, entry
 from headgate.doors.services import Deployed
 from headgate.facts.ids import ResourceId
 from headgate.model.model import Model
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.kept import KeptStatements
 from headgate.spark.sparks import Sparks
 from headgate.spark.statements import NOT_READY, Reading, SqlLimits, StatementError, Wanted
@@ -48,7 +49,7 @@ _REFUSALS = (401, 403, 404, 409, 422)
 class NoSpark:
     """A deployment that only decides: nothing runs in it."""
 
-    def begin(self, token: str, wanted: Wanted) -> Reading:  # noqa: ARG002 (the port's arguments)
+    def begin(self, credential: Credential, wanted: Wanted) -> Reading:  # noqa: ARG002 (the port's arguments)
         """Refuse."""
         raise StatementError(NOT_READY, None, "UNAVAILABLE")
 

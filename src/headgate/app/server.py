@@ -16,6 +16,7 @@ from headgate.app.spark_side import SparkSide
 from headgate.app.worker import worker_of
 from headgate.control.supervision import BackgroundTasks
 from headgate.spark.followed_operations import FollowedOperation
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.statements import NOT_READY, Reading, StatementError, Wanted
 
 if TYPE_CHECKING:
@@ -165,13 +166,13 @@ class _Statements:
         self._follow = follow
         self._loaded: Statements | None = None
 
-    def begin(self, token: str, wanted: Wanted) -> Reading:
+    def begin(self, credential: Credential, wanted: Wanted) -> Reading:
         """Return a statement that is about to run. Raises `StatementError` while there is no Spark."""
         from headgate.spark.client import Statements
 
         self._port()
         self._loaded = self._loaded or Statements(self._port, self._follow)
-        return self._loaded.begin(token, wanted)
+        return self._loaded.begin(credential, wanted)
 
     def close(self) -> None:
         """End its sessions."""

@@ -6,10 +6,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal
 
-from headgate.app.variables import LAST_PORT
+from headgate.app.variable import LAST_PORT
 from headgate.app.written import SettingsError, values
 from headgate.control.audit import Level
 from headgate.control.clusters import EMBEDDED
+from headgate.control.egress import EgressPolicy
 from headgate.control.logins.settings import LoginSettings, Provider
 from headgate.doors.http.limits import Limits
 from headgate.spark.clusters import Cluster, Clusters
@@ -64,6 +65,8 @@ class Settings:
     """How much of the data folder's disk statements on Spark leave free."""
     clusters: Clusters = field(default_factory=lambda: Clusters(Cluster(EMBEDDED)))
     """What runs of pipelines can execute on."""
+    egress: EgressPolicy = field(default_factory=EgressPolicy)
+    """What the connections of each organization may reach; without one they reach nothing."""
     worker: bool = True
     """Whether the server carries out runs, once it has Spark."""
     worker_slots: int = 4

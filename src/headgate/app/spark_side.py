@@ -148,8 +148,8 @@ class SparkSide:
 
     def _forget(self) -> None:
         """Close the sessions of a gateway that has ended, here and in the drivers, where statements of theirs may run."""
-        self._abandoned.add(spark.sessions for spark in self.sparks.all)
         for spark in self.sparks.all:
+            self._abandoned.add(self._drivers.name(spark.organization.id, spark.cluster), spark.sessions)
             spark.forget()
 
         async def release() -> None:
@@ -162,16 +162,15 @@ class SparkSide:
 
     def _driver(self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str) -> Driver:
         settings, home = self._deployment.settings, organization is self._deployment.home
-        own = Path() if home else Path(organization.id)
-        if cluster.remote:
-            own /= Path("clusters") / cluster.name
+        cluster_folder = Path("clusters") / cluster.name if cluster.remote else Path()
+        logs = cluster_folder if home else organization.id / cluster_folder
         settings_of_it = DriverSettings(
             java=tools.java,
             guard_jar=tools.guard_jar,
             iceberg_jar=tools.iceberg_jar,
             postgresql_jar=tools.postgresql_jar,
-            log=settings.folder / "logs" / own / "driver.log",
-            scratch=settings.folder / "scratch" / own,
+            log=settings.folder / "logs" / logs / "driver.log",
+            scratch=settings.folder / "scratch" / organization.id / "driver" / cluster_folder,
             decision_url=f"{inner_url}/guard/v1/decide",
             name=("home" if home else organization.id) + (f"@{cluster.name}" if cluster.remote else ""),
             conf=rest_lake(f"{inner_url}/iceberg"),

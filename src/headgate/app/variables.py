@@ -1,61 +1,6 @@
-"""Every setting as data: its variable, what it means, and the field of the settings that it is for."""
+"""Every setting, under the headings of their page."""
 
-from dataclasses import dataclass
-from typing import Literal
-
-PREFIX = "HEADGATE_"
-FILE = "_FILE"
-"""Behind the name of a secret's variable: the file that the secret is read from."""
-CONFIG = "HEADGATE_CONFIG"
-FLAG_ON, FLAG_OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-LAST_PORT = 65535
-
-Kind = Literal[
-    "text",
-    "path",
-    "port",
-    "count",
-    "seconds",
-    "rate",
-    "flag",
-    "choice",
-    "words",
-    "networks",
-    "origins",
-    "address",
-    "postgresql",
-    "web",
-    "bucket",
-    "clusters",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """One setting. `field` leads to it in `Settings`; an empty one is read elsewhere, and not in the configuration file.
-
-    `otherwise` says what holds when it is not set, where the field's default does not.
-    """
-
-    name: str
-    kind: Kind
-    field: str
-    means: str
-    otherwise: str = ""
-    choices: tuple[str, ...] = ()
-    secret: bool = False
-    option: str = ""
-
-    @property
-    def key(self) -> str:
-        """Its name in the configuration file."""
-        return self.name.removeprefix(PREFIX).lower()
-
-    @property
-    def in_file(self) -> bool:
-        """Whether it can stand in the configuration file."""
-        return bool(self.field)
-
+from headgate.app.variable import CONFIG, Variable
 
 _STORE = (
     Variable(
@@ -232,6 +177,14 @@ _WORKING = (
         "where `headgate worker` finds Spark Connect: `https://host:port`, or `http://localhost:port` on the server's machine",
     ),
     Variable(
+        "HEADGATE_EGRESS",
+        "egress",
+        "egress",
+        "a YAML file with the folders, hosts and ports that the connections of each organization may reach: see "
+        "[connections](../howto/connections.md#what-may-be-connected)",
+        "no connection reaches anything",
+    ),
+    Variable(
         "HEADGATE_OPENLINEAGE_URL",
         "web",
         "openlineage_url",
@@ -261,6 +214,7 @@ _LIMITS = (
     Variable(
         "HEADGATE_JSON_DEPTH", "count", "limits.depth", "how deeply arrays and objects of a body may lie in each other"
     ),
+    Variable("HEADGATE_JSON_MEMBERS", "count", "limits.members", "how many members the JSON of a body has in all"),
     Variable("HEADGATE_HEADERS", "count", "limits.headers", "how many headers a request may have"),
     Variable(
         "HEADGATE_HEADER_BYTES", "count", "limits.header_bytes", "the largest head: all headers, with the address"
@@ -345,7 +299,7 @@ _SETTING_UP = (
         "HEADGATE_CACHE",
         "path",
         "cache",
-        "the folder for what can be made again: the Iceberg jar, the compiled guard, the demo's data",
+        "the folder for what can be made again: the Iceberg jar, the compiled guard, the example's data",
         "`~/.cache/headgate`",
     ),
     Variable(

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from headgate.app.clusters import read_clusters
-from headgate.app.variables import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, VARIABLES, Kind, Variable
+from headgate.app.egress_file import read_egress_file
+from headgate.app.variable import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, Kind, Variable
+from headgate.app.variables import VARIABLES
+from headgate.control.egress import EgressPolicy
 from headgate.spark.clusters import Clusters
 
 # Kubernetes tells a pod of every service in its namespace, and one of them may well be called `headgate`.
@@ -203,6 +206,10 @@ def _clusters(word: str, _: Sequence[str]) -> Clusters:
     return read_clusters(Path(word))
 
 
+def _egress(word: str, _: Sequence[str]) -> EgressPolicy:
+    return read_egress_file(Path(word))
+
+
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
     "text": _text,
@@ -221,4 +228,5 @@ _KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
     "web": _web,
     "bucket": _bucket,
     "clusters": _clusters,
+    "egress": _egress,
 }

@@ -8,7 +8,7 @@ import httpx
 import typer
 
 from headgate.cli.api import base, problem_of, token
-from headgate.cli.output import fail
+from headgate.cli.output import fail, write_json, write_text
 
 _WAIT = 600.0
 _BODILESS = ("GET", "DELETE")
@@ -57,15 +57,17 @@ def api(
         fail(problem_of(answer))
         sys.exit(1)
     if answer.content:
-        print(_shown(answer))
+        _show(answer)
 
 
-def _shown(answer: httpx.Response) -> str:
-    """Return the content of an answer: JSON indented, any other text as it is."""
+def _show(answer: httpx.Response) -> None:
+    """Print the content of an answer: JSON indented, any other text as it is."""
     try:
-        return json.dumps(answer.json(), indent=2, ensure_ascii=False)
+        content = answer.json()
     except ValueError:
-        return answer.text
+        write_text(f"{answer.text}\n")
+    else:
+        write_json(content, indent=2)
 
 
 def _method(written: str) -> str:

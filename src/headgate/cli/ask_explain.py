@@ -11,7 +11,7 @@ from headgate.cli.ask_facts import opened
 from headgate.cli.ask_names import caller_of, question_of, resource_of, written
 from headgate.cli.ask_options import AskError, On, With
 from headgate.cli.ask_print import decision_json, print_json, verdict
-from headgate.cli.output import console, say
+from headgate.cli.output import draw, say
 from headgate.control.wording import NO_FIX, hidden, reason
 from headgate.decision.comparing import Moment
 from headgate.decision.explain import explain, smallest_fixes
@@ -37,7 +37,7 @@ def explained(file: File, asked: tuple[str, str, str], more: With, on: On, *, re
     elif on.json:
         print_json(_json(facts, found))
     else:
-        console.print(_tree(facts, found), markup=False, highlight=False)
+        draw(_tree(facts, found))
     return 0 if found.decision.allowed else 1
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headgate.cli.ask_options import AskError, On
 from headgate.cli.model_test import Answering
-from headgate.cli.output import errors
+from headgate.cli.output import note
 from headgate.decision.answers import Answers, Reference
 from headgate.decision.as_of import PastError, in_force, state_at
 from headgate.decision.asked import Models
@@ -68,7 +68,7 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
             said = (
                 f"headgate: the facts were written under another source of the model `{name}` than the one that is here"
             )
-            errors.print(said, markup=False, highlight=False, soft_wrap=True)
+            note(said)
     try:
         return in_force(state, {hash: chosen[name] for name, hash in state.sources.items() if name in chosen})
     except PastError as error:

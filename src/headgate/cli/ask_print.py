@@ -1,11 +1,10 @@
 """Answers as lines for people and as JSON for programs."""
 
 from collections.abc import Iterable
-from json import dumps
 from typing import Any
 
 from headgate.cli.ask_names import written
-from headgate.cli.output import say
+from headgate.cli.output import say, write_json
 from headgate.decision.records import Decision
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -13,7 +12,7 @@ from headgate.facts.snapshot import Snapshot
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    print(dumps(value, ensure_ascii=False, indent=2))
+    write_json(value, indent=2)
 
 
 def print_decision(facts: Snapshot, decision: Decision, *, json: bool) -> None:

@@ -53,7 +53,8 @@ def take(
 
     with deployed(data) as deployment:
         home = deployment.organizations.find(organization) if organization else deployment.home
-        other, importing = _opened(source), Importing(home, warehouse_of(deployment.settings))
+        warehouse = warehouse_of(deployment.settings, home.id)
+        other, importing = _opened(source), Importing(home, deployment.organizations, warehouse)
         with Progress(console=errors, transient=True) as progress:
             tables = progress.track(importing.found(other), total=sum(1 for _ in names(other)), description="reading")
             found = [each if dry_run else importing.take(each) for each in tables]

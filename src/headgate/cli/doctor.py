@@ -1,6 +1,5 @@
 """`headgate doctor`: is this deployment well, and what to do if it is not."""
 
-import json
 import os
 import sys
 import time
@@ -11,7 +10,7 @@ import typer
 
 from headgate.app.settings import default_settings
 from headgate.cli.opened import Data
-from headgate.cli.output import table
+from headgate.cli.output import table, write_json
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +27,7 @@ def doctor(
     found = list(checkup(lambda: default_settings(os.environ, folder=data), os.environ, time.time()))
     if as_json:
         for each in found:
-            print(json.dumps(asdict(each)))
+            write_json(asdict(each))
     else:
         table(("", "", "seen", "what to do"), [(each.state, each.what, each.seen, each.do) for each in found])
     sys.exit(any(each.state == "fail" for each in found))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from headgate.cli.command_groups import group
-from headgate.cli.output import fail
+from headgate.cli.output import fail, write_text
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +41,7 @@ def export(
                 fail(f"there is no organization `{organization}`; name one by its id")
                 sys.exit(2)
             for line in write_history(takewhile(lambda entry: entry.revision <= head, store.entries()), head):
-                print(line)
+                write_text(f"{line}\n")
     except StoreError as error:
         fail(str(error))
         sys.exit(2)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.filesize import decimal
 
-from headgate.cli.output import console, say
+from headgate.cli.output import console, progress, say
 
 UNDER_WAY = ("queued", "running")
 
@@ -26,7 +26,7 @@ def follow(get: Get, run: str, show: Callable[[str], None] = say) -> dict[str, A
             after = shown(get, run, after, show)
             if found["state"] not in UNDER_WAY:
                 return found
-            status.update(_standing(found))
+            status.update(progress(_standing(found)))
             time.sleep(_PAUSE)
 
 
@@ -43,8 +43,8 @@ def _standing(found: Mapping[str, Any]) -> str:
     """Return how a run stands, in half a line."""
     if found["state"] == "queued":
         return f"{found['name']} waits{': ' + found['why'] if found['why'] else ' for its turn'}"
-    progress = found["progress"]
-    if not progress.get("tasks"):
+    done = found["progress"]
+    if not done.get("tasks"):
         return f"{found['name']} is running"
-    read = f", {decimal(int(progress['bytes']))} read" if progress.get("bytes") else ""
-    return f"{found['name']}: {progress.get('tasks_done', 0):.0f} of {progress['tasks']:.0f} tasks{read}"
+    read = f", {decimal(int(done['bytes']))} read" if done.get("bytes") else ""
+    return f"{found['name']}: {done.get('tasks_done', 0):.0f} of {done['tasks']:.0f} tasks{read}"

@@ -7,10 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headgate.app.named_files import operator_folder
+
 
 def kept_session(address: str, environ: Mapping[str, str]) -> str | None:
-    """Return the session for an address, or None if there is none, or it has ended."""
-    found = _read(_file(environ)).get(address)
+    """Return the session for an address, or None if there is none, or it has ended.
+
+    A session is good in every organization of its deployment (`.../o/{organization}`).
+    """
+    kept = _read(_file(environ))
+    found = kept.get(address) or kept.get(address.partition("/o/")[0])
     return str(found["session"]) if found and found["ends"] > time.time() else None
 
 
@@ -30,8 +36,7 @@ def forget(address: str, environ: Mapping[str, str]) -> None:
 
 
 def _file(environ: Mapping[str, str]) -> Path:
-    home = environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(home) / "headgate" / "sessions.json"
+    return operator_folder(environ) / "sessions.json"
 
 
 def _read(file: Path) -> dict[str, Any]:

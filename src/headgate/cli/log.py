@@ -12,7 +12,7 @@ import typer
 from headgate.cli.api import call
 from headgate.cli.command_groups import group
 from headgate.cli.opened import Data, opened
-from headgate.cli.output import errors, say, table
+from headgate.cli.output import errors, say, table, write_text
 
 
 def register(app: typer.Typer) -> None:
@@ -69,7 +69,7 @@ def seal(data: Data = None) -> None:
     """Sign the newest entry of every log, and print the seals: keep them elsewhere, for `headgate log verify --seal`."""
     with opened(data, sealing=True) as (stores, _):
         for each in stores.seal():
-            print(each.line())
+            write_text(f"{each.line()}\n")
 
 
 def rotate(data: Data = None) -> None:

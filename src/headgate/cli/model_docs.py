@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.output import fail
+from headgate.cli.output import fail, write_text
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def write(
         fail(str(error))
         sys.exit(1)
     if to is None:
-        print(page, end="")
+        write_text(page)
     else:
         to.write_text(page, encoding="utf-8")
 
@@ -43,7 +43,7 @@ def page_of(name: str) -> str:
     from headgate.decision.conditions import CONDITIONS
     from headgate.model.docs import mistakes_page, model_page, vocabulary_page
     from headgate.model.load import load_model
-    from headgate.model.vocabulary import MODELS, load_actions
+    from headgate.model.vocabulary import load_actions
 
     if name == "mistakes":
         return mistakes_page()
@@ -51,5 +51,6 @@ def page_of(name: str) -> str:
     actions = load_actions((package / "actions.yaml").read_text(encoding="utf-8"))
     if name == "actions":
         return vocabulary_page(actions)
-    source = package / "models" / f"{name}.yaml" if name in MODELS else Path(name)
+    shipped = package / "models" / f"{name}.yaml"
+    source = shipped if shipped.is_file() else Path(name)
     return model_page(load_model(source.read_text(encoding="utf-8"), actions, str(name), CONDITIONS))

@@ -1,4 +1,4 @@
-"""`headgate organization`: one organization as a file, out of a deployment and into another one."""
+"""`headgate organization`: managed on the deployment's own machine; as a file, out of a deployment and into another one."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli import organization_management
 from headgate.cli.command_groups import group
 from headgate.cli.opened import Data, deployed, opened, refusals
 from headgate.cli.output import say
@@ -16,7 +17,8 @@ File = Annotated[Path, typer.Argument(help="the file; it holds names and hashes 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    organizations = group("organization", "One organization as a file, without the data files of its tables.")
+    organizations = group("organization", "The organizations of the deployment, on its own machine.")
+    organization_management.register(organizations)
     organizations.command("export")(export)
     organizations.command("import")(take)
     app.add_typer(organizations)
@@ -43,25 +45,45 @@ def export(
 def take(
     file: File,
     name: Annotated[str | None, typer.Option(help="its name here; its id if left out")] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FOLDER|PREFIX",
+            help="where files of its tables may lie outside of this deployment's warehouse; one option for each place",
+        ),
+    ] = None,
     data: Data = None,
 ) -> None:
     """Take in an organization from a file, if that proves to be whole and there is no such organization yet.
 
+    The files of its tables lie in its folder of the warehouse here (`warehouse/<id>`), or below a place that is named.
+
     Its users become users of this deployment, with login names that wait for a password (`headgate users password`). A
     deployment that has not begun yet begins with this organization.
     """
+    from headgate.app.deployment import is_model
+    from headgate.app.lakes import warehouse_of
     from headgate.control.adopting import adopt, adoptable
+    from headgate.control.command import TakenError
+    from headgate.control.organizations import DEPLOYMENT
+    from headgate.lake.pointed import location_of
+    from headgate.lake.warehouse import may_adopt
     from headgate.store.importing import root_of
 
     with refusals(), file.open(encoding="utf-8") as lines:
         root = root_of(lines)
+        if root == DEPLOYMENT:
+            raise TakenError("the file is of a deployment itself, which is no organization")
         title = name or root
-        with opened(data, new=True) as (stores, _):
+        with opened(data, new=True) as (stores, settings):
             if stores.logs():
                 with deployed(data) as deployment:
                     adoptable(deployment.organizations, root, title)
             lines.seek(0)
-            facts = stores.take(lines)
+            warehouse, named = warehouse_of(settings, root), tuple(files or ())
+            facts = stores.take(
+                lines, lambda pointer: may_adopt(warehouse, location_of(pointer.metadata_location), named), is_model
+            )
         with deployed(data) as deployment:
             adopt(deployment.organizations, deployment.entrance.logins, facts, title)
     say(f"`{root}` is an organization here, at revision {facts.revision}, with {len(facts.principals)} principals")

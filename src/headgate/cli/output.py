@@ -1,40 +1,102 @@
-"""What the command line prints: tables for people, one sentence for a failure."""
+"""What the command line prints: tables for people, one sentence for a failure, data for programs. Nothing else prints.
 
-from collections.abc import Sequence
+Names, rows, logs and refusals are other users' text: control characters in them are written out, so that a terminal
+obeys none. Data goes as it is where no terminal shows it.
+"""
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
-console = Console()
-errors = Console(stderr=True)
+from headgate.control.terminal_text import terminal_json, terminal_text
+
+
+class EscapingConsole(Console):
+    """A console that writes out the control characters of everything that it is given, but none of its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield what is written."""
+        for each in super().render(renderable, options):
+            yield each if each.control else Segment(terminal_text(each.text), each.style)
+
+
+console = EscapingConsole()
+errors = EscapingConsole(stderr=True)
 _UNLIMITED = 100_000
 
 
 def say(line: str) -> None:
-    """Print a line as it is."""
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    """Print a line."""
+    _say(console, line)
+
+
+def note(line: str) -> None:
+    """Print a line beside the output, to the standard error."""
+    _say(errors, line)
 
 
 def fail(sentence: str) -> None:
     """Print why it did not work."""
-    errors.print(f"headgate: {sentence}", markup=False, highlight=False, soft_wrap=True, style="red")
+    _say(errors, f"headgate: {sentence}", style="red")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print rows under their columns."""
-    drawn = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    drawn = Table(*map(terminal_text, columns), box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        drawn.add_row(*("" if cell is None else str(cell) for cell in row))
+        drawn.add_row(*("" if cell is None else terminal_text(str(cell)) for cell in row))
     draw(drawn)
 
 
-def draw(drawn: Table) -> None:
-    """Print a table. Only a terminal has a width: a file or a pipe gets every cell in full, on one line."""
-    (console if console.is_terminal else Console(width=_UNLIMITED)).print(drawn, markup=False)
+def draw(drawn: RenderableType) -> None:
+    """Print a table or a tree. Only a terminal has a width: a file or a pipe gets every cell in full, on one line."""
+    (console if console.is_terminal else EscapingConsole(width=_UNLIMITED)).print(drawn, markup=False, highlight=False)
+
+
+def progress(line: str) -> Text:
+    """Return how far something is, for a status on the screen: text, and no markup."""
+    return Text(terminal_text(line))
+
+
+def write_json(value: Any, indent: int | None = None) -> None:
+    """Print a value as JSON, which says the same with control characters written out."""
+    _write(terminal_json(json.dumps(value, ensure_ascii=False, indent=indent)) + "\n")
+
+
+def write_csv(rows: Iterable[Sequence[Any]]) -> None:
+    """Print rows as CSV."""
+    csv.writer(_Data(), lineterminator="\n").writerows(rows)
+
+
+def write_text(text: str) -> None:
+    """Print a text that is data: as it is, but to a terminal."""
+    _Data().write(text)
 
 
 def when(seconds: float | None) -> str:
     """Return a time (seconds since the epoch) as people read it; empty for none."""
     return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")
+
+
+class _Data:
+    """The standard output, for data."""
+
+    def write(self, text: str) -> None:
+        """Write a text as it is; to a terminal with control characters written out."""
+        _write(terminal_text(text) if sys.stdout.isatty() else text)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+
+
+def _say(to: Console, line: str, style: str | None = None) -> None:
+    to.print(terminal_text(line), markup=False, highlight=False, soft_wrap=True, style=style)

@@ -1,9 +1,8 @@
 """SQL from the command line: a statement as yourself, its progress, and its rows in the form that is wanted."""
 
-import csv
 import json
-import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +10,7 @@ import httpx
 import typer
 
 from headgate.cli.api import ApiError, at, base, call, end, problem_of, token
-from headgate.cli.output import errors, say, table
+from headgate.cli.output import errors, note, progress, say, table, write_csv, write_json
 
 _WAIT = 0.5
 """Seconds that one answer is waited for, so that progress shows."""
@@ -46,7 +45,7 @@ def sql(
     if names:
         {"table": _table, "json": _json, "csv": _csv}[format](names, _rows(answer))
     if answer["more"]:
-        errors.print(f"(the first {limit} rows; there are more)", highlight=False)
+        note(f"(the first {limit} rows; there are more)")
 
 
 def _ended(answer: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +55,7 @@ def _ended(answer: dict[str, Any]) -> dict[str, Any]:
         try:
             with errors.status("waiting for Spark") as status:
                 while answer["state"] == "running":
-                    status.update(_progress(answer["progress"]))
+                    status.update(progress(_progress(answer["progress"])))
                     answer = call("GET", path, rows=_PAGE, wait_seconds=_WAIT)
         except KeyboardInterrupt:
             end(path)
@@ -89,13 +88,11 @@ def _table(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
 
 def _json(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
     for row in rows:
-        print(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False))
+        write_json(dict(zip(names, row, strict=True)))
 
 
 def _csv(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
+    write_csv(chain([names], rows))
 
 
 def _stream(body: dict[str, Any], output: Path | None) -> None:

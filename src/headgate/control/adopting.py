@@ -6,13 +6,16 @@ from headgate.control.organization import Organization, Organizations
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.resources import CreateResource
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.facts.snapshot import Snapshot
+from headgate.facts.snapshot import SUSPENDED, Snapshot
 
 
 def adoptable(organizations: Organizations, root: ResourceId, title: str) -> None:
     """Raise a `CommandError` if the deployment has something under this id or name already."""
     if root in organizations.stores.logs():
         raise TakenError(f"there is an organization `{root}` already")
+    if any(root in each.control.snapshot.resources for each in organizations.all()):
+        # An earlier version kept the files of a database in a folder of that id.
+        raise TakenError(f"the id `{root}` of the organization is that of something in another organization")
     organizations.deployment.control.preview(_known(root, title), None)
 
 
@@ -25,7 +28,7 @@ def adopt(organizations: Organizations, logins: Logins, facts: Snapshot, title: 
     root = facts.organization or DEPLOYMENT
     organization = organizations.open(root)
     control = organizations.deployment.control
-    control.execute(_known(root, title), None)
+    control.execute(_known(root, title, is_suspended=facts.is_suspended), None)
     known = control.snapshot.principals
     for id in sorted(id for id, each in facts.principals.items() if each.kind == "user" and id not in known):
         _register(logins, id, organization.directory.name(id))
@@ -39,5 +42,6 @@ def _register(logins: Logins, id: PrincipalId, person: str) -> None:
         logins.register(person, principal=id)
 
 
-def _known(root: ResourceId, title: str) -> CreateResource:
-    return CreateResource(root, "organization", DEPLOYMENT, title)
+def _known(root: ResourceId, title: str, *, is_suspended: bool = False) -> CreateResource:
+    attributes = {SUSPENDED: ("true",)} if is_suspended else dict[str, tuple[str, ...]]()
+    return CreateResource(root, "organization", DEPLOYMENT, title, attributes=attributes)

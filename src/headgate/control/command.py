@@ -44,6 +44,13 @@ class UnknownCallerError(CommandError):
     """The caller is nobody here any more: the principal, token or run has ended."""
 
 
+class SuspendedError(CommandError):
+    """The organization is suspended, and the caller would act in it otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__("this organization is suspended; ask the operator of this deployment")
+
+
 class TakenError(CommandError):
     """There is something of that name already; `is_hidden` if the caller may not discover it."""
 

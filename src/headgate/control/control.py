@@ -6,25 +6,45 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from headgate.control.call import BY_ITSELF, Call, ChangedError, version
-from headgate.control.command import Command, MissingError, Plan, RefusedError, UnknownCallerError, View, decided
+from headgate.control.call import BY_ITSELF, Call, ChangedError
+from headgate.control.command import (
+    Command,
+    CommandError,
+    MissingError,
+    Plan,
+    RefusedError,
+    SuspendedError,
+    TakenError,
+    UnknownCallerError,
+    View,
+    decided,
+)
 from headgate.control.counts import Counts
 from headgate.control.people import meant
-from headgate.control.ports import Checkpoint, DocumentPut, Draft, Ground, RevisionConflictError, Store
+from headgate.control.ports import (
+    Checkpoint,
+    DocumentPut,
+    Draft,
+    Ground,
+    PointerConflictError,
+    RevisionConflictError,
+    Store,
+)
 from headgate.control.requests import open_requests
+from headgate.control.versions import version
 from headgate.decision.answers import Answers
 from headgate.decision.asked import Models, not_standing
 from headgate.decision.consequences import Consequences
 from headgate.decision.engine import Engine
 from headgate.decision.explain import explain
-from headgate.decision.records import Decision, Explanation, Question
+from headgate.decision.records import Decision, Explanation, Missing, Question
 from headgate.decision.reference import decide
 from headgate.decision.what_if import what_if
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
 from headgate.facts.ids import RequestId, ResourceId, SubjectId
-from headgate.facts.snapshot import Snapshot
+from headgate.facts.snapshot import SUSPENDED, Snapshot
 from headgate.model.model import Model
 
 Start = Callable[[Models, Snapshot], Answers]
@@ -137,6 +157,8 @@ class Control:
                     self.counts.conflicts += 1
                     self._catch_up()
                     continue
+                except PointerConflictError as error:
+                    raise TakenError(str(error)) from error
                 self.counts.appends += 1
                 return Written(self.snapshot, plan)
 
@@ -179,8 +201,9 @@ class Control:
 
     def _view(self, caller: Caller | None) -> View:
         engine, now = self._engine, self._clock()
-        if caller is not None and not_standing(engine.facts, caller, now):
-            raise UnknownCallerError("the token or run has ended; ask for a new one")
+        missing = not_standing(engine.facts, caller, now) if caller is not None else None
+        if missing is not None:
+            raise _invalid_caller(missing)
         return View(engine, caller, now)
 
     @contextmanager
@@ -197,7 +220,7 @@ class Control:
         self.counts.allowed += len(plan.decisions)
         # After the decision: who may not do it, hears nothing of versions.
         expected = call.expected
-        if expected is not None and version(view.facts, expected.resource) != expected.version:
+        if expected is not None and version(view.facts, self._store, expected.resource) != expected.version:
             raise ChangedError("it has changed since the version that this was meant for; read it again")
         return plan
 
@@ -246,6 +269,13 @@ class Control:
                 break
             snapshot = fold(snapshot, entry.changes, entry.revision)
         return snapshot
+
+
+def _invalid_caller(missing: Missing) -> CommandError:
+    """Return the error for a caller that the organization does not know, or, while it is suspended, for any."""
+    if missing.code == SUSPENDED:
+        return SuspendedError()
+    return UnknownCallerError("the token or run has ended; ask for a new one")
 
 
 def _why(revision: int, why: str) -> tuple[DocumentPut, ...]:

@@ -1,11 +1,18 @@
 """Beginning a deployment and its organizations: a resource in the deployment's log, then a log of its own."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from headgate.control.call import BY_ITSELF, Call
 from headgate.control.command import TakenError
 from headgate.control.organization import Organization, Organizations
-from headgate.control.organizations import DEPLOYMENT, CreateDeployment, CreateOrganization
+from headgate.control.organizations import (
+    DEPLOYMENT,
+    CreateDeployment,
+    CreateOrganization,
+    GovernDeployment,
+    governs_deployment,
+)
 from headgate.control.principals import SignUp
 from headgate.control.resources import CreateResource
 from headgate.facts.caller import Caller
@@ -27,14 +34,16 @@ class Founding:
 
 
 def begin_deployment(organizations: Organizations, model: str) -> None:
-    """Begin the deployment's own log, where it has not begun."""
-    if organizations.deployment.begun:
-        return
-    try:
-        organizations.deployment.control.execute(CreateDeployment(model), None)
-    except TakenError:
-        # Another process was faster; what it wrote is taken over already.
-        return
+    """Begin the deployment's own log where it has not begun, and put the deployment's model in force where none decides."""
+    deployment = organizations.deployment
+    # Where another process is faster, what it writes is taken over.
+    if not deployment.begun:
+        with suppress(TakenError):
+            deployment.control.execute(CreateDeployment(model), None)
+    governing = organizations.governing
+    if governing is not None and not governs_deployment(deployment.control.snapshot, deployment.control.model):
+        with suppress(TakenError):
+            deployment.control.execute(GovernDeployment(governing), None)
 
 
 def found(
@@ -48,15 +57,29 @@ def found(
     if founding.owner not in deployment.snapshot.principals:
         deployment.execute(SignUp(founding.owner, founding.owner_name), None, call)
     organization = organizations.open(founding.root)
-    command = CreateOrganization(
+    # Before anything is written for it: what it cannot be, it is not in the deployment's log either.
+    organization.control.preview(_begun(founding), None, call)
+    if founding.root not in deployment.snapshot.resources or organization.begun:
+        deployment.execute(_listed(founding), caller, call)
+    organization.control.execute(_begun(founding), None, call)
+    return organization
+
+
+def preview_founding(
+    organizations: Organizations, founding: Founding, caller: Caller | None = None, call: Call = BY_ITSELF
+) -> None:
+    """Raise the `CommandError` that `found` would raise; write nothing."""
+    organizations.deployment.control.preview(_listed(founding), caller, call)
+    organizations.open(founding.root).control.preview(_begun(founding), None, call)
+
+
+def _listed(founding: Founding) -> CreateResource:
+    """Return the command for the deployment's log."""
+    return CreateResource(founding.root, "organization", DEPLOYMENT, founding.title, attributes=founding.attributes)
+
+
+def _begun(founding: Founding) -> CreateOrganization:
+    """Return the command for the organization's own log."""
+    return CreateOrganization(
         founding.owner, founding.owner_name, founding.model, founding.tree, founding.root, founding.attributes
     )
-    # Before anything is written for it: what it cannot be, it is not in the deployment's log either.
-    organization.control.preview(command, None, call)
-    if founding.root not in deployment.snapshot.resources or organization.begun:
-        create = CreateResource(
-            founding.root, "organization", DEPLOYMENT, founding.title, attributes=founding.attributes
-        )
-        deployment.execute(create, caller, call)
-    organization.control.execute(command, None, call)
-    return organization

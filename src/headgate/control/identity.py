@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from headgate.control.logins.credential import ACCESS
+from headgate.control.organizations import DEPLOYMENT
 from headgate.control.ports import Stores
 from headgate.control.runs import SECRET
 from headgate.control.tokens import PREFIX, matches, read
@@ -43,6 +44,7 @@ class Identity:
     """Knows callers by what they present.
 
     Whether a token or a run still stands is not said here: that is a fact of the organization, which its snapshot knows.
+    The deployment's own log is no organization: nothing that lies there is a secret of anybody's.
     """
 
     def __init__(self, stores: Stores, logins: Logins, access: Access = _no_access) -> None:
@@ -72,7 +74,7 @@ class Identity:
         # Looked up each time: whoever takes a run over, in whatever process, ends the secret of the attempt before.
         run, _, secret = rest.rpartition(".")
         found = self._stores.find(SECRET, run)
-        if found is None or not matches(found[1], secret):
+        if found is None or found[0] == DEPLOYMENT or not matches(found[1], secret):
             return None
         return Presented(PrincipalId(str(found[1]["principal"])), found[0], run=RunId(run))
 
@@ -82,7 +84,7 @@ class Identity:
             return cached
         parts = read(text)
         found = self._stores.find("token", parts[0]) if parts else None
-        if parts is None or found is None or not matches(found[1], parts[1]):
+        if parts is None or found is None or found[0] == DEPLOYMENT or not matches(found[1], parts[1]):
             return None
         presented = Presented(PrincipalId(str(found[1]["principal"])), found[0], token=parts[0])
         with self._lock:

@@ -17,8 +17,17 @@ from headgate.decision.asked import Models, not_standing
 from headgate.decision.engine import Engine
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
-from headgate.facts.snapshot import Snapshot
+from headgate.facts.snapshot import NO_NAMES, SUSPENDED, Snapshot
 from headgate.model.model import Model
+
+
+class SeveralOrganizationsError(Exception):
+    """A login is in several organizations, and the request names none of them: it is carried out in none."""
+
+    def __init__(self, organizations: tuple[ResourceId, ...]) -> None:
+        super().__init__("you are in several organizations")
+        self.organizations = organizations
+        """Their ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +49,8 @@ class Organization:
         return self.control.snapshot.organization is not None
 
     def caller(self, presented: Presented) -> Caller | None:
-        """Return who somebody is here; None for who is nobody here, or nobody any more."""
-        if presented.organization not in (None, self.id):
+        """Return the caller for these credentials in this organization; None if that has ended, is unknown or suspended."""
+        if not self._may_present(presented):
             return None
         caller, now = Caller(presented.principal, presented.token, presented.run), self.control.now
         if not_standing(self.control.snapshot, caller, now):
@@ -49,6 +58,21 @@ class Organization:
         if caller.token is not None:
             self.used[caller.token] = now
         return caller
+
+    def _may_present(self, presented: Presented) -> bool:
+        """Return whether the secret is good here: a token's organization is this one, and a login is that of a user."""
+        if presented.organization is not None:
+            return presented.organization == self.id
+        principal = self.control.snapshot.principals.get(presented.principal)
+        return principal is not None and principal.kind == "user"
+
+    def suspends(self, presented: Presented) -> bool:
+        """Return whether the organization is suspended and the caller would act in it otherwise."""
+        if not self._may_present(presented):
+            return False
+        caller = Caller(presented.principal, presented.token, presented.run)
+        missing = not_standing(self.control.snapshot, caller, self.control.now)
+        return missing is not None and missing.code == SUSPENDED
 
     def keep(self) -> None:
         """Write the checkpoint that is due, and when tokens were used last."""
@@ -68,14 +92,18 @@ class Organizations:
         engine: Start = Engine,
         former: Callable[[str], Model | None] = lambda _: None,
         address: str = "",
+        governing: Model | None = None,
     ) -> None:
-        """`former` returns the model whose source has a hash, if it is kept, for logs that began under another version.
+        """`governing` is a model for the deployment's own log, besides `models`; no organization can have it.
+
+        `former` returns the model whose source has a hash, if it is kept, for logs that began under another version.
 
         `address` is where people find the deployment; links in refusals begin with it.
         """
         self._stores = stores
         self._models = models
         self._former = former
+        self.governing = governing
         self._clock = clock
         self._engine = engine
         self._address = address
@@ -101,7 +129,7 @@ class Organizations:
 
     @property
     def models(self) -> Models:
-        """Every model that can be in force, by name."""
+        """Every model that can be in force in an organization, by name."""
         return self._models
 
     @property
@@ -110,8 +138,8 @@ class Organizations:
         return tuple(self._opened.values())
 
     def at_hand(self, root: ResourceId) -> Organization | None:
-        """Return the organization of a log that is open already, or None; never waits."""
-        return self._opened.get(root)
+        """Return the organization of this id if it is open already, else None; never waits."""
+        return None if root == DEPLOYMENT else self._opened.get(root)
 
     def open(self, root: ResourceId) -> Organization:
         """Return the organization of a log, which need not have begun."""
@@ -124,15 +152,44 @@ class Organizations:
             return self._opened[root]
 
     def find(self, name: str) -> Organization:
-        """Return the organization of this id or name. Raises `MissingError` if there is none."""
-        named = self.deployment.control.snapshot.children.get(DEPLOYMENT, {})
-        root = named.get(name, ResourceId(name))
-        opened = self._opened.get(root)
-        if opened is not None and opened.begun:
-            return opened
-        if root not in self._stores.logs():
+        """Return the organization of this id, or else of this name. Raises `MissingError` if there is none.
+
+        The deployment itself is no organization. An id comes first: no organization is named into another one's place.
+        """
+        found = self._begun(self.listed_id(name))
+        if found is None:
             raise MissingError(f"there is no organization `{name}` that you may see")
-        return self.open(root)
+        return found
+
+    @property
+    def listed(self) -> Mapping[ResourceId, str]:
+        """The names of the organizations by id, as the deployment's log has them: without those that were removed."""
+        facts = self.deployment.control.snapshot
+        below = (facts.resources[id] for id in facts.children.get(DEPLOYMENT, NO_NAMES).values())
+        return {each.id: each.name for each in below if each.type == "organization"}
+
+    def listed_id(self, named: str) -> ResourceId:
+        """Return the id of the listed organization of this id, or else of this name; the text itself if there is none."""
+        facts, id = self.deployment.control.snapshot, ResourceId(named)
+        return id if id in facts.resources else facts.children.get(DEPLOYMENT, NO_NAMES).get(named, id)
+
+    def addressed(self, presented: Presented, named: str | None) -> Organization | None:
+        """Return the organization that a request is for, or None if there is none.
+
+        It is the one that the request names, else that of the token, else the only one that the login is in. Raises
+        `SeveralOrganizationsError`.
+        """
+        if named is not None:
+            try:
+                return self.find(named)
+            except MissingError:
+                return None
+        if presented.organization is not None:
+            return self._begun(presented.organization)
+        mine = self.of(presented.principal)
+        if len(mine) > 1:
+            raise SeveralOrganizationsError(tuple(each.id for each in mine))
+        return next(iter(mine), None)
 
     def all(self) -> tuple[Organization, ...]:
         """Return every organization, without the deployment itself."""
@@ -170,19 +227,34 @@ class Organizations:
         for each in tuple(self._opened.values()):
             each.keep()
 
+    def _begun(self, root: ResourceId) -> Organization | None:
+        """Return the organization of a log that has begun, or None."""
+        if root == DEPLOYMENT:
+            return None
+        opened = self._opened.get(root)
+        if opened is not None and opened.begun:
+            return opened
+        return self.open(root) if root in self._stores.logs() else None
+
     def _open(self, root: ResourceId) -> Organization:
         store = self._stores.log(root)
-        control = Control(store, self._models, self._clock, self._engine)
+        models = self._models_of(root)
+        control = Control(store, models, self._clock, self._engine)
         facts = control.snapshot
-        known = self._models.get(facts.model)
+        known = models.get(facts.model)
         if facts.organization is not None and (known is None or known.hash != facts.model_hash):
-            control = Control(store, self._as_it_was(facts), self._clock, self._engine)
+            control = Control(store, self._as_it_was(facts, models), self._clock, self._engine)
         directory = Directory(control, store)
         wording = Wording(directory)
         gate = Gate(control, wording, f"{self._address}/o/{root}/api/v1/requests")
         return Organization(root, store, control, directory, wording, gate)
 
-    def _as_it_was(self, facts: Snapshot) -> Models:
+    def _models_of(self, root: ResourceId) -> Models:
+        if root != DEPLOYMENT or self.governing is None:
+            return self._models
+        return {**self._models, self.governing.name: self.governing}
+
+    def _as_it_was(self, facts: Snapshot, models: Models) -> Models:
         """Return the models with the home model that the log began with: of another version, or not shipped."""
         model = self._former(facts.model_hash)
         if model is None:
@@ -190,4 +262,4 @@ class Organizations:
                 f"`{facts.organization}` began under another version of the model `{facts.model}`, or one that is not "
                 "shipped, and its source is not kept; use the Headgate that made it"
             )
-        return {**self._models, model.name: model}
+        return {**models, model.name: model}

@@ -17,6 +17,7 @@ from headgate.facts.changes import (
     RoleAssigned,
 )
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 
 DEPLOYMENT, ORGANIZATION = ResourceId("deployment"), ResourceId("organization")
@@ -79,6 +80,22 @@ class CreateDeployment:
 
 
 @dataclass(frozen=True, slots=True)
+class GovernDeployment:
+    """An access model decides on the deployment itself, where its home model says nothing about that."""
+
+    model: Model
+    name: str = "deployment.govern"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment itself, once; a home model that knows the type `deployment` goes on deciding."""
+        if view.caller is not None:
+            raise InvalidError("the deployment puts its own access model in force, not a principal")
+        if governs_deployment(view.facts, view.model):
+            raise TakenError("an access model decides on the deployment already")
+        return Plan((GovernedBy(view.root, self.model.name, self.model.hash),))
+
+
+@dataclass(frozen=True, slots=True)
 class GovernProject:
     """Another access model decides in a project from now on. What was assigned under the former means nothing meanwhile."""
 
@@ -98,6 +115,11 @@ class GovernProject:
             if each.parent != project.id or each.type not in there
         )
         return Plan((GovernedBy(project.id, model.name, model.hash), *missing))
+
+
+def governs_deployment(facts: Snapshot, home: Model) -> bool:
+    """Return whether an access model decides on the deployment: its home model, or one that is in force beside it."""
+    return facts.organization in facts.governs or DEPLOYMENT in home.types
 
 
 def _begins(view: View) -> None:

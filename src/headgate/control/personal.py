@@ -1,10 +1,12 @@
 """Forgetting a person: which documents are about one, and how all of them are erased while every log stays whole."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from headgate.control.command import InvalidError, MissingError, Plan, View
-from headgate.control.logins.names import folded
+from headgate.control.logins.addresses import ADDRESS, LOOK, Addresses
+from headgate.control.logins.names import named_login
 from headgate.control.organization import Organization, Organizations
 from headgate.control.people import nobody
 from headgate.control.ports import DocumentPut, Entry, Store
@@ -17,7 +19,8 @@ OF_ONE = ("principal", "user")
 
 NAMING = (
     "access_token",
-    "email",
+    ADDRESS,
+    LOOK,
     "invitation",
     "invitation_used",
     "login",
@@ -65,11 +68,9 @@ def person(organizations: Organizations, called: str) -> PrincipalId:
 
     Raises `MissingError` for nobody, `InvalidError` for a name of several.
     """
-    store = organizations.deployment.store
-    for kind in ("login", "email"):
-        document = store.document(kind, folded(called))
-        if document is not None:
-            return PrincipalId(str(document["principal"]))
+    user = _user(organizations.deployment.store, called)
+    if user is not None:
+        return user
     if any(organizations.stores.find(kind, called) for kind in OF_ONE):
         return PrincipalId(called)
     everywhere = (organizations.deployment, *organizations.all())
@@ -81,6 +82,17 @@ def person(organizations: Organizations, called: str) -> PrincipalId:
     if not named:
         raise MissingError(nobody(called))
     return PrincipalId(named.pop())
+
+
+def _user(store: Store, called: str) -> PrincipalId | None:
+    """Return the user of a login name or an address, or None."""
+    with suppress(InvalidError):
+        document = store.document("login", named_login(called))
+        if document is not None:
+            return PrincipalId(str(document["principal"]))
+    with suppress(InvalidError):
+        return Addresses(store).find(called)
+    return None
 
 
 def personal(store: Store, principal: PrincipalId) -> tuple[DocumentPut, ...]:

@@ -9,6 +9,9 @@ from headgate.control.supervision import BackgroundTasks
 from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+"""Names of object stores, and the one that stands for all of them."""
+
 
 class StoreError(Exception):
     """The store cannot be used, and the message says what to do about it."""
@@ -19,11 +22,11 @@ class RevisionConflictError(Exception):
 
 
 class PointerConflictError(Exception):
-    """The table's metadata is not the one that the commit was made on."""
+    """The table's metadata is not the one that the commit was made on, or its files are another table's."""
 
 
 class DocumentConflictError(Exception):
-    """There is a document already where a draft makes a new one."""
+    """A document is not as a write expects it: there already, or changed or erased since it was read."""
 
 
 class RunConflictError(Exception):
@@ -74,6 +77,14 @@ class Pointer:
     table: ResourceId
     metadata_location: str
 
+    @property
+    def place(self) -> str:
+        """Return the folder of the table's files, as one text however it is written: no two tables have the same."""
+        folder = self.metadata_location.rpartition("/metadata/")[0] or self.metadata_location
+        scheme, colon, rest = folder.partition(":") if not folder.startswith("/") else ("file", ":", folder)
+        path = "/".join(part for part in rest.split("/") if part)
+        return f"{_SCHEMES.get(scheme, scheme)}{colon}/{path}"
+
 
 @dataclass(frozen=True, slots=True)
 class PointerMove:
@@ -87,13 +98,15 @@ class PointerMove:
 class DocumentPut:
     """A row that facts point to and no decision depends on; replaces an older one. None erases it.
 
-    A `new` one replaces nothing: where there is one already, the whole draft is not written.
+    A `new` one replaces nothing: where there is one already, the whole draft is not written. The same where a document
+    is not what it is `expected` to be any more. What is good once is erased so, and used by the one caller that erased it.
     """
 
     kind: str
     id: str
     body: Mapping[str, Any] | None
     new: bool = False
+    expected: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +156,9 @@ class Store(Protocol):
     def append(self, expected: int, draft: Draft) -> int:
         """Write the draft at revision `expected` + 1 and return that revision.
 
-        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` or
-        `DocumentConflictError` if the draft makes a pointer or a new document that is there, `RunConflictError` if a
-        run is not as the draft expects it; then nothing is written.
+        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` if the draft makes a
+        pointer of a table, or into the folder of a table, of any log, `DocumentConflictError` or `RunConflictError` if a
+        document or a run is not as the draft expects it; then nothing is written.
         """
         ...
 
@@ -181,7 +194,7 @@ class Store(Protocol):
         ...
 
     def put_document(self, put: DocumentPut) -> None:
-        """Write a document outside a command."""
+        """Write a document outside a command. Raises `DocumentConflictError` if it is not as expected."""
         ...
 
     def run(self, run: RunId) -> RunRow | None:

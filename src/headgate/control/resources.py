@@ -211,8 +211,13 @@ def asked_about(model: Model) -> frozenset[str]:
     return frozenset(needed - along - opening - set(model.lineage))
 
 
+def document_kinds(type: str) -> tuple[str, ...]:
+    """Return the kinds of documents that a resource of a type may have, under its id."""
+    return (*_DOCUMENTS.get(type, (type,)), DESCRIPTION)
+
+
 def _erased(resource: Resource) -> Iterator[DocumentPut]:
-    for kind in (*_DOCUMENTS.get(resource.type, (resource.type,)), DESCRIPTION):
+    for kind in document_kinds(resource.type):
         yield DocumentPut(kind, resource.id, None)
 
 

@@ -97,6 +97,8 @@ class StartRun:
     def plan(self, view: View) -> Plan:
         """Only the deployment begins a run. Raises `WaitingError` for one that cannot begin yet."""
         _only_deployment(view)
+        if view.facts.is_suspended:
+            raise WaitingError("the organization is suspended")
         if self.row.state != QUEUED:
             raise InvalidError(f"a run that is {self.row.state} does not begin")
         found = view.facts.resources.get(self.row.pipeline)

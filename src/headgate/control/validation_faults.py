@@ -27,7 +27,9 @@ _MISSING: Final = "the field is missing; add it"
 _UNKNOWN: Final = "there is no such field; remove it"
 
 MOST: Final = 100
-"""How many errors of one form are reported at most: a form of many thousand wrong fields has an error for each."""
+"""How many errors of one form are looked at: a form of many thousand wrong fields has an error for each."""
+LISTED: Final = 20
+"""How many faults an answer lists."""
 
 SENTENCES: Final[Mapping[str, str]] = {
     "assertion_error": "{error}",
@@ -137,6 +139,12 @@ def faults(errors: Sequence[Error], form: object) -> list[Fault]:
     return [
         Fault(place, _joined(said)) for place, said in found.items() if place not in outer or not _is_about_types(said)
     ]
+
+
+def listed_faults(errors: Sequence[Error], form: object) -> tuple[list[Fault], int]:
+    """Return the faults that an answer lists, and how many more there are at most: one fault may have several errors."""
+    found = faults(errors, form)
+    return found[:LISTED], max(0, len(found) - LISTED) + max(0, len(errors) - MOST)
 
 
 def first_fault(errors: Sequence[Error], form: object) -> Fault:

@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,20 +22,23 @@ class VaultError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """Seals and opens with AES-256-GCM. The key is one line of hexadecimal text in a file, made when first needed."""
+    """Seals and opens with AES-256-GCM. Each line of a file is a key in hexadecimal: the first seals, all of them open.
+
+    The file is made when it is first needed, and read each time, so that a rotation needs no restart.
+    """
 
     file: Path
 
     def seal(self, connection: str, secret: Mapping[str, str]) -> Mapping[str, str]:
         """Return the secret as it is kept: it opens for this connection only. Raises `VaultError`."""
-        key, nonce = self._key(make=True), secrets.token_bytes(_NONCE_BYTES)
+        key, nonce = self._keys(make=True)[0], secrets.token_bytes(_NONCE_BYTES)
         sealed = AESGCM(key).encrypt(nonce, json.dumps(dict(secret)).encode(), connection.encode())
         return {"key": _name(key), "nonce": b64encode(nonce).decode(), "sealed": b64encode(sealed).decode()}
 
     def open(self, connection: str, kept: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the secret of a connection. Raises `VaultError`."""
-        key = self._key(make=False)
-        if kept.get("key") != _name(key):
+        key = next((each for each in self._keys() if _name(each) == kept.get("key")), None)
+        if key is None:
             raise VaultError(
                 f"the secret was sealed with another key than that in `{self.file}`: bring that key back, or put the "
                 "secret in again"
@@ -47,20 +50,45 @@ class Vault:
             raise VaultError("what is kept of the secret was changed: put it in again") from None
         return opened
 
-    def _key(self, *, make: bool) -> bytes:
+    def is_current(self, kept: Mapping[str, Any]) -> bool:
+        """Return whether a secret is sealed with the key that seals now. Raises `VaultError`."""
+        return kept.get("key") == _name(self._keys()[0])
+
+    @property
+    def former_keys(self) -> tuple[str, ...]:
+        """The names of the keys that open what was sealed before, and seal nothing any more. Raises `VaultError`."""
+        return tuple(map(_name, self._keys()[1:]))
+
+    def add_key(self) -> None:
+        """Have a new key seal from now on; those before it still open. Raises `VaultError`."""
+        self._write([secrets.token_bytes(_KEY_BYTES), *self._keys(make=True)])
+
+    def remove_keys(self, names: Collection[str]) -> None:
+        """Remove keys: what they have sealed does not open any more. The key that seals stays. Raises `VaultError`."""
+        first, *others = self._keys()
+        self._write([first, *(key for key in others if _name(key) not in names)])
+
+    def _write(self, keys: Sequence[bytes]) -> None:
+        try:
+            _written(self.file, keys).replace(self.file)
+            _sync(self.file.parent)
+        except OSError as error:
+            raise VaultError(f"the key of the secrets in `{self.file}` cannot be written: {error.strerror}") from error
+
+    def _keys(self, *, make: bool = False) -> list[bytes]:
         try:
             if make and not self.file.exists():
                 _make(self.file)
-            key = bytes.fromhex(self.file.read_text(encoding="ascii").strip())
+            keys = [bytes.fromhex(line) for line in self.file.read_text(encoding="ascii").split("\n") if line.strip()]
         except FileNotFoundError:
             raise VaultError(
                 f"the key of the secrets is not at `{self.file}`: bring it back, or put the secrets in again"
             ) from None
         except (OSError, ValueError) as error:
             raise VaultError(f"the key of the secrets in `{self.file}` cannot be used: {error}") from error
-        if len(key) != _KEY_BYTES:
+        if not keys or any(len(key) != _KEY_BYTES for key in keys):
             raise VaultError(f"the key of the secrets in `{self.file}` is not {_KEY_BYTES} bytes in hexadecimal")
-        return key
+        return keys
 
 
 NO_VAULT = Vault(Path(os.devnull))
@@ -74,14 +102,28 @@ def _name(key: bytes) -> str:
 def _make(file: Path) -> None:
     """Write a new key, whole or not at all; where another process was first, its key stands."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mine = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    with os.fdopen(os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
-        written.write(secrets.token_hex(_KEY_BYTES) + "\n")
-        written.flush()
-        os.fsync(written.fileno())
+    mine = _written(file, [secrets.token_bytes(_KEY_BYTES)])
     try:
         os.link(mine, file)
     except FileExistsError:
         pass
     finally:
         mine.unlink()
+
+
+def _written(file: Path, keys: Sequence[bytes]) -> Path:
+    """Write keys to a new file beside another one, and return it."""
+    mine = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    with os.fdopen(os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
+        written.writelines(f"{key.hex()}\n" for key in keys)
+        written.flush()
+        os.fsync(written.fileno())
+    return mine
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -50,8 +50,9 @@ class Wording:
 
 
 def called(facts: Snapshot, resource: ResourceId) -> str:
-    """Return what people call a resource: its full name, and the organization itself `organization`."""
-    return "organization" if resource == facts.organization else ".".join(facts.full_name(resource))
+    """Return what people call a resource: its full name; an organization, or the deployment, by its type."""
+    own = facts.resources.get(resource) if resource == facts.organization else None
+    return own.type if own else ".".join(facts.full_name(resource))
 
 
 def hidden(names: Sequence[str]) -> str:
@@ -107,6 +108,7 @@ _REASONS = {
     "no-principal": "{who} {be} not in this organization",
     "no-token": "the token has ended",
     "no-run": "the run has ended",
+    "suspended": "this organization is suspended; ask the operator of this deployment",
     "not-declared": "the pipeline does not declare it, and a run touches nothing else",
     "no-resource": "there is nothing of that name",
     "unknown-action": "the access model does not know this action there",

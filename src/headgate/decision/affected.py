@@ -98,6 +98,11 @@ def _resource(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any
     yield from _place(step, change.resource)
 
 
+def _attributes(step: _Step, change: c.AttributesSet) -> Iterator[Scope]:
+    # The organization's own attributes say whether it is suspended.
+    yield from (EVERYTHING,) if change.resource == step.after.organization else _place(step, change.resource)
+
+
 def _access(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any change about an access)
     yield from _place(step, change.access)
     agreement = step.before.agreements.get(change.access)
@@ -194,7 +199,7 @@ _SCOPES: Mapping[type, Callable[[_Step, Any], Iterator[Scope]]] = {
     c.ResourceRenamed: _resource,
     c.ResourceDeleted: _resource,
     c.RelationsSet: _resource,
-    c.AttributesSet: _resource,
+    c.AttributesSet: _attributes,
     c.SettingChanged: _everything,
     c.GovernedBy: _everything,
     c.CustomRoleDefined: _everything,

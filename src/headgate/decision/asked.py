@@ -7,7 +7,7 @@ from headgate.decision.conditions import Case
 from headgate.decision.records import Missing, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Resource, Snapshot
+from headgate.facts.snapshot import SUSPENDED, Resource, Snapshot
 from headgate.model.model import Model
 
 Models = Mapping[str, Model]
@@ -40,7 +40,10 @@ def model_for(models: Models, facts: Snapshot, type: str, place: ResourceId) -> 
 
 
 def not_standing(facts: Snapshot, caller: Caller, now: float) -> Missing | None:
-    """Return why the caller is nobody here (any more), or None. A team may be asked about: it can be a consumer."""
+    """Return why the caller is nobody here (any more), or None. A team may be asked about: it can be a consumer.
+
+    That the organization is suspended comes last: it is said of callers who would act in it otherwise.
+    """
     principal, team = facts.principals.get(caller.principal), facts.resources.get(ResourceId(caller.principal))
     if principal is None and (team is None or team.type not in ("team", "domain")):
         return Missing("no-principal")
@@ -54,7 +57,7 @@ def not_standing(facts: Snapshot, caller: Caller, now: float) -> Missing | None:
         run = facts.runs.get(caller.run)
         if run is None or run.run_as != caller.principal:
             return Missing("no-run")
-    return None
+    return Missing(SUSPENDED) if facts.is_suspended else None
 
 
 def _over(ends: float | None, now: float) -> bool:

@@ -61,6 +61,7 @@ class Engine:
         self._answering = Answering(models, self._compiled, facts, self._grounds)
         home = models.get(facts.model)
         self._label = f"{home.name} {home.version}" if home else ""
+        self._suspended = facts.is_suspended
 
     def check(self, question: Question, now: float) -> Decision:
         """Decide a question at a time (seconds since the epoch)."""
@@ -72,6 +73,8 @@ class Engine:
 
     def which(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
         """Return every resource on which the action is allowed, in no order that means anything."""
+        if self._suspended:
+            return ()
         asked = partial(Question, caller, action)
         candidates: Iterable[ResourceId] = self.facts.resources
         if self._compiled.foreseen and action not in ASSIGNING:
@@ -84,7 +87,7 @@ class Engine:
     def who(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
         """Return every principal that the action is allowed to, by itself and without further parameters."""
         found = self.facts.resources.get(resource)
-        if found is None:
+        if found is None or self._suspended:
             return frozenset()
         if self._compiled.foreseen and action not in ASSIGNING:
             return Calling(self._answering, self._rolls, now, self._allowed).who(action, found)
@@ -114,6 +117,8 @@ class Engine:
         return Engine(self.models, facts, _nothing_known(self.models, facts, self._compiled))
 
     def _allowed(self, question: Question, now: float) -> bool:
+        if self._suspended:
+            return False
         caller, id = question.caller, question.resource
         ground = self._grounds.near.get(id)
         plan = ground.bare.get(question.action) if ground else None

@@ -63,8 +63,10 @@ class Touched:
             case c.ResourceRenamed(id, parent):
                 if id not in self._before.resources or self._before.resources[id].parent != parent:
                     self._gone(id)
-            case c.AttributesSet():
-                self.everything = self.everything or self._compiled.attributed
+            case c.AttributesSet(id):
+                # Of the organization itself: it may be suspended or resumed, which every decision depends on.
+                everywhere = self._compiled.attributed or id == self._before.organization
+                self.everything = self.everything or everywhere
             case _:
                 self._note_by_kind(change)
 

@@ -47,7 +47,7 @@ class Path:
 class Missing:
     """What a refused question lacked: a stable code and, where it is about a role, the roles that would do, and where.
 
-    Codes: `no-principal`, `no-token`, `no-run`, `not-declared`, `no-resource`, `unknown-action`, `no-role`,
+    Codes: `no-principal`, `no-token`, `no-run`, `suspended`, `not-declared`, `no-resource`, `unknown-action`, `no-role`,
     `condition` (`what` is it, as a model writes it: `requested`, `setting.plan is not starter`),
     `no-subject`, `not-assignable`, `not-grantor`, `narrowed`.
     """

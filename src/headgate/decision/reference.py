@@ -1,7 +1,7 @@
 """What a decision means, readable in ten minutes.
 
 1. The caller has to be somebody: a principal of the organization that has not expired; a token or run of it that
-   has not ended.
+   has not ended. In an organization that is suspended nothing is allowed to any caller.
 2. The model that governs the resource decides: its project's, else the home model, else the ownership tree's.
 3. An assignment counts while its dates, its role's conditions and the model's standing rules hold. A role is held
    on a resource by an assignment there, to the principal or a group it is in; by one that the model spreads here;

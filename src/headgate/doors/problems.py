@@ -19,13 +19,14 @@ from headgate.control.command import (
     MissingError,
     NotEmptyError,
     RefusedError,
+    SuspendedError,
     TakenError,
     UnknownCallerError,
 )
 from headgate.control.error_text import REFUSED
 from headgate.control.organization import Organization
 from headgate.control.ports import AuditRecord, Origin, StoreError
-from headgate.control.validation_faults import faults
+from headgate.control.validation_faults import listed_faults
 from headgate.control.wording import asked, called
 from headgate.decision.records import Question
 from headgate.doors.scope import CALLER, REQUEST
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 
 _STATUS: dict[type[CommandError], tuple[int, str]] = {
     UnknownCallerError: (401, "unauthenticated"),
+    SuspendedError: (403, "suspended"),
     MissingError: (404, "not-found"),
     TakenError: (409, "taken"),
     NotEmptyError: (409, "not-empty"),
@@ -131,8 +133,14 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
-        found = [{"at": each.at, "fault": each.sentence} for each in faults(error.errors(), error.body)]
-        return problem(422, "invalid", "the request is not of the form that this route takes", faults=found)
+        listed, more = listed_faults(error.errors(), error.body)
+        found = [{"at": each.at, "fault": each.sentence} for each in listed]
+        text = "the request is not of the form that this route takes"
+        if not more:
+            return problem(422, "invalid", text, faults=found)
+        return problem(
+            422, "invalid", f"{text}; {len(found)} faults are listed, and there are up to {more} more", faults=found
+        )
 
 
 def _document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
@@ -163,8 +171,8 @@ def refused(organization: Organization, error: RefusedError) -> JSONResponse:
     if resource is None:
         return problem(404, "not-found", wording.hidden((question.resource,)))
     names = (called(facts, resource.id),)
-    if resource.type in ("organization", "project"):
-        # Everybody in the organization knows that there is one, and its default project.
+    if resource.type in ("deployment", "organization", "project"):
+        # Every caller knows that there is one; and, in the organization, its default project.
         text = wording.refusal(facts, question.action, names, error.explanation, known=True)
         return problem(403, "refused", text)
     if not error.explanation.discoverable:

@@ -6,6 +6,9 @@ ORGANIZATION = "headgate.organization"
 CALLER = "headgate.caller"
 """Who asks, and where, once that is known: a pair of organization and caller."""
 
+KNOWN = "headgate.known"
+"""Whether the credential of the request is of a principal that is known here."""
+
 REQUEST = "headgate.request"
 """The request's id."""
 

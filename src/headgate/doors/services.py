@@ -9,12 +9,12 @@ from fastapi import Depends, Request
 
 from headgate.control.audit import Audit
 from headgate.control.clusters import EMBEDDED
-from headgate.control.command import MissingError
+from headgate.control.command import SuspendedError
 from headgate.control.control import Control
 from headgate.control.directory import Directory
 from headgate.control.gate import Gate
 from headgate.control.identity import Identity, Presented
-from headgate.control.organization import Organization, Organizations
+from headgate.control.organization import Organization, Organizations, SeveralOrganizationsError
 from headgate.control.ports import Store
 from headgate.control.vault import NO_VAULT, Vault
 from headgate.control.wording import Wording
@@ -22,6 +22,8 @@ from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION
 from headgate.facts.caller import Caller
+from headgate.pipelines.egress import Egress
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.kept import KeptStatements
 
 _NOBODY = "this is not known here, or has ended; send a token or session as `Authorization: Bearer <secret>`"
@@ -50,18 +52,23 @@ class Deployed:
     vault: Vault = NO_VAULT
     clusters: tuple[str, ...] = (EMBEDDED,)
     """What operators have configured for runs to execute on."""
+    egress: Callable[[Organization], Egress] = lambda _: Egress()
+    """What decides about an organization's connections; by default they reach nothing."""
 
     def access(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
-        """Return the organization that a request is for, and who asks there. Raises `ProblemError` 401 for nobody.
+        """Return the organization that a request is for, and the caller there.
 
-        An organization that is not there and one where the caller is nobody look the same.
+        Raises `ProblemError` 401 for an unknown caller, 403 for one of a suspended organization, and 400 where the caller has to name an organization. An
+        organization that is not there and one that the caller is not in look the same.
         """
         presented = self.identity.authenticate(secret)
         if presented is None:
             raise ProblemError(401, "unauthenticated", _NOBODY)
-        organization = self.named(named) if named is not None else self._meant(presented)
+        organization = self._addressed(presented, named)
         caller = organization.caller(presented) if organization else None
         if organization is None or caller is None:
+            if organization is not None and organization.suspends(presented):
+                raise ProblemError(403, "suspended", str(SuspendedError()))
             raise ProblemError(401, "unauthenticated", _NOBODY)
         return organization, caller
 
@@ -74,25 +81,16 @@ class Deployed:
         caller = organization.caller(presented) if organization else None
         return None if organization is None or caller is None else (organization, caller)
 
-    def named(self, name: str) -> Organization | None:
-        """Return the organization of this id or name, or None."""
+    def _addressed(self, presented: Presented, named: str | None) -> Organization | None:
         try:
-            return self.organizations.find(name)
-        except MissingError:
-            return None
-
-    def _meant(self, presented: Presented) -> Organization | None:
-        if presented.organization is not None:
-            return self.organizations.open(presented.organization)
-        mine = self.organizations.of(presented.principal)
-        if len(mine) > 1:
+            return self.organizations.addressed(presented, named)
+        except SeveralOrganizationsError as error:
             raise ProblemError(
                 400,
                 "organization-needed",
-                "you are in several organizations; name one as `/o/{organization}` before the path",
-                organizations=[each.id for each in mine],
-            )
-        return next(iter(mine), None)
+                f"{error}; name one as `/o/{{organization}}` before the path",
+                organizations=error.organizations,
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +124,11 @@ class Services:
     def wording(self) -> Wording:
         """Refusals in words."""
         return self.organization.wording
+
+    @property
+    def egress(self) -> Egress:
+        """What decides where the organization's connections may lead."""
+        return self.deployed.egress(self.organization)
 
     @property
     def runner(self) -> CarriesOutRuns:
@@ -185,7 +188,13 @@ async def caller(found: Access) -> Caller:
     return found[1]
 
 
+async def credential(request: Request, found: Access) -> Credential:
+    """Return what the caller presents to Spark: for the organization of this request, and for no other."""
+    return Credential(presented(request), found[0].id)
+
+
 Everything = Annotated[Deployed, Depends(everything)]
 Uses = Annotated[Services, Depends(services)]
 By = Annotated[Caller, Depends(caller)]
+Presents = Annotated[Credential, Depends(credential)]
 Secret = Annotated[str, Depends(presented)]

@@ -126,6 +126,9 @@ Held = Map[Key, Assignment]
 Names = Map[str, ResourceId]
 """Children by their names."""
 
+SUSPENDED = "suspended"
+"""The attribute of an organization's own resource that says that it is suspended."""
+
 NO_NAMES: Names = Map()
 NO_SUBJECTS: Map[SubjectId, Keys] = Map()
 NOTHING_HELD: Held = Map()
@@ -165,6 +168,12 @@ class Snapshot(NamedTuple):
     acting: Map[PrincipalId, frozenset[TokenId | ResourceId]] = Map()
     run_as: Map[ResourceId, PrincipalId] = Map()
     runs: Map[RunId, Run] = Map()
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether the operator of the deployment has suspended the organization: no caller acts in it until it is resumed."""
+        root = self.resources.get(self.organization) if self.organization is not None else None
+        return root is not None and SUSPENDED in root.attributes
 
     def find(self, names: Sequence[str]) -> Resource | None:
         """Return the resource with this full name, lake first (`("lake", "raw", "flights")`), or None.

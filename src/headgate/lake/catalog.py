@@ -18,16 +18,18 @@ from headgate.lake import again
 from headgate.lake.added import added_by
 from headgate.lake.again import Once
 from headgate.lake.errors import ConflictError, InvalidError, LakeError, RuleError
+from headgate.lake.file_parsers import FileParsers
 from headgate.lake.loaded import Loaded
 from headgate.lake.maintaining import maintains
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, check_requirements, new_metadata, parse, updated_metadata
 from headgate.lake.needs import commit_needs, replaces
-from headgate.lake.pointed import Pointed
+from headgate.lake.pointed import File, Pointed
 from headgate.lake.registering import registered
 from headgate.lake.rules import check_defaults, check_metadata, check_table_properties, named_files
 from headgate.lake.staged import Staged, StagedCreates
 from headgate.lake.warehouse import NOT_OURS, Warehouse
+from headgate.untrusted_input.blocking_pool import BlockingPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,10 @@ class Prepared:
 class TableCatalog:
     """The tables of one warehouse. Safe to use from several threads."""
 
-    def __init__(self, store: Store, warehouse: Warehouse) -> None:
+    def __init__(self, store: Store, warehouse: Warehouse, parsers: BlockingPool) -> None:
         self._store = store
         self._warehouse = warehouse
+        self._parsers = parsers
         self._pointed = Pointed(store, warehouse)
         self._staged = StagedCreates()
 
@@ -86,7 +89,7 @@ class TableCatalog:
         check_table_properties({}, metadata.properties)
         check_defaults((), metadata.schemas)
         check_metadata(metadata, staged.table, staged.location)
-        self._check_files(metadata, updates)
+        self._check_files(metadata, updates, owner)
         return self._written(metadata, None)
 
     def created(self, owner: PrincipalId, table: ResourceId) -> None:
@@ -97,9 +100,12 @@ class TableCatalog:
         """Return whether a table was made by this very commit of a staged create, and is as that left it."""
         return assigned(updates) == base.pointer.table and self._is_step(None, updates, base)
 
-    def registered(self, path: str) -> Loaded:
-        """Return a table of the metadata file of one that was dropped. The pointer goes with the table's fact."""
-        return registered(self._store, self._warehouse, path)
+    def registered(self, path: str, owner: PrincipalId) -> Loaded:
+        """Return a table of the metadata file of one that was dropped. The pointer goes with the table's fact.
+
+        `owner` shares the parsers with other callers.
+        """
+        return registered(self._store, self._warehouse, path, FileParsers(self._parsers, owner))
 
     def happened(
         self,
@@ -124,15 +130,19 @@ class TableCatalog:
         updates: Sequence[TableUpdate],
         *,
         guarded: bool,
+        owner: PrincipalId,
     ) -> Prepared:
-        """Check a commit and find what it needs. Raises `ConflictError`, `RuleError` or `InvalidError`."""
+        """Check a commit and find what it needs. `owner` shares the parsers with other callers.
+
+        Raises `ConflictError`, `RuleError`, `InvalidError` or `BusyError`.
+        """
         check_requirements(requirements, base.metadata)
         path = base.pointer.metadata_location
         metadata = updated_metadata(base.metadata, path, updates)
         check_table_properties(base.metadata.properties, metadata.properties)
         check_defaults(base.metadata.schemas, metadata.schemas)
         check_metadata(metadata, base.pointer.table, base.metadata.location)
-        files = self._check_files(base.metadata, updates)
+        files = self._check_files(base.metadata, updates, owner)
         needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)
         return Prepared(base, metadata, needs, replaces(base.metadata, metadata), maintains(base.metadata, metadata))
 
@@ -197,13 +207,13 @@ class TableCatalog:
     def _was_last(self, base: Loaded, requirements: Sequence[TableRequirement], updates: Sequence[TableUpdate]) -> bool:
         if not base.metadata.metadata_log:
             return False
-        path = base.metadata.metadata_log[-1].metadata_file
+        pointer = Pointer(base.pointer.table, base.metadata.metadata_log[-1].metadata_file)
         try:
-            before = parse(self._warehouse.read(base.metadata.location, path))
+            before = parse(self._pointed.read(File(pointer, base.metadata.location)))
             check_requirements(requirements, before)
         except LakeError:
             return False
-        return self._is_step(Loaded(Pointer(base.pointer.table, path), before), updates, base)
+        return self._is_step(Loaded(pointer, before), updates, base)
 
     def _is_step(self, before: Loaded | None, updates: Sequence[TableUpdate], after: Loaded) -> bool:
         start, path = (before.metadata, before.pointer.metadata_location) if before else (None, None)
@@ -212,9 +222,9 @@ class TableCatalog:
         except LakeError:
             return False
 
-    def _check_files(self, base: TableMetadata, updates: Sequence[TableUpdate]) -> TableFiles:
+    def _check_files(self, base: TableMetadata, updates: Sequence[TableUpdate], owner: PrincipalId) -> TableFiles:
         """Raise `RuleError` if a snapshot that the updates add has a file outside the table's location."""
-        files = TableFiles(self._warehouse, base.location)
+        files = TableFiles(self._warehouse, base.location, FileParsers(self._parsers, owner))
         for update in updates:
             if isinstance(update, AddSnapshotUpdate):
                 parent_id = update.snapshot.parent_snapshot_id
@@ -224,7 +234,7 @@ class TableCatalog:
 
     def _named(self, loaded: Loaded) -> Iterator[str]:
         metadata = loaded.metadata
-        files = TableFiles(self._warehouse, metadata.location)
+        files = TableFiles(self._warehouse, metadata.location, FileParsers(self._parsers, loaded.pointer.table))
         yield from dict.fromkeys(files.named(metadata.snapshots))
         yield from named_files(metadata)
         yield loaded.pointer.metadata_location

@@ -59,6 +59,14 @@ def inside(location: str, path: str) -> bool:
     return _below(outer, inner) and _below(_normal(_decoded(outer)), _normal(_decoded(inner)))
 
 
+def is_directly_inside(folder: str, path: str) -> bool:
+    """Return whether the path is a file of the folder and of none of its subfolders, as written and with `%` decoded."""
+    if not inside(folder, path):
+        return False
+    name = place_of(path).removeprefix(place_of(folder) + "/")
+    return "/" not in _decoded(name)
+
+
 def overlap(one: str, other: str) -> bool:
     """Return whether two locations are the same, or one lies inside the other."""
     return place_of(one) == place_of(other) or inside(one, other) or inside(other, one)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pyiceberg.manifest import DataFileContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table.snapshots import Snapshot
 
-from headgate.lake.manifests import Fingerprint, TableFiles, fingerprint
+from headgate.lake.manifests import Identity, TableFiles
+from headgate.untrusted_input.manifest_answers import ManifestAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +38,18 @@ def effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> Ef
     come = _live(files, (each for path, each in after.items() if not _same(each, before.get(path))))
     lost = gone.keys() - come.keys()
     gained = [come[key] for key in come.keys() - gone.keys()]
-    new_data = any(content == DataFileContent.DATA for content in gained)
-    new_deletes = any(content != DataFileContent.DATA for content in gained)
+    new_data = any(gained)
+    new_deletes = not all(gained)
     # A delete file that is lost brings rows back.
-    resurrects = any(gone[key] != DataFileContent.DATA for key in lost)
+    resurrects = not all(gone[key] for key in lost)
     return Effect(adds=new_data or resurrects, removes=bool(lost) or new_deletes, rewrites=bool(left))
 
 
-def _same(one: ManifestFile, other: ManifestFile | None) -> bool:
+def _same(one: ManifestAnswer, other: ManifestAnswer | None) -> bool:
     # All fields: a scan prunes by the summaries in the manifest list, so changing them hides rows.
-    return other is not None and fingerprint(one) == fingerprint(other)
+    return other is not None and one == other
 
 
-def _live(files: TableFiles, manifests: Iterable[ManifestFile]) -> Mapping[Fingerprint, DataFileContent]:
-    return {
-        _identity(entry): entry.data_file.content
-        for manifest in manifests
-        for entry in files.entries(manifest)
-        if entry.status != ManifestEntryStatus.DELETED
-    }
-
-
-def _identity(entry: ManifestEntry) -> Fingerprint:
-    # With statistics and sequence numbers: changing them makes a scan skip the file, or a delete apply to it.
-    file = entry.data_file
-    return (file.spec_id, entry.sequence_number, entry.file_sequence_number, *fingerprint(file))
+def _live(files: TableFiles, manifests: Iterable[ManifestAnswer]) -> Mapping[Identity, bool]:
+    """Return the files that are not deleted, each with whether it holds data."""
+    return {file.identity: file.is_data for file in files.files(manifests) if not file.is_deleted}

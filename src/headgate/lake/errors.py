@@ -3,8 +3,10 @@
 LakeError
 ├── RuleError        a rule that no right lifts
 ├── InvalidError     the request does not make sense
+│   └── GoneError    a file that the table names is gone
 ├── ConflictError    somebody else was faster
-└── MissingError     the table is not there
+├── MissingError     the table is not there
+└── BusyError        the files cannot be read at the moment
 """
 
 
@@ -20,9 +22,17 @@ class InvalidError(LakeError):
     """The request or a file it names cannot be understood or applied."""
 
 
+class GoneError(InvalidError):
+    """A file that the table names is gone: the table cannot be used until the file is there again."""
+
+
 class ConflictError(LakeError):
     """The table is not in the state that the commit was made on."""
 
 
 class MissingError(LakeError):
     """There is no such table."""
+
+
+class BusyError(LakeError):
+    """Too many files wait to be read, or no process can be started that reads them."""

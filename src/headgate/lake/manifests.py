@@ -1,123 +1,118 @@
-"""Reading the manifests of a snapshot, each only after it is known to lie inside the table's location."""
+"""Reading the manifests of a snapshot: each from the table's folder of metadata, parsed in another process."""
 
-import io
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile
-from pyiceberg.manifest import ManifestEntry, ManifestFile, read_manifest_list
 from pyiceberg.table.snapshots import Snapshot
-from pyiceberg.typedef import Record
 
-from headgate.lake.errors import InvalidError, LakeError, RuleError
+from headgate.lake.containment import is_directly_inside
+from headgate.lake.errors import RuleError
+from headgate.lake.file_parsers import FileParsers
 from headgate.lake.warehouse import Warehouse
+from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer
 
-Fingerprint = tuple[Any, ...]
-"""All fields of an Avro record. PyIceberg's own equality compares only the path."""
+Identity = tuple[int, int | None, int | None, bytes]
+"""A file with all that a scan uses of it. Changing any part makes a scan skip the file, or a delete apply to it."""
+
+_ADDED: Final = 1
+_DELETED: Final = 2
+_DATA: Final = 0
+_BATCH_BYTES: Final = 4 * 1024 * 1024
+"""Manifests that one process parses."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A data or delete file of a manifest."""
+
+    path: str
+    is_data: bool
+    is_deleted: bool
+    identity: Identity
 
 
 class TableFiles:
-    """The manifest lists and manifests of one table. Raises `RuleError` or `InvalidError` for what it must not read."""
+    """The manifest lists and manifests of one table.
 
-    def __init__(self, warehouse: Warehouse, location: str) -> None:
+    Raises `RuleError` or `InvalidError` for what it must not read, and `BusyError`.
+    """
+
+    def __init__(self, warehouse: Warehouse, location: str, parsers: FileParsers) -> None:
         self._warehouse = warehouse
         self._location = location
-        self._io = _ContainedIO(warehouse, location)
-        self._listed: dict[str, tuple[ManifestFile, ...]] = {}
-        self._read: dict[Fingerprint, list[ManifestEntry]] = {}
+        self._parsers = parsers
+        self._listed: dict[str, Mapping[str, ManifestAnswer]] = {}
+        self._read: dict[ManifestAnswer, Sequence[ListedFile]] = {}
 
-    def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestFile]:
+    def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestAnswer]:
         """Return the manifests of a snapshot by path."""
         path = snapshot.manifest_list
         if path not in self._listed:
-            try:
-                self._listed[path] = tuple(read_manifest_list(self._io.new_input(path)))
-            except LakeError:
-                raise
-            except Exception as error:  # the bytes are the client's: any failure is a bad file
-                raise InvalidError("a manifest list cannot be read") from error
-        return {manifest.manifest_path: manifest for manifest in self._listed[path]}
+            listed = self._parsers.read_manifest_list(self._content(path))
+            self._listed[path] = {manifest.path: manifest for manifest in listed}
+        return self._listed[path]
 
-    def entries(self, manifest: ManifestFile) -> list[ManifestEntry]:
-        """Return all entries of a manifest, those of deleted files too."""
-        key = fingerprint(manifest)
-        if key not in self._read:
-            try:
-                self._read[key] = manifest.fetch_manifest_entry(self._io, discard_deleted=False)
-            except LakeError:
-                raise
-            except Exception as error:  # the bytes are the client's: any failure is a bad file
-                raise InvalidError("a manifest cannot be read") from error
-        return self._read[key]
+    def files(self, manifests: Iterable[ManifestAnswer]) -> Iterator[ListedFile]:
+        """Yield all files of the manifests, the deleted ones too."""
+        named = tuple(manifests)
+        for batch in self._batches(dict.fromkeys(each for each in named if each not in self._read)):
+            answers = self._parsers.read_manifests(tuple(batch.values()))
+            for manifest, files in zip(batch, answers, strict=True):
+                self._read[manifest] = [_listed_file(manifest, each) for each in files]
+        for manifest in named:
+            yield from self._read[manifest]
 
-    def check(self, snapshot: Snapshot, known: Mapping[str, ManifestFile]) -> None:
-        """Raise `RuleError` if the snapshot has a manifest, data or delete file outside the table's location.
+    def check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
+        """Raise `RuleError` if the snapshot has a manifest, data or delete file that is not where it must be.
 
-        Entries of deleted files count: expiring snapshots removes those files, and change feeds read them. The
+        Files of deleted entries count: expiring snapshots removes those files, and change feeds read them. The
         manifests in `known` were checked when they were added.
         """
-        for path, manifest in self.manifests(snapshot).items():
-            self._warehouse.check(self._location, path)
-            if manifest.key_metadata:
+        listed = self.manifests(snapshot)
+        for path, manifest in listed.items():
+            self._check_place(path)
+            if manifest.is_encrypted:
                 raise RuleError("encrypted manifests are not supported")
-            if path not in known:
-                for entry in self.entries(manifest):
-                    self._warehouse.check(self._location, entry.data_file.file_path)
+        for file in self.files(manifest for path, manifest in listed.items() if path not in known):
+            self._warehouse.check(self._location, file.path)
 
     def named(self, snapshots: Iterable[Snapshot]) -> Iterator[str]:
         """Yield every file that the snapshots name, some more than once, and each list after what it lists."""
         for snapshot in snapshots:
             for path, manifest in self.manifests(snapshot).items():
-                yield from (entry.data_file.file_path for entry in self.entries(manifest))
+                yield from (file.path for file in self.files([manifest]))
                 yield path
             yield snapshot.manifest_list
 
+    def _batches(self, wanted: Iterable[ManifestAnswer]) -> Iterator[Mapping[ManifestAnswer, bytes]]:
+        """Yield the manifests with their bytes, few enough at once for one process."""
+        batch: dict[ManifestAnswer, bytes] = {}
+        size = 0
+        for manifest in wanted:
+            batch[manifest] = self._content(manifest.path)
+            size += len(batch[manifest])
+            if size > _BATCH_BYTES:
+                yield batch
+                batch, size = {}, 0
+        if batch:
+            yield batch
 
-def fingerprint(record: Record) -> Fingerprint:
-    """Return every field of a record, comparable and hashable."""
-    return tuple(_frozen(record[position]) for position in range(len(record)))
+    def _content(self, path: str) -> bytes:
+        self._check_place(path)
+        return self._warehouse.read(self._location, path)
 
-
-def _frozen(value: Any) -> Any:
-    if isinstance(value, Record):
-        return fingerprint(value)
-    if isinstance(value, Mapping):
-        return tuple(sorted((key, _frozen(each)) for key, each in value.items())) or None
-    if isinstance(value, list | tuple):
-        return tuple(_frozen(each) for each in value) or None
-    return value
-
-
-class _ContainedIO(FileIO):
-    """Opens only what lies inside one table's location, and writes nothing."""
-
-    def __init__(self, warehouse: Warehouse, location: str) -> None:
-        super().__init__()
-        self._warehouse = warehouse
-        self._table_location = location
-
-    def new_input(self, location: str) -> InputFile:
-        return _Bytes(location, self._warehouse.read(self._table_location, location))
-
-    def new_output(self, location: str) -> OutputFile:
-        raise NotImplementedError
-
-    def delete(self, location: str | InputFile | OutputFile) -> None:
-        raise NotImplementedError
+    def _check_place(self, path: str) -> None:
+        self._warehouse.check(self._location, path)
+        if not is_directly_inside(f"{self._location}/metadata", path):
+            raise RuleError("a manifest list or manifest must lie directly in the folder `metadata` of its table")
 
 
-class _Bytes(InputFile):
-    """A file that was read already."""
-
-    def __init__(self, location: str, content: bytes) -> None:
-        super().__init__(location)
-        self._content = content
-
-    def __len__(self) -> int:
-        return len(self._content)
-
-    def exists(self) -> bool:
-        return True
-
-    def open(self, seekable: bool = True) -> InputStream:  # noqa: ARG002, FBT001, FBT002 - PyIceberg's signature
-        return cast(InputStream, io.BytesIO(self._content))
+def _listed_file(manifest: ManifestAnswer, file: FileAnswer) -> ListedFile:
+    """Return a file with the numbers that Iceberg lets it inherit from its manifest."""
+    inherits = file.status == _ADDED or manifest.sequence_number == 0
+    inherited = manifest.sequence_number if inherits else None
+    sequence = inherited if file.sequence_number is None else file.sequence_number
+    own = inherited if file.file_sequence_number is None else file.file_sequence_number
+    identity = (manifest.partition_spec_id, sequence, own, file.identity)
+    return ListedFile(file.path, file.content == _DATA, file.status == _DELETED, identity)

@@ -11,10 +11,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil, TableMetadataV1, new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import (
-    AddSchemaUpdate,
     AddSnapshotUpdate,
     RemovePropertiesUpdate,
-    SetCurrentSchemaUpdate,
     SetPropertiesUpdate,
     TableRequirement,
     TableUpdate,
@@ -23,11 +21,11 @@ from pyiceberg.table.update import (
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError
+from headgate.lake.metadata_ids import assign_ids
+from headgate.lake.readability import in_order, require_readable
 from headgate.lake.rules import check_defaults, check_table_properties
 from headgate.lake.validation import require_valid
 
-LAST_ADDED = -1
-"""Where an update names a schema: the one that was added last in the same commit."""
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
 
 
@@ -64,11 +62,16 @@ def updated_metadata(
     """Return the metadata after the updates, from nothing for a table that is made by them. Raises `InvalidError`."""
     # Not validated: validation gives an empty base a schema of its own, which the first real one then collides with.
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
-    _check_sequence(start, updates)
-    kept = tuple(_only_existing(start, updates if base is None else _numbered(base, updates)))
+    last = _check_sequence(start, updates)
+    kept = tuple(_only_existing(start, assign_ids(base, updates)))
     changed = require_valid("table", lambda: update_table_metadata(start, kept, base is None, base_path))
+    if not isinstance(changed, TableMetadataV1):
+        # PyIceberg lets a snapshot without a parent turn the table's sequence number back.
+        changed = changed.model_copy(update={"last_sequence_number": last})
     # A metadata file that could not be read back would lose the table.
-    return require_valid("table", lambda: TableMetadataUtil.parse_raw(changed.model_dump_json()))
+    read = require_valid("table", lambda: TableMetadataUtil.parse_raw(in_order(base, changed).model_dump_json()))
+    require_readable(read)
+    return read
 
 
 def check_requirements(requirements: Sequence[TableRequirement], base: TableMetadata | None) -> None:
@@ -92,35 +95,19 @@ def next_path(location: str, base_path: str | None, name: str) -> str:
     return f"{location}/metadata/{version:05d}-{name}.metadata.json"
 
 
-def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> None:
-    # PyIceberg lets a snapshot without a parent turn the table's sequence number back.
+def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
+    """Return the table's last sequence number after the updates. Raises `ConflictError` for a snapshot made too early.
+
+    A snapshot without a parent replaces what the table held, so it may have a number that was free when it was begun.
+    """
     last = 0 if isinstance(base, TableMetadataV1) else base.last_sequence_number
     for update in updates:
         if isinstance(update, AddSnapshotUpdate):
-            number = update.snapshot.sequence_number
-            if number is None or number <= last:
+            number, parent = update.snapshot.sequence_number, update.snapshot.parent_snapshot_id
+            if number is None or number <= 0 or (number <= last and parent is not None):
                 raise ConflictError("a snapshot must have a sequence number above the table's last one")
-            last = number
-
-
-def _numbered(base: TableMetadata, updates: Sequence[TableUpdate]) -> Iterator[TableUpdate]:
-    """Yield the updates with schemas numbered as Iceberg's own writers do, whatever number the client gave them.
-
-    PyIceberg takes that number as it is, and two schemas of one number are a table that nobody reads rightly.
-    """
-    known = {schema.schema_id: schema for schema in base.schemas}
-    last = LAST_ADDED
-    for update in updates:
-        if isinstance(update, AddSchemaUpdate):
-            same = [id for id, schema in known.items() if schema == update.schema_]
-            last = same[0] if same else max(known) + 1
-            known[last] = update.schema_.model_copy(update={"schema_id": last})
-            if not same:
-                yield update.model_copy(update={"schema_": known[last]})
-        elif isinstance(update, SetCurrentSchemaUpdate) and update.schema_id == LAST_ADDED:
-            yield update.model_copy(update={"schema_id": last})
-        else:
-            yield update
+            last = max(last, number)
+    return last
 
 
 def _only_existing(base: TableMetadata, updates: Iterable[TableUpdate]) -> Iterator[TableUpdate]:

@@ -6,16 +6,30 @@ from pyiceberg.io import FileIO, load_file_io
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside, overlap, place_of
-from headgate.lake.errors import InvalidError, RuleError
-from headgate.lake.warehouse import NOT_OURS, OUTSIDE, owner_of
+from headgate.lake.errors import ConflictError, GoneError, InvalidError, RuleError
+from headgate.lake.warehouse import (
+    GONE,
+    MAX_FILE_BYTES,
+    NOT_OURS,
+    OUTSIDE,
+    PURGED,
+    TOO_LARGE,
+    owner_of,
+    require_own,
+    root_of,
+)
 
 
 class ObjectWarehouse:
-    """A prefix in a bucket. There are no links and no folders: a file is there once it is written whole."""
+    """An organization's prefix in a bucket. There are no links and no folders: a file is there once it is written whole."""
 
-    def __init__(self, root: str, properties: Mapping[str, str]) -> None:
-        """Take `s3://bucket/prefix` and PyIceberg's properties of its FileIO. Raises `RuleError` for another place."""
-        self._root = place_of(root)
+    def __init__(self, prefix: str, properties: Mapping[str, str], organization: ResourceId) -> None:
+        """Take the deployment's `s3://bucket/prefix` and PyIceberg's properties of its FileIO.
+
+        Raises `RuleError` for another place, and for an id that is no name of a folder.
+        """
+        self._all = place_of(prefix)
+        self._root = root_of(self._all, organization)
         self._io: FileIO = load_file_io({**properties}, self._root)
 
     def location(self, database: ResourceId, table: ResourceId) -> str:
@@ -24,6 +38,7 @@ class ObjectWarehouse:
 
     def check(self, location: str, path: str) -> None:
         """Raise `RuleError` if a file of the table at `location` lies outside of it."""
+        require_own(self._all, self._root, location)
         if not inside(location, path):
             raise RuleError(OUTSIDE)
 
@@ -32,15 +47,23 @@ class ObjectWarehouse:
         self.check(location, path)
         try:
             with self._io.new_input(path).open() as stream:
-                return stream.read()
+                content = stream.read(MAX_FILE_BYTES + 1)
+        except FileNotFoundError as error:
+            raise GoneError(GONE) from error
         except OSError as error:
             raise InvalidError("a file that the table names cannot be read") from error
+        if len(content) > MAX_FILE_BYTES:
+            raise InvalidError(TOO_LARGE)
+        return content
 
     def write_new(self, location: str, path: str, content: bytes) -> None:
-        """Write a file of the table that is not there yet; the store keeps it once this returns."""
+        """Write a file of the table that is not there yet; the store keeps it once this returns. Raises as files do."""
         self.check(location, path)
-        with self._io.new_output(path).create() as stream:
-            stream.write(content)
+        try:
+            with self._io.new_output(path).create() as stream:
+                stream.write(content)
+        except FileNotFoundError as error:
+            raise ConflictError(PURGED) from error
 
     def remove(self, location: str, path: str) -> None:
         """Remove a file of the table that nothing points to."""
@@ -48,12 +71,12 @@ class ObjectWarehouse:
         self._io.delete(path)
 
     def owner(self, location: str) -> ResourceId | None:
-        """Return the table whose own folder of the warehouse this is; None for any other place."""
+        """Return the table whose folder below the organization's root this is; None for any other place."""
         return owner_of(self._root, location)
 
     def holds(self, location: str) -> bool:
-        """Return whether a location is the warehouse, lies in it or around it."""
-        return overlap(self._root, location)
+        """Return whether a location is the deployment's warehouse, lies in it or around it."""
+        return overlap(self._all, location)
 
     def purge(self, location: str, table: ResourceId, files: Iterator[str]) -> None:
         """Remove the named files of a dropped table in its own folder. Raises `RuleError` for any other place."""

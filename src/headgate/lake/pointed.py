@@ -3,12 +3,16 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from headgate.control.ports import DocumentPut, Pointer, PointerConflictError, PointerMove, Store
 from headgate.facts.ids import ResourceId
-from headgate.lake.errors import ConflictError, MissingError
+from headgate.lake.errors import ConflictError, InvalidError, MissingError
 from headgate.lake.metadata import next_path
-from headgate.lake.warehouse import Warehouse
+from headgate.lake.warehouse import MAX_FILE_BYTES, Warehouse
+
+MAX_VALUES: Final = 1_000_000
+"""Of one metadata file. They take many times its bytes once they are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,16 @@ class Pointed:
 
     def read(self, file: File) -> bytes:
         """Return what it holds. Raises `RuleError`, or `InvalidError` if it cannot be read."""
-        return self._warehouse.read(file.location, file.pointer.metadata_location)
+        content = self._warehouse.read(file.location, file.pointer.metadata_location)
+        check_size(content)
+        return content
 
     def write(self, id: ResourceId, location: str, base_path: str | None, content: bytes) -> File:
-        """Write the next metadata file after the one at `base_path`, or the first one. No pointer leads to it yet."""
+        """Write the next metadata file after the one at `base_path`, or the first one. No pointer leads to it yet.
+
+        Raises `InvalidError` for one that would be too large to be read back.
+        """
+        check_size(content)
         path = next_path(location, base_path, str(uuid.uuid4()))
         self._warehouse.write_new(location, path, content)
         return File(Pointer(id, path), location)
@@ -56,6 +66,15 @@ class Pointed:
     def discard(self, file: File) -> None:
         """Remove a metadata file that no pointer leads to."""
         self._warehouse.remove(file.location, file.pointer.metadata_location)
+
+
+def check_size(content: bytes) -> None:
+    """Raise `InvalidError` for a metadata file with too many bytes or values, before anything reads it."""
+    if len(content) > MAX_FILE_BYTES or content.count(b",") > MAX_VALUES:
+        most = MAX_FILE_BYTES // 1024 // 1024
+        raise InvalidError(
+            f"a metadata file has at most {most} MiB and {MAX_VALUES:,} values; expire snapshots to make it smaller"
+        )
 
 
 def location_of(metadata_location: str) -> str:

@@ -11,15 +11,16 @@ from headgate.control.ports import Pointer, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import overlap, place_of
 from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.file_parsers import FileParsers
 from headgate.lake.loaded import Loaded
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import parse
-from headgate.lake.pointed import location_of
+from headgate.lake.pointed import check_size, location_of
 from headgate.lake.rules import check_metadata
 from headgate.lake.warehouse import Warehouse
 
 
-def registered(store: Store, warehouse: Warehouse, path: str) -> Loaded:
+def registered(store: Store, warehouse: Warehouse, path: str, parsers: FileParsers) -> Loaded:
     """Return a table whose metadata file lies in its own folder of the warehouse, where no table is now.
 
     Raises `RuleError` or `InvalidError`.
@@ -30,10 +31,10 @@ def registered(store: Store, warehouse: Warehouse, path: str) -> Loaded:
         raise RuleError("only a metadata file in a folder that Headgate made for a table can be registered")
     if store.pointer(table) is not None:
         raise RuleError("the files in that folder are those of a table that is there")
-    return _checked(warehouse, table, location, path)
+    return _checked(warehouse, table, location, path, parsers)
 
 
-def adopted(warehouse: Warehouse, path: str, taken: Iterable[str]) -> Loaded:
+def adopted(warehouse: Warehouse, path: str, taken: Iterable[str], parsers: FileParsers) -> Loaded:
     """Return a table that another catalog made, outside the warehouse and apart from the locations that are taken.
 
     Raises `RuleError` or `InvalidError`.
@@ -45,19 +46,24 @@ def adopted(warehouse: Warehouse, path: str, taken: Iterable[str]) -> Loaded:
         raise RuleError("its files lie in Headgate's own warehouse")
     if any(overlap(location, each) for each in taken):
         raise RuleError("its files lie where those of another table are")
-    metadata = parse(warehouse.read(location, path))
-    return _checked(warehouse, ResourceId(str(metadata.table_uuid)), location, path)
+    return _checked(warehouse, None, location, path, parsers)
 
 
-def _checked(warehouse: Warehouse, table: ResourceId, location: str, path: str) -> Loaded:
-    metadata = parse(warehouse.read(location, path))
+def _checked(
+    warehouse: Warehouse, expected: ResourceId | None, location: str, path: str, parsers: FileParsers
+) -> Loaded:
+    """Return the table of a metadata file, which has the id that is expected, or its own."""
+    content = warehouse.read(location, path)
+    check_size(content)
+    metadata = parse(parsers.rewrite_json(content))
+    table = expected or ResourceId(str(metadata.table_uuid))
     check_metadata(metadata, table, location)
-    _check_files(warehouse, metadata)
+    _check_files(warehouse, metadata, parsers)
     return Loaded(Pointer(table, path), metadata)
 
 
-def _check_files(warehouse: Warehouse, metadata: TableMetadata) -> None:
-    files = TableFiles(warehouse, metadata.location)
+def _check_files(warehouse: Warehouse, metadata: TableMetadata, parsers: FileParsers) -> None:
+    files = TableFiles(warehouse, metadata.location, parsers)
     for snapshot in metadata.snapshots:
         if not snapshot.manifest_list:
             raise InvalidError("a snapshot has no manifest list")

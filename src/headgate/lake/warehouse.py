@@ -1,22 +1,34 @@
 """The files of the warehouse: where a table lies, reading, durable writing, removing."""
 
 import os
+import re
 import shutil
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.containment import inside, path_of
-from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.containment import inside, overlap, path_of, place_of
+from headgate.lake.errors import ConflictError, GoneError, InvalidError, RuleError
 
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""Of a file that is read whole: metadata, a manifest list or a manifest."""
+TOO_LARGE = f"a file that the table names is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB; rewrite its manifests"
 OUTSIDE = "a file of a table must lie inside the table's location"
-NOT_OURS = "the files of this table are not in Headgate's warehouse; drop it without a purge, and they stay"
+GONE = "a file that the table names is gone; restore the warehouse from a backup, or drop the table"
+NOT_OURS = "the files of this table are not in the organization's folder of the warehouse; drop it without a purge, and they stay"
+PURGED = "the files of this table were removed while the commit was written; the table was dropped"
 
 
 class Warehouse(Protocol):
-    """A place that holds a folder per table: `<database id>/<table id>`. Imported tables lie elsewhere in its reach."""
+    """The files of one organization's tables: a folder per table, `<organization id>/<database id>/<table id>`.
+
+    A deployment has one folder, or one prefix in a bucket, for the warehouses of all its organizations; each organization
+    makes, registers and removes tables below its own root alone. Imported tables lie outside of the deployment's warehouse.
+    """
 
     def location(self, database: ResourceId, table: ResourceId) -> str:
         """Return where a new table of this database lies."""
@@ -31,7 +43,10 @@ class Warehouse(Protocol):
         ...
 
     def write_new(self, location: str, path: str, content: bytes) -> None:
-        """Write a file of the table that is not there yet, so that it survives a crash once this returns."""
+        """Write a file of the table that is not there yet, so that it survives a crash once this returns.
+
+        Raises `RuleError`, or `ConflictError` if the folder of the table is removed at the same moment.
+        """
         ...
 
     def remove(self, location: str, path: str) -> None:
@@ -39,11 +54,11 @@ class Warehouse(Protocol):
         ...
 
     def owner(self, location: str) -> ResourceId | None:
-        """Return the table whose own folder of the warehouse this is; None for any other place."""
+        """Return the table whose folder below the organization's root this is; None for any other place."""
         ...
 
     def holds(self, location: str) -> bool:
-        """Return whether a location is the warehouse, lies in it or around it."""
+        """Return whether a location is the deployment's warehouse, lies in it or around it."""
         ...
 
     def purge(self, location: str, table: ResourceId, files: Iterator[str]) -> None:
@@ -52,12 +67,16 @@ class Warehouse(Protocol):
 
 
 class FileWarehouse:
-    """A folder of this machine."""
+    """An organization's folder in a folder of this machine."""
 
-    def __init__(self, root: Path) -> None:
-        """Make the folder if it is not there. Raises `RuleError` for a path that engines would read differently."""
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._root = path_of(os.path.realpath(root))
+    def __init__(self, folder: Path, organization: ResourceId) -> None:
+        """Make the deployment's folder if it is not there.
+
+        Raises `RuleError` for a path that engines would read differently, and for an id that is no name of a folder.
+        """
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._all = path_of(os.path.realpath(folder))
+        self._root = root_of(self._all, organization)
 
     def location(self, database: ResourceId, table: ResourceId) -> str:
         """Return where a new table of this database lies."""
@@ -70,35 +89,42 @@ class FileWarehouse:
     def read(self, location: str, path: str) -> bytes:
         """Return a file of the table at `location`. Raises `RuleError`, or `InvalidError` if it cannot be read."""
         try:
-            return self._resolved(location, path).read_bytes()
+            content = _read_file(self._resolved(location, path))
+        except FileNotFoundError as error:
+            raise GoneError(GONE) from error
         except OSError as error:
             raise InvalidError("a file that the table names cannot be read") from error
+        if len(content) > MAX_FILE_BYTES:
+            raise InvalidError(TOO_LARGE)
+        return content
 
     def write_new(self, location: str, path: str, content: bytes) -> None:
         """Write a file of the table that is not there yet, so that it survives a crash once this returns."""
         file = self._resolved(location, path)
         missing = [file.parent, *file.parent.parents]
         made = [folder.parent for folder in missing if not folder.exists()]
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        for folder in (file.parent, *made):
-            _sync_folder(folder)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("xb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            for folder in (file.parent, *made):
+                _sync_folder(folder)
+        except FileNotFoundError as error:
+            raise ConflictError(PURGED) from error
 
     def remove(self, location: str, path: str) -> None:
         """Remove a file of the table that nothing points to."""
         self._resolved(location, path).unlink(missing_ok=True)
 
     def owner(self, location: str) -> ResourceId | None:
-        """Return the table whose own folder of the warehouse this is; None for any other place."""
+        """Return the table whose folder below the organization's root this is; None for any other place."""
         return owner_of(self._root, location)
 
     def holds(self, location: str) -> bool:
-        """Return whether a location is the warehouse, lies in it or around it."""
-        real = os.path.realpath(path_of(location))
-        return real == self._root or inside(self._root, real) or inside(real, self._root)
+        """Return whether a location is the deployment's warehouse, lies in it or around it."""
+        return overlap(self._all, os.path.realpath(path_of(location)))
 
     def purge(self, location: str, table: ResourceId, files: Iterator[str]) -> None:  # noqa: ARG002 (a folder of this machine is removed whole)
         """Remove all files of a dropped table in its own folder. Raises `RuleError` for any other place."""
@@ -109,6 +135,7 @@ class FileWarehouse:
             shutil.rmtree(path, ignore_errors=True)
 
     def _resolved(self, location: str, path: str) -> Path:
+        require_own(self._all, self._root, location)
         if not inside(location, path):
             raise RuleError(OUTSIDE)
         real = os.path.realpath(path_of(path))
@@ -117,12 +144,52 @@ class FileWarehouse:
         return Path(real)
 
 
+def root_of(warehouse: str, organization: ResourceId) -> str:
+    """Return the folder, or the prefix, of an organization's tables. Raises `RuleError` for an id that is no such name."""
+    if not _ID.fullmatch(organization):
+        raise RuleError(f"the id `{organization}` of the organization cannot be the name of a folder")
+    return f"{warehouse.rstrip('/')}/{organization}"
+
+
+def require_own(warehouse: str, root: str, location: str) -> None:
+    """Raise `RuleError` for a location in the part of the warehouse that is another organization's.
+
+    Tables from before each organization had a root lie two levels below the warehouse, where no root ends.
+    """
+    if not inside(warehouse, location) or inside(root, location):
+        return
+    if place_of(location).removeprefix(warehouse.rstrip("/") + "/").count("/") != 1:
+        raise RuleError("the files of this table are not in the organization's warehouse")
+
+
+def may_adopt(warehouse: Warehouse, location: str, named: Iterable[str]) -> bool:
+    """Return whether a table of another deployment may lie there: in the organization's root, or where the operator says.
+
+    `named` are the folders and prefixes that the operator has named; none of them opens the deployment's warehouse.
+    """
+    try:
+        return warehouse.owner(location) is not None or (
+            not warehouse.holds(location) and any(inside(each, location) for each in named)
+        )
+    except RuleError:
+        return False
+
+
 def owner_of(root: str, location: str) -> ResourceId | None:
     """Return the table whose folder `<database id>/<table id>` below the root this is; None for any other place."""
     if not inside(root, location):
         return None
     parts = location.rstrip("/").removeprefix("file://").removeprefix(root.rstrip("/") + "/").split("/")
     return ResourceId(parts[1]) if len(parts) == 2 else None  # noqa: PLR2004 (a database and a table)
+
+
+def _read_file(file: Path) -> bytes:
+    """Return a file, or one byte more than is allowed of it. Raises `OSError`, also for what is not a file."""
+    # Not blocking: opening a pipe would wait for a writer.
+    with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError
+        return stream.read(MAX_FILE_BYTES + 1)
 
 
 @contextmanager

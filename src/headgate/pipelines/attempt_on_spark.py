@@ -87,6 +87,7 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places) -> Execu
         place=place,
         staging=places.staging(row.run) / str(row.attempt),
         checkpoints=places.checkpoints(row.pipeline),
+        incoming=places.incoming(row.pipeline),
         wait=attempt.wait,
         cleaned=cleaned(control.snapshot.resources[row.pipeline]),
         keep=keeper(control, store, row.run, row.pipeline),

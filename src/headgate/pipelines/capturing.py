@@ -1,13 +1,16 @@
 """Taking files into a table as they come: Spark's stream keeps count of them, and looks begin with their columns.
 
-Each look takes what has come since the last in batches, one commit each. Spark notes a batch's files before it begins and
+Each look copies the files that have come since the last into a folder of the pipeline's own, by open descriptors, and Spark
+takes them from there: it opens no path that a user of the connection's folder could exchange for a link. It does so in
+batches, one commit each. Spark notes a batch's files before it begins and
 that it is done after its commit, and Iceberg which batch a commit was of: so an attempt goes on where another was killed.
 """
 
 import csv
-import os
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +19,11 @@ from pyspark.sql.connect.functions import col, lit
 from pyspark.sql.types import StructField, StructType
 
 from headgate.control.error_text import REFUSED, raw_words
+from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.execution import Execution
+from headgate.pipelines.file_staging import FoundFile, copy_files, list_files, open_connected, require_no_links
 from headgate.pipelines.lakewriter import quoted, write_full
+from headgate.pipelines.listing_marks import ListingMarks
 from headgate.pipelines.loading.errors import EndedError, LoadError
 from headgate.pipelines.place import folder_of
 
@@ -37,8 +43,7 @@ _UNREADABLE: Final = ("FAILED_READ_FILE", "MALFORMED_RECORD", "CANNOT_READ_FILE_
 def capture(definition: "StreamCaptureDefinition", execution: Execution) -> None:
     """Take files in until the run has to end, or once. Raises `LoadError` or `EndedError`, or what Spark raises."""
     name = definition.connection or definition.source or ""
-    folder = folder_of(execution.place(name), name) / definition.path
-    each = Capture(definition, execution, folder)
+    each = Capture(definition, execution, lambda: folder_of(execution.place(name), name))
     each.begin()
     while True:
         each.look()
@@ -49,13 +54,17 @@ def capture(definition: "StreamCaptureDefinition", execution: Execution) -> None
 
 
 class Capture:
-    """One attempt at a folder and a table."""
+    """One attempt at a folder and a table. `connected` returns the folder of the connection, decided on anew each time."""
 
-    def __init__(self, definition: "StreamCaptureDefinition", execution: Execution, folder: Path) -> None:
+    def __init__(
+        self, definition: "StreamCaptureDefinition", execution: Execution, connected: Callable[[], AllowedFolder]
+    ) -> None:
         self._definition = definition
         self._execution = execution
-        self._folder = folder
+        self._connected = connected
+        self._folder = execution.incoming
         self._progress = execution.checkpoints / str(execution.cleaned)
+        self._marks = ListingMarks(execution.checkpoints, execution.cleaned)
         self._rows = 0
         self._columns: StructType | None = None
         """What the files that have come are read with, once that is settled."""
@@ -71,9 +80,8 @@ class Capture:
 
     def look(self) -> None:
         """Take in what has come since the last look."""
-        if not self._folder.is_dir():
-            raise LoadError(f"there is no folder `{self._definition.path or '.'}` behind the connection; make it there")
-        came = unread(self._folder, self._progress)
+        self._marks.begin()
+        came = self._copy_new()
         if not came:
             return
         try:
@@ -82,6 +90,20 @@ class Capture:
                 self._take(columns)
         except PySparkException as error:
             raise self._told(error, came) from error
+        self._marks.end()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _copy_new(self) -> list[Path]:
+        """Copy the files that have come since the last look, and return the copies, oldest first."""
+        since = self._marks.last or _noted(self._progress)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True)
+        folder = self._connected()
+        with open_connected(folder, self._definition.path or ".") as source:
+            require_no_links(source)
+            names = [each.name for each in sorted(list_files(source), key=_came) if each.came >= since]
+            copy_files(folder, source, names, self._folder, partial(self._execution.wait, 0))
+        return [self._folder / name for name in names]
 
     def _schema(self, came: Sequence[Path]) -> StructType:
         """Return the columns to read with, in the files' order where that counts; the table has them all afterwards."""
@@ -131,7 +153,9 @@ class Capture:
     def _take(self, schema: StructType) -> None:
         definition, spark = self._definition, self._execution.spark
         files = spark.readStream.format(definition.format).schema(schema).options(**self._options())
-        frame = files.option("maxFilesPerTrigger", str(definition.files_at_once)).load(str(self._folder))
+        # By name: that is what a copy has in common with its file, and with the copy of an earlier attempt.
+        files = files.option("maxFilesPerTrigger", str(definition.files_at_once)).option("fileNameOnly", "true")
+        frame = files.load(str(self._folder))
         writer = self._fitting(frame, schema).writeStream.option("checkpointLocation", str(self._progress))
         query = writer.trigger(availableNow=True).toTable(definition.into)
         try:
@@ -192,13 +216,6 @@ class Capture:
         return True
 
 
-def unread(folder: Path, progress: Path) -> list[Path]:
-    """Return the files of a folder, oldest first, that have come since the last batch of a stream that was taken in."""
-    since = _noted(progress)
-    files = [Path(each.path) for each in os.scandir(folder) if each.is_file() and each.name[0] not in "._"]
-    return sorted((each for each in files if _came(each) >= since), key=_came)
-
-
 def one_header(files: Iterable[Path]) -> None:
     """Raise `LoadError` if these CSV files do not all have the same columns: one stream reads them all in one way."""
     headers = dict[tuple[str, ...], Path]()
@@ -226,12 +243,8 @@ def _in(folder: Path) -> list[Path]:
     return list(folder.iterdir()) if folder.is_dir() else []
 
 
-def _came(file: Path) -> float:
-    try:
-        stat = file.stat()
-    except FileNotFoundError:
-        return 0.0
-    return max(stat.st_mtime, stat.st_ctime)
+def _came(file: FoundFile) -> float:
+    return file.came
 
 
 def _name(table: str) -> str:

@@ -20,7 +20,7 @@ MOST_ROWS = 5_000
 """More rows are not kept, and nobody could tell them apart."""
 
 MOST_BYTES = 4 * 1024**2
-"""More is not kept, by the estimate of the rows as JSON: whoever looks at the chart has all of it made."""
+"""More is not kept, by the estimate of the rows as JSON: each view of the chart makes all of it."""
 
 _Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 _SIZE = {"width": 640, "height": 360}

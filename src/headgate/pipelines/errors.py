@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from headgate.control.error_text import REFUSED, raw_words, sqlstate_of, visible_words
+from headgate.pipelines.egress import EgressError
 
 _AWAY = frozenset({"UNAVAILABLE", "UNAUTHENTICATED"})
 """gRPC's codes for nobody who answers, and for a server that does not know the run any more, or not yet."""
@@ -47,7 +48,7 @@ def failure(error: BaseException) -> Failure:
     away = getattr(code, "name", "") in _AWAY or sqlstate in _NO_DRIVER or isinstance(error, ConnectionError)
     if away or any(each.search(said) for each in _SIGNS):
         return Failure(words, away=True)
-    return Failure(words, refused=sqlstate == REFUSED)
+    return Failure(words, refused=sqlstate == REFUSED or isinstance(error, EgressError))
 
 
 def _said(error: BaseException, asked: str) -> Any:

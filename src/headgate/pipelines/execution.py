@@ -44,6 +44,8 @@ class Execution:
     """A folder of this attempt alone, which its session may read and write too. It goes when the attempt ends."""
     checkpoints: Path
     """A folder of the pipeline, which stays, for the progress of its streams."""
+    incoming: Path
+    """A folder of the pipeline, which its session may read, for copies of the files that its stream takes in."""
     wait: Callable[[float], bool]
     """Wait so many seconds, or until the run has to end: then, and in later calls, return True."""
     cleaned: int = 0

@@ -1,11 +1,17 @@
 """What is behind a connection. With its secret, so that none of these is shown, logged or kept."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 from headgate.control.connections import Entrance
+from headgate.control.egress import Address
+from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.pinned_http import Decide
+
+_SOCKETS: Final = "io.headgate.guard.PinnedSockets"
+"""The guard's class that connects to the addresses of its argument, and resolves no name."""
 
 
 class PlaceError(Exception):
@@ -16,41 +22,51 @@ class PlaceError(Exception):
 class FolderPlace:
     """A folder of the server's machine."""
 
-    folder: Path
+    folder: AllowedFolder
 
 
 @dataclass(frozen=True, slots=True)
 class DatabasePlace:
-    """A PostgreSQL database. `sslmode` is as libpq has it."""
+    """A PostgreSQL database. `sslmode` is as libpq has it, `addresses` are those of the host that were decided on."""
 
     host: str
     port: int
     database: str
     user: str
     password: str = field(repr=False)
-    sslmode: str = "prefer"
+    sslmode: str
+    addresses: Sequence[Address]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpPlace:
-    """An HTTP API: everything below `base_url`, asked with these headers beside the usual ones."""
+    """An HTTP API: everything below `base_url`, asked with these headers beside the usual ones.
+
+    `decide` returns the addresses at which a host may be connected, at each request.
+    """
 
     base_url: str
-    headers: Mapping[str, str] = field(repr=False, default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(repr=False)
+    decide: Decide
 
 
 Place = FolderPlace | DatabasePlace | HttpPlace
 
 
 def entrance(database: DatabasePlace) -> Entrance:
-    """Return how Spark enters a database."""
+    """Return how Spark enters a database: at the addresses that were decided on, with TLS held against the host's name."""
     host = f"[{database.host}]" if ":" in database.host else database.host
     url = f"jdbc:postgresql://{host}:{database.port}/{quote(database.database, safe='')}"
     properties = {"user": database.user, "password": database.password, "sslmode": database.sslmode}
+    properties |= {"socketFactory": _SOCKETS, "socketFactoryArg": _pinned(database)}
     return Entrance(url, {**properties, "ApplicationName": "headgate", "tcpKeepAlive": "true"})
 
 
-def folder_of(place: Place, name: str) -> Path:
+def _pinned(database: DatabasePlace) -> str:
+    return " ".join((str(database.port), *map(str, database.addresses)))
+
+
+def folder_of(place: Place, name: str) -> AllowedFolder:
     """Return the folder of a place that the connection of that name is to be. Raises `PlaceError`."""
     if not isinstance(place, FolderPlace):
         raise PlaceError(f"the connection `{name}` is no folder; name one that is")

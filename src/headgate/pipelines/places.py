@@ -1,12 +1,17 @@
-"""The only way to a path: a connection that the running pipeline declares, or a folder of the run's own."""
+"""What a run may reach: the connections that its pipeline declares, and on Spark no path but those of the run's own folders."""
 
+import logging
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from headgate.control.connections import CONNECTION, SECRET, Entrance, NoEntranceError
 from headgate.control.control import Control
+from headgate.control.egress import Address
+from headgate.control.egress.policy import SETTING
 from headgate.control.ports import Store
 from headgate.control.vault import Vault, VaultError
 from headgate.decision.declared import edges
@@ -15,35 +20,47 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Run, Snapshot
+from headgate.pipelines.egress import Egress, EgressError, host_and_port
 from headgate.pipelines.place import DatabasePlace, FolderPlace, HttpPlace, Place, PlaceError, database_of, entrance
 
+log: Final = logging.getLogger(__name__)
+
+Allowed = TypeVar("Allowed")
+
+_ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 CONNECTIONS = "connections"
 """The relation by which a pipeline declares its connections."""
 
 
 class Places:
-    """Says which files a run may touch: those in the folders of its declared connections, and its own, links resolved.
+    """Decides what runs of an organization's pipelines may reach outside the lake.
 
-    A folder is read with all that lies in it, so there must be no link in it.
+    A connection is reached if the pipeline declares it, its run-as may use it and the operator allows what is behind it.
+    Spark itself opens no path of a connection's folder: files are copied from there and to there by open descriptors.
     """
 
-    def __init__(self, control: Control, store: Store, own: Path, vault: Vault) -> None:
-        """`own` is the deployment's data folder: tables, tokens and the log are nobody's files, whatever is declared.
-
-        What a run stages and what its pipeline's streams keep of their progress lie in there, and are the exceptions.
-        """
+    def __init__(
+        self, organization: ResourceId, control: Control, store: Store, own: Path, vault: Vault, egress: Egress
+    ) -> None:
+        """`own` is the deployment's data folder, in which runs and streams have folders of the organization."""
+        self._organization = organization
         self._control = control
         self._store = store
         self._vault = vault
+        self._egress = egress
         self._own = Path(os.path.realpath(own))
 
     def staging(self, run: RunId) -> Path:
         """Return the folder of a run alone, which goes with it."""
-        return self._own / "scratch" / "runs" / run
+        return self._own / "scratch" / self._organization / "runs" / _folder_name(run)
 
     def checkpoints(self, pipeline: ResourceId) -> Path:
         """Return the folder in which a pipeline's streams keep their progress from run to run."""
-        return self._own / "checkpoints" / pipeline
+        return self._own / "checkpoints" / self._organization / _folder_name(pipeline)
+
+    def incoming(self, pipeline: ResourceId) -> Path:
+        """Return the folder from which a pipeline's streams read copies of the files that came."""
+        return self._own / "scratch" / self._organization / "incoming" / _folder_name(pipeline)
 
     def may_touch(self, caller: Caller, action: str, path: str) -> bool:
         """Answer for `path.read`, `path.write` or `path.checkpoint` of a path."""
@@ -59,16 +76,23 @@ class Places:
         return next((edge.target for edge in self._declared(caller) if edge.name == connection), None)
 
     def may_read(self, caller: Caller, path: str) -> bool:
-        """Answer for one path or `file:` URI; anything else than a local file is refused."""
-        file = _local(path)
-        return file is not None and self._is_open(caller, file) and not _holds_links(file)
+        """Answer for one path or `file:` URI: it lies in the folder of the run, or has come for its stream.
+
+        What has come is read while the run-as may use the connection that it came by.
+        """
+        file, run = _local(path), self._run(caller)
+        if file is None or run is None or caller.run is None:
+            return False
+        is_incoming = file.is_relative_to(self.incoming(run.pipeline)) and bool(self._declared(caller))
+        return (is_incoming or file.is_relative_to(self.staging(caller.run))) and not _holds_links(file)
 
     def may_write(self, caller: Caller, path: str) -> bool:
-        """Answer for a path that is written, whatever is there replaced: never the whole folder of a connection."""
+        """Answer for a path that is written, whatever is there replaced: it lies below the folder of the run."""
         file = _local(path) if "%" not in path else None  # Spark does not decode what it writes to
-        if file is None or caller.run is None or file in (self.staging(caller.run), *self._folders(caller)):
+        if file is None or caller.run is None or self._run(caller) is None:
             return False
-        return self._is_open(caller, file) and not _holds_links(file)
+        staging = self.staging(caller.run)
+        return file != staging and file.is_relative_to(staging) and not _holds_links(file)
 
     def may_checkpoint(self, caller: Caller, path: str) -> bool:
         """Answer for a path in which a stream of a run keeps its progress: it lies in the folder of its pipeline."""
@@ -78,18 +102,21 @@ class Places:
         return file.is_relative_to(self.checkpoints(run.pipeline)) and not _holds_links(file)
 
     def place(self, connection: ResourceId) -> Place:
-        """Return what is behind a connection. Raises `PlaceError`."""
+        """Return what is behind a connection. Raises `EgressError` where the operator does not allow it, or `PlaceError`."""
         document = self._store.document(CONNECTION, connection)
         if document is None:
             raise PlaceError("the connection is gone")
         match document["kind"]:
             case "folder":
-                return FolderPlace(Path(os.path.realpath(str(document["folder"]))))
+                return FolderPlace(self._allowed(connection, lambda: self._egress.folder(str(document["folder"]))))
             case "postgresql":
                 parts = {key: value for key, value in document.items() if key != "kind"}
-                return DatabasePlace(**parts, password=self._secret(connection).get("password", ""))
+                addresses = self._addresses(connection, str(document["host"]), int(document["port"]))
+                return DatabasePlace(
+                    **parts, password=self._secret(connection).get("password", ""), addresses=addresses
+                )
             case "http":
-                return HttpPlace(str(document["base_url"]), self._secret(connection))
+                return self._http_place(connection, str(document["base_url"]))
             case kind:
                 raise PlaceError(f"a connection of the kind `{kind}` is not known here")
 
@@ -100,7 +127,7 @@ class Places:
             raise NoEntranceError("a connection is used by a run of a pipeline that declares it, and in no other way")
         try:
             place = database_of(self.place(found), connection)
-        except PlaceError as error:
+        except (PlaceError, EgressError) as error:
             raise NoEntranceError(str(error)) from error
         return entrance(place)
 
@@ -114,18 +141,34 @@ class Places:
     def _run(self, caller: Caller) -> Run | None:
         return self._control.snapshot.runs.get(caller.run) if caller.run else None
 
-    def _is_open(self, caller: Caller, file: Path) -> bool:
-        if caller.run is None or self._run(caller) is None:
-            return False
-        if file.is_relative_to(self.staging(caller.run)):
-            return True
-        if file.is_relative_to(self._own) or self._own.is_relative_to(file):
-            return False
-        return any(file.is_relative_to(folder) for folder in self._folders(caller))
+    def _http_place(self, connection: ResourceId, base_url: str) -> HttpPlace:
+        def decide(host: str, port: int) -> Sequence[Address]:
+            return self._allowed(connection, lambda: self._egress.addresses(host, port))
 
-    def _folders(self, caller: Caller) -> list[Path]:
-        documents = (self._store.document(CONNECTION, edge.target) for edge in self._declared(caller))
-        return [Path(os.path.realpath(each["folder"])) for each in documents if each and each["kind"] == "folder"]
+        self._addresses(connection, *host_and_port(base_url))
+        return HttpPlace(base_url, self._secret(connection), decide)
+
+    def _addresses(self, connection: ResourceId, host: str, port: int) -> Sequence[Address]:
+        try:
+            return self._allowed(connection, lambda: self._egress.addresses(host, port))
+        except OSError as error:
+            raise PlaceError(f"the host of the connection `{self._name(connection)}` cannot be resolved") from error
+
+    def _allowed(self, connection: ResourceId, decide: Callable[[], Allowed]) -> Allowed:
+        """Return what is decided. The error names the connection, and not the host or folder behind it."""
+        try:
+            return decide()
+        except EgressError as error:
+            name = self._name(connection)
+            log.warning("the connection %s is refused: %s", connection, error)
+            raise EgressError(
+                f"what is behind the connection `{name}` is not allowed to this organization; "
+                f"the operator lists it in the file that {SETTING} names"
+            ) from error
+
+    def _name(self, connection: ResourceId) -> str:
+        found = self._control.snapshot.resources.get(connection)
+        return found.name if found else connection
 
     def _declared(self, caller: Caller) -> list[Edge]:
         """Return the connections that the caller's run declares and its run-as may use now."""
@@ -169,3 +212,10 @@ def _local(path: str) -> Path | None:
     if not name.startswith("/") or any(sign in name for sign in "*?[]{}\\\0"):
         return None
     return Path(os.path.realpath(name))
+
+
+def _folder_name(id: str) -> str:
+    """Return an id that can be the name of a folder. Raises `PlaceError` for any other, as an imported log may have."""
+    if not _ID.fullmatch(id):
+        raise PlaceError(f"the id `{id}` cannot be the name of a folder")
+    return id

@@ -130,6 +130,8 @@ class Worker:
         return tuple(found)
 
     def _serve(self, organization: Organization) -> None:
+        if organization.control.snapshot.is_suspended:
+            return
         if organization.id not in self._schedulers:
             _end_strays(organization)
             self._schedulers[organization.id] = Scheduler(organization.control, organization.store)

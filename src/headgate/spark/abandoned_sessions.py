@@ -1,7 +1,8 @@
 """Sessions of a gateway that has ended: nothing tracks what still runs in them, so their drivers end it."""
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from dataclasses import dataclass
 
 import grpc.aio
 
@@ -9,6 +10,14 @@ from headgate.spark.gateway.authority import Endpoint, NotServedError
 from headgate.spark.gateway.backend import Backend, rich_status
 from headgate.spark.gateway.identity import SessionKey, user_id
 from headgate.spark.sessions import Sessions
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """A session, and the name of the driver that it is in. A user has sessions of one id in several organizations."""
+
+    driver: str
+    key: SessionKey
 
 
 class AbandonedSessions:
@@ -20,57 +29,61 @@ class AbandonedSessions:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._keys = set[SessionKey]()
-        self._releasing = set[SessionKey]()
+        self._sessions = set[_Session]()
+        self._releasing = set[_Session]()
         """Those that drivers have been asked to release and have not answered about."""
 
-    def add(self, sessions: Iterable[Sessions]) -> None:
-        """Add the open sessions, by the names under which drivers know them."""
-        keys = {SessionKey(user_id(caller), session_id) for each in sessions for caller, session_id in each.opened()}
+    def add(self, driver: str, sessions: Sessions) -> None:
+        """Add the open sessions of the driver of this name."""
+        found = {_Session(driver, SessionKey(user_id(caller), id)) for caller, id in sessions.opened()}
         with self._lock:
-            self._keys |= keys
+            self._sessions |= found
 
-    def reopen(self, key: SessionKey) -> None:
-        """Leave a session alone: it is opened again. Raises `NotServedError` while a driver is asked to release it."""
+    def reopen(self, driver: str, key: SessionKey) -> None:
+        """Leave a session alone: it is opened again. Raises `NotServedError` while its driver is asked to release it."""
+        session = _Session(driver, key)
         with self._lock:
-            if key in self._releasing:
+            if session in self._releasing:
                 raise NotServedError
-            self._keys.discard(key)
+            self._sessions.discard(session)
 
     async def release(self, endpoints: Collection[Endpoint]) -> None:
-        """End the sessions in every driver, which interrupts what runs in them. Raises `grpc.aio.AioRpcError`."""
-        backends = [Backend(endpoint) for endpoint in endpoints]
+        """End the sessions in their drivers, which interrupts what runs in them. Raises `grpc.aio.AioRpcError`.
+
+        A driver that does not serve has none: its sessions have ended with it.
+        """
+        backends = {endpoint.name: Backend(endpoint) for endpoint in endpoints}
         try:
-            for key in self._waiting():
-                if self._begin(key):
-                    await self._release(key, backends)
+            for session in self._waiting():
+                if self._begin(session):
+                    await self._release(session, backends.get(session.driver))
         finally:
-            for backend in backends:
+            for backend in backends.values():
                 await backend.close()
 
-    def _waiting(self) -> tuple[SessionKey, ...]:
+    def _waiting(self) -> tuple[_Session, ...]:
         with self._lock:
-            return tuple(self._keys)
+            return tuple(self._sessions)
 
-    def _begin(self, key: SessionKey) -> bool:
+    def _begin(self, session: _Session) -> bool:
         """Keep a session from being opened again while it is released; return False if it has been opened again."""
         with self._lock:
-            if key in self._keys:
-                self._keys.remove(key)
-                self._releasing.add(key)
-            return key in self._releasing
+            if session in self._sessions:
+                self._sessions.remove(session)
+                self._releasing.add(session)
+            return session in self._releasing
 
-    async def _release(self, key: SessionKey, backends: Iterable[Backend]) -> None:
+    async def _release(self, session: _Session, backend: Backend | None) -> None:
         is_released = False
         try:
-            for backend in backends:
-                await _release(backend, key)
+            if backend is not None:
+                await _release(backend, session.key)
             is_released = True
         finally:
             with self._lock:
-                self._releasing.discard(key)
+                self._releasing.discard(session)
                 if not is_released:
-                    self._keys.add(key)
+                    self._sessions.add(session)
 
 
 async def _release(backend: Backend, key: SessionKey) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from headgate.control.organization import SeveralOrganizationsError
 from headgate.facts.caller import Caller
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.gateway.authority import (
@@ -59,7 +60,10 @@ class Known:
 
 
 class DecidingAuthority:
-    """Answers from the facts as they are. `known` looks a credential up anew each time, and may wait for the store."""
+    """Answers from the facts as they are. `known` looks a credential up anew each time, and may wait for the store.
+
+    What is asked for a login that is in several organizations and names none raises `SeveralOrganizationsError`.
+    """
 
     def __init__(
         self,
@@ -97,7 +101,7 @@ class DecidingAuthority:
         driver = known.driver
         if driver is None or not driver.ready or (driver.name, driver.generation) != (name, generation):
             raise NotServedError
-        self._abandoned.reopen(SessionKey(user_id(known.caller), session_id))
+        self._abandoned.reopen(name, SessionKey(user_id(known.caller), session_id))
         handle = known.spark.sessions.open(known.caller, session_id)
         return Opened(handle, sign_session(driver.key, handle))
 
@@ -137,19 +141,27 @@ class DecidingAuthority:
 
     def _dead(self, report: Report) -> Iterator[Refused]:
         """Yield what is run by a session that has ended, or on a token that has."""
-        callers = dict[Credential, Caller | None]()
+        presenters = dict[Credential, tuple[Caller, Spark] | None]()
         for each in report.running:
             owner = self._owner(each)
-            if each.credential not in callers:
-                known = self._known(each.credential)
-                callers[each.credential] = known.caller if known else None
+            if each.credential not in presenters:
+                presenters[each.credential] = self._presenter(each.credential)
             if owner is None:
                 yield Refused(each.handle, each.operation, ENDED)
-            elif callers[each.credential] != owner:
+            elif presenters[each.credential] != owner:
                 yield Refused(each.handle, each.operation, _NO_TOKEN)
 
-    def _owner(self, running: Running) -> Caller | None:
-        return next((caller for spark in self._sparks() if (caller := spark.sessions.peek(running.handle))), None)
+    def _presenter(self, credential: Credential) -> tuple[Caller, Spark] | None:
+        """Return the caller that presents a credential now, and on which Spark; None where that is not one."""
+        try:
+            known = self._known(credential)
+        except SeveralOrganizationsError:
+            return None
+        return (known.caller, known.spark) if known else None
+
+    def _owner(self, running: Running) -> tuple[Caller, Spark] | None:
+        held = ((spark.sessions.peek(running.handle), spark) for spark in self._sparks())
+        return next(((caller, spark) for caller, spark in held if caller), None)
 
     def _gone(self, used: Iterable[str]) -> Iterator[str]:
         for handle in used:

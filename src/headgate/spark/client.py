@@ -4,7 +4,7 @@ import atexit
 import logging
 from collections.abc import Callable
 from typing import cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.client.retries import DefaultPolicy
@@ -12,6 +12,8 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.shell.progress import ProgressHandler
 
 from headgate.spark.client_sessions import ClientSessions
+from headgate.spark.gateway.authority import Credential
+from headgate.spark.gateway.identity import ORGANIZATION
 from headgate.spark.reading import Follow, OperationIds, SparkReading, told
 from headgate.spark.statements import Reading, Wanted
 
@@ -41,10 +43,14 @@ class _Session(SparkSession):
             self.client.close()
 
 
-def connect(port: int, token: str) -> SparkSession:
-    """Open a new session through the gateway on this machine. Whoever opens it stops it."""
+def connect(port: int, token: str, organization: str = "") -> SparkSession:
+    """Open a new session through the gateway on this machine. The caller stops it.
+
+    `organization` is the id or name of one, for a login that is in several.
+    """
+    named = f";{ORGANIZATION}={quote(organization, safe='')}" if organization else ""
     # The client sends a token without TLS to the name `localhost` only.
-    return _opened(f"sc://localhost:{port}/;token={token}")
+    return _opened(f"sc://localhost:{port}/;token={token}{named}")
 
 
 def connect_to(gateway: str, token: str) -> SparkSession:
@@ -67,22 +73,22 @@ def _opened(url: str) -> SparkSession:
 
 
 class Statements:
-    """Runs statements as the holder of a token, each beside the others in the one session of that token."""
+    """Runs statements as the holder of a credential, each beside the others in the one session of that credential."""
 
     def __init__(self, port: Callable[[], int], follow: Follow) -> None:
         """`follow` has the needs of an operation kept."""
 
-        def connected(token: str) -> SparkSession:
-            session = connect(port(), token)
+        def connected(credential: Credential) -> SparkSession:
+            session = connect(port(), credential.token, credential.organization)
             session.registerProgressHandler(cast(ProgressHandler, told))  # any function will do
             return session
 
         self._sessions = ClientSessions(connected)
         self._follow = follow
 
-    def begin(self, token: str, wanted: Wanted) -> Reading:
+    def begin(self, credential: Credential, wanted: Wanted) -> Reading:
         """Return a statement that is about to run; returns at once."""
-        return SparkReading(self._sessions, token, wanted, self._follow)
+        return SparkReading(self._sessions, credential, wanted, self._follow)
 
     def close(self) -> None:
         """End every session."""

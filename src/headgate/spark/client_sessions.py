@@ -1,9 +1,11 @@
-"""The sessions in which statements over HTTP run: one for each token, so that temporary views and variables last."""
+"""The sessions in which statements over HTTP run: one for each credential, so that temporary views and variables last."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from headgate.spark.gateway.authority import Credential
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -13,10 +15,10 @@ KEPT = 32
 
 
 class ClientSession:
-    """The Spark session of a token, and how many statements use it now."""
+    """The Spark session of a credential, and how many statements use it now."""
 
-    def __init__(self, token: str) -> None:
-        self.token = token
+    def __init__(self, credential: Credential) -> None:
+        self.credential = credential
         self.users = 0
         self.gone = False
         self._lock = threading.Lock()
@@ -28,11 +30,11 @@ class ClientSession:
         with self._lock:
             return self._spark is not None
 
-    def spark(self, connect: Callable[[str], "SparkSession"]) -> "SparkSession":
+    def spark(self, connect: Callable[[Credential], "SparkSession"]) -> "SparkSession":
         """Return the session, which is opened at its first use."""
         with self._lock:
             if self._spark is None:
-                self._spark = connect(self.token)
+                self._spark = connect(self.credential)
             return self._spark
 
     def stop(self) -> None:
@@ -43,18 +45,18 @@ class ClientSession:
 
 
 class ClientSessions:
-    """Token -> session, for every thread; any number of statements share one. The least used ones end."""
+    """Credential -> session, for every thread; any number of statements share one. The least used ones end."""
 
-    def __init__(self, connect: Callable[[str], "SparkSession"]) -> None:
+    def __init__(self, connect: Callable[[Credential], "SparkSession"]) -> None:
         self.connect = connect
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[str, ClientSession] = OrderedDict()
+        self._sessions: OrderedDict[Credential, ClientSession] = OrderedDict()
 
-    def take(self, token: str) -> ClientSession:
-        """Return the token's session, which lasts until it is given back at least."""
+    def take(self, credential: Credential) -> ClientSession:
+        """Return the credential's session, which lasts until it is given back at least."""
         with self._lock:
-            session = self._sessions.setdefault(token, ClientSession(token))
-            self._sessions.move_to_end(token)
+            session = self._sessions.setdefault(credential, ClientSession(credential))
+            self._sessions.move_to_end(credential)
             session.users += 1
             return session
 
@@ -72,8 +74,8 @@ class ClientSessions:
         """Begin a new one at the next statement: this one is gone, with the driver it was in."""
         with self._lock:
             session.gone = True
-            if self._sessions.get(session.token) is session:
-                del self._sessions[session.token]
+            if self._sessions.get(session.credential) is session:
+                del self._sessions[session.credential]
 
     def close(self) -> None:
         """End every session."""
@@ -87,5 +89,5 @@ class ClientSessions:
         idle = [each for each in self._sessions.values() if not each.users]
         over = idle[: max(0, len(self._sessions) - KEPT)]
         for each in over:
-            del self._sessions[each.token]
+            del self._sessions[each.credential]
         return over

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.statements import (
     TOO_MANY,
     Column,
@@ -93,9 +94,9 @@ class CountedReading:
 class KeptStatement:
     """A statement under way, and then its rows. `error` is what it failed with."""
 
-    def __init__(self, token: str, reading: CountedReading, now: float) -> None:
+    def __init__(self, credential: Credential, reading: CountedReading, now: float) -> None:
         self.id = f"s_{secrets.token_urlsafe(16)}"
-        self.token = token
+        self.credential = credential
         self.reading = reading
         self.used = now
         self.columns: tuple[Column, ...] = ()
@@ -152,7 +153,7 @@ class KeptStatement:
 
 
 class KeptStatements:
-    """Runs statements and keeps them, each for the token that sent it. Safe to use from several threads."""
+    """Runs statements and keeps them, each for the credential that it came with. Safe to use from several threads."""
 
     def __init__(self, spark: RunsStatements, limits: SqlLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
@@ -172,28 +173,28 @@ class KeptStatements:
         """The threads in which statements are read."""
         return self._workers
 
-    def begin(self, token: str, principal: PrincipalId, wanted: Wanted) -> CountedReading:
+    def begin(self, credential: Credential, principal: PrincipalId, wanted: Wanted) -> CountedReading:
         """Return a statement that nothing is kept of; the caller reads and closes it.
 
         Raises `StatementError` if the principal has as many as there may be.
         """
         with self._lock:
-            return self._begin(token, principal, wanted)
+            return self._begin(credential, principal, wanted)
 
-    def start(self, token: str, principal: PrincipalId, wanted: Wanted) -> KeptStatement:
+    def start(self, credential: Credential, principal: PrincipalId, wanted: Wanted) -> KeptStatement:
         """Run a statement whose rows are kept. Raises `StatementError` if the principal has as many as there may be."""
         with self._lock:
-            kept = KeptStatement(token, self._begin(token, principal, wanted), self._clock())
+            kept = KeptStatement(credential, self._begin(credential, principal, wanted), self._clock())
             self._kept[kept.id] = kept
         self._workers.submit(kept.run)
         return kept
 
-    def find(self, token: str, id: str) -> KeptStatement | None:
-        """Return a statement of this token, which counts as a use."""
+    def find(self, credential: Credential, id: str) -> KeptStatement | None:
+        """Return a statement of this credential, which counts as a use."""
         with self._lock:
             self._expire()
             kept = self._kept.get(id)
-            if kept is None or kept.token != token:
+            if kept is None or kept.credential != credential:
                 return None
             kept.used = self._clock()
             return kept
@@ -214,7 +215,7 @@ class KeptStatements:
         self._spark.close()
         self._workers.shutdown(wait=False, cancel_futures=True)
 
-    def _begin(self, token: str, principal: PrincipalId, wanted: Wanted) -> CountedReading:
+    def _begin(self, credential: Credential, principal: PrincipalId, wanted: Wanted) -> CountedReading:
         """Begin a statement within the number that its principal may have."""
         self._expire()
         # A statement that was dropped counts until its thread has closed it.
@@ -222,7 +223,7 @@ class KeptStatements:
         if sum(1 for each in readings if each.principal == principal) >= self.limits.at_once:
             text = f"{self.limits.at_once} statements are under way or kept; wait for one, or end one"
             raise StatementError(text, None, TOO_MANY)
-        reading = CountedReading(self._spark.begin(token, wanted), principal, self._closed)
+        reading = CountedReading(self._spark.begin(credential, wanted), principal, self._closed)
         self._under_way.add(reading)
         return reading
 

@@ -17,6 +17,7 @@ from headgate.control.error_text import REFUSED, visible_words
 from headgate.facts.caller import Caller
 from headgate.spark.client_sessions import ClientSession, ClientSessions
 from headgate.spark.followed_operations import FollowedOperation
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.several import several
 from headgate.spark.statements import (
     CANCELLED,
@@ -78,11 +79,11 @@ class OperationIds(grpc.UnaryStreamClientInterceptor):
 class SparkReading:
     """`headgate.spark.statements.Reading`: one thread at a time reads it, any thread may cancel it."""
 
-    def __init__(self, sessions: ClientSessions, token: str, wanted: Wanted, follow: Follow) -> None:
+    def __init__(self, sessions: ClientSessions, credential: Credential, wanted: Wanted, follow: Follow) -> None:
         self.progress = Progress()
         self.more = False
         self._sessions = sessions
-        self._token = token
+        self._credential = credential
         self._wanted = wanted
         self._follow = follow
         self._operations: dict[str, FollowedOperation] = {}
@@ -100,7 +101,7 @@ class SparkReading:
 
     def open(self) -> tuple[tuple[Column, ...], pa.Schema]:
         """Run it until its first rows are there, and return what they will be. Raises `StatementError`."""
-        self._session = self._sessions.take(self._token)
+        self._session = self._sessions.take(self._credential)
         self._timer.start()
         return self._guarded(self._open)
 
@@ -211,7 +212,7 @@ class SparkReading:
 
     def _renew_session(self, lost: ClientSession) -> None:
         self._sessions.forget(lost)
-        self._session = self._sessions.take(self._token)
+        self._session = self._sessions.take(self._credential)
         self._sessions.give_back(lost)
 
     def _go_on(self) -> None:

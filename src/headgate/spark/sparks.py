@@ -18,9 +18,12 @@ from headgate.spark.works import Works
 class OrganizationSpark:
     """What this process knows of one organization's Spark on one cluster. A handle of one means nothing to another's driver."""
 
-    def __init__(self, organization: Organization, reach: Reach, key: Callable[[], bytes]) -> None:
+    def __init__(
+        self, organization: Organization, reach: Reach, key: Callable[[], bytes], cluster: str = EMBEDDED
+    ) -> None:
         """`key` returns that of the driver as it runs now, or nothing."""
         self.organization = organization
+        self.cluster = cluster
         self.reach = reach
         self.sessions = Sessions()
         self.calls = DriverCalls(key, self.sessions)
@@ -71,7 +74,7 @@ class Sparks:
         with self._lock:
             if place not in self._sparks:
                 reach = self._reach(organization)
-                self._sparks[place] = OrganizationSpark(organization, reach, lambda: self._key(*place))
+                self._sparks[place] = OrganizationSpark(organization, reach, lambda: self._key(*place), cluster)
             return self._sparks[place]
 
     def caller(self, handle: str) -> Caller | None:

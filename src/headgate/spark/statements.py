@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from headgate.facts.caller import Caller
+    from headgate.spark.gateway.authority import Credential
 
 CANCELLED = "57014"
 """The SQLSTATE of a statement that was ended before it was done."""
@@ -120,9 +121,9 @@ class Reading(Protocol):
 
 
 class RunsStatements(Protocol):
-    """Runs SQL as the holder of a token."""
+    """Runs SQL as the holder of a credential, in the organization that it names."""
 
-    def begin(self, token: str, wanted: Wanted) -> Reading:
+    def begin(self, credential: "Credential", wanted: Wanted) -> Reading:
         """Return a statement that is about to run; returns at once."""
         ...
 

@@ -30,6 +30,9 @@ MODEL = "model"
 PARSED = ("changes", "origin", "grounds", "body", "figures")
 """Columns that hold JSON, which is JSON in the file too."""
 
+DERIVED = ("log_id", "place")
+"""Columns that follow from the file or from others."""
+
 _PAGE = 500
 
 
@@ -85,7 +88,7 @@ def _rows(connection: Connection, table: Table, root: ResourceId, *key: str) -> 
 
 
 def _line(name: str, row: Row[Any]) -> str:
-    said = {column: value for column, value in row._mapping.items() if column != "log_id"}  # noqa: SLF001
+    said = {column: value for column, value in row._mapping.items() if column not in DERIVED}  # noqa: SLF001
     parsed = {column: json.loads(said[column]) for column in PARSED if said.get(column) is not None}
     # Only ASCII, so that any text that a document holds can be in a file.
     return json.dumps({name: said | parsed}, sort_keys=True, separators=(",", ":"), allow_nan=False)

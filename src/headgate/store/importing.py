@@ -2,14 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import Connection, Table, insert, select
 
-from headgate.control.ports import StoreError
+from headgate.control.ports import Pointer, StoreError
+from headgate.facts.changes import ResourceCreated, ResourceRenamed
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -18,12 +20,22 @@ from headgate.store.database import Database
 from headgate.store.exporting import FORMAT, MODEL, PARSED, READS, VERSION, model_hashes
 from headgate.store.rows import entry_of, hash_of
 from headgate.store.tables import documents, log, pointers, run_lines, runs
+from headgate.untrusted_input.errors import OversizedInputError
+from headgate.untrusted_input.json_documents import check_json_bounds
 
-UNIQUE = ("token", "access_token", "run_secret")
+LEFT_OUT = frozenset(("access_token", "connection_secret", "invitation", "run_secret"))
+"""Kinds of documents of an organization that are not taken in: secrets that are sealed or good for another deployment."""
+
+UNIQUE = ("token", "access_token", "run_secret", "invitation")
 """Kinds of documents that are looked for in every log: their ids must be nobody else's."""
+
+MAX_LINE = 64 * 1024 * 1024
+"""Characters of one line, which is one row."""
 
 _TABLES = {"entry": log, "document": documents, "pointer": pointers, "run": runs, "run_line": run_lines}
 _PAGE = 200
+_RUN = re.compile(r"[A-Za-z0-9_-]+")
+"""What the id of a run is made of: it is the name of the folder in which the run keeps files."""
 
 
 @dataclass(slots=True)
@@ -47,23 +59,30 @@ class _Taken:
             raise StoreError(
                 f"revision {revision} in the file is about `{error.args[0]}`, which is not there"
             ) from error
+        for change in entry.changes:
+            if isinstance(change, ResourceCreated | ResourceRenamed) and change.resource in self.facts.resources:
+                _require_below(self.facts, change.resource, revision)
         self.hashes.update(hash for change in entry.changes for hash in model_hashes(change))
         self.previous = row.hash
 
 
 def root_of(lines: Iterable[str]) -> ResourceId:
     """Return the root of the log that a file begins to tell. Raises `StoreError` if it is no such file."""
-    return _Reader(lines).root
+    return _Reader(lines, lambda _: False).root
 
 
-def taken(database: Database, lines: Iterable[str]) -> Snapshot:
+def taken(
+    database: Database, lines: Iterable[str], may_hold: Callable[[Pointer], bool], is_model: Callable[[str], bool]
+) -> Snapshot:
     """Write the log of a file and return its newest facts.
 
-    Raises `StoreError` for a file that is not whole, for a log that is there, and for models that are not known; then
-    nothing is written.
+    `may_hold` says whether the organization may have files where a table of the file has them, `is_model` whether a text is
+    the source of a model. Raises `StoreError` for a
+    file that is not whole, for a log that is there, for models that are not known and for files that are not the
+    organization's; then nothing is written.
     """
     with database.writing() as connection:
-        read = _Reader(lines)
+        read = _Reader(lines, is_model)
         state = _Taken(read.root)
         if connection.execute(select(log.c.revision).where(log.c.log_id == read.root).limit(1)).first():
             raise StoreError(f"there is an organization `{read.root}` already")
@@ -71,7 +90,9 @@ def taken(database: Database, lines: Iterable[str]) -> Snapshot:
             if name == "entry":
                 for row in rows:
                     state.follow(SimpleNamespace(**row))
-            connection.execute(insert(_TABLES[name]), rows)
+            if name == "pointer":
+                _require_own(rows, may_hold)
+            _insert(database, connection, name, rows)
         _complete(connection, state)
         database.backend.announce(connection, read.root, state.facts.revision)
     return state.facts
@@ -80,7 +101,8 @@ def taken(database: Database, lines: Iterable[str]) -> Snapshot:
 class _Reader:
     """The lines of a file, counted and summed. Raises `StoreError` for what does not fit."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
+    def __init__(self, lines: Iterable[str], is_model: Callable[[str], bool]) -> None:
+        self._is_model = is_model
         self._lines = iter(lines)
         self._digest = hashlib.sha256()
         self._count = 0
@@ -103,25 +125,56 @@ class _Reader:
                 return
             if name not in _TABLES or not isinstance(said, dict):
                 raise StoreError(f"line {self._count} of the file says nothing that is known; export it again")
-            yield name, self._row(name, said)
+            row = self._row(name, said)
+            if name != "document" or row["kind"] not in LEFT_OUT:
+                yield name, row
 
     def _row(self, name: str, said: dict[str, Any]) -> dict[str, Any]:
         row = {column: _written(column, value) for column, value in {"log_id": self.root, **said}.items()}
-        if not _fits(_TABLES[name], row) or (said.get("kind") == MODEL and not _is_model(said)):
+        if name == "pointer" and isinstance(row.get("metadata_location"), str):
+            row["place"] = Pointer(ResourceId(str(row.get("table_id"))), row["metadata_location"]).place
+        is_run = name != "run" or (isinstance(row.get("run"), str) and _RUN.fullmatch(row["run"]))
+        if not is_run or not _fits(_TABLES[name], row) or (said.get("kind") == MODEL and not self._has_model(said)):
             raise StoreError(f"line {self._count} of the file says nothing that is known; export it again")
         return row
+
+    def _has_model(self, said: Mapping[str, Any]) -> bool:
+        source = said["body"].get("source") if isinstance(said["body"], dict) else None
+        is_whole = isinstance(source, str) and hashlib.sha256(source.encode()).hexdigest() == said["id"]
+        return is_whole and self._is_model(str(source))
 
     def _next(self) -> dict[str, Any]:
         line = next(self._lines, "").rstrip("\n")
         if not line:
             raise StoreError("the file was cut; export it again")
+        if len(line) > MAX_LINE:
+            raise StoreError(f"line {self._count + 1} of the file is longer than {MAX_LINE:,} characters")
         self._digest.update(line.encode() + b"\n")
         self._count += 1
         try:
             said = json.loads(line)
+            check_json_bounds(said)
         except (ValueError, RecursionError) as error:
             raise StoreError(f"line {self._count} of the file is not JSON; export it again") from error
+        except OversizedInputError as error:
+            raise StoreError(f"line {self._count} of the file cannot be taken in: {error}") from error
         return said if isinstance(said, dict) else {}
+
+
+def _require_own(rows: list[dict[str, Any]], may_hold: Callable[[Pointer], bool]) -> None:
+    for row in rows:
+        if not may_hold(Pointer(ResourceId(row["table_id"]), row["metadata_location"])):
+            raise StoreError(
+                f"the table `{row['table_id']}` of the file has its files in `{row['place']}`, which is not the "
+                "organization's folder in the warehouse; move them there, or name their folder"
+            )
+
+
+def _insert(database: Database, connection: Connection, name: str, rows: list[dict[str, Any]]) -> None:
+    if name != "pointer":
+        connection.execute(insert(_TABLES[name]), rows)
+    elif not all(database.insert_new(connection, pointers, row) for row in rows):
+        raise StoreError("the file has a table whose files are those of another table; it cannot be taken in")
 
 
 def _written(column: str, value: Any) -> Any:
@@ -138,11 +191,6 @@ def _fits(table: Table, row: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_model(said: Mapping[str, Any]) -> bool:
-    source = said["body"].get("source") if isinstance(said["body"], dict) else None
-    return isinstance(source, str) and hashlib.sha256(source.encode()).hexdigest() == said["id"]
-
-
 def _paged(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield rows of the same table together, so many at a time."""
     name, page = "", list[dict[str, Any]]()
@@ -154,6 +202,19 @@ def _paged(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, li
         page.append(row)
     if page:
         yield name, page
+
+
+def _require_below(facts: Snapshot, resource: ResourceId, revision: int) -> None:
+    """Raise `StoreError` unless a resource lies below the organization: questions go up the tree until its root."""
+    seen, at = set[ResourceId](), resource
+    while at != facts.organization:
+        found = facts.resources.get(at)
+        if found is None or at in seen:
+            raise StoreError(
+                f"revision {revision} in the file puts `{resource}` outside of the tree of the organization"
+            )
+        seen.add(at)
+        at = found.parent
 
 
 def _complete(connection: Connection, state: _Taken) -> None:

@@ -83,9 +83,9 @@ class SqlStore:
     def append(self, expected: int, draft: Draft) -> int:
         """Write the draft at revision `expected` + 1 and return that revision.
 
-        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` or
-        `DocumentConflictError` if the draft makes a pointer or a new document that is there, `RunConflictError` if a
-        run is not as expected, `StoreError` if it cannot be written; then nothing is.
+        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` if the draft makes a
+        pointer of a table, or into the folder of a table, of any log, `DocumentConflictError` or `RunConflictError` if a
+        document or a run is not as expected, `StoreError` if it cannot be written; then nothing is.
         """
         with self._database.writing() as connection:
             self._add_entry(connection, expected, draft)
@@ -158,7 +158,7 @@ class SqlStore:
         return _bodies(row for page in pages for row in self._database.rows(_SOME, **named, ids=page))
 
     def put_document(self, put: DocumentPut) -> None:
-        """Write a document outside a command."""
+        """Write a document outside a command. Raises `DocumentConflictError` if it is not as expected."""
         with self._database.writing() as connection:
             self._put(connection, put)
 
@@ -226,16 +226,24 @@ class SqlStore:
 
     def _put(self, connection: Connection, put: DocumentPut) -> None:
         key = {"log_id": self.root, "kind": put.kind, "id": put.id}
+        if put.expected is not None:
+            self._put_where_expected(connection, put, key)
+            return
         if put.body is None:
             connection.execute(delete(documents).filter_by(**key))
             return
-        # Only ASCII, so that any text that JSON can say can be stored.
-        body = json.dumps(dict(put.body), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        body = _text(put.body)
         if put.new:
             if not self._database.insert_new(connection, documents, {**key, "body": body}):
                 raise DocumentConflictError(f"there is a {put.kind} `{put.id}` already")
             return
         self._database.replace(connection, documents, {**key, "body": body})
+
+    def _put_where_expected(self, connection: Connection, put: DocumentPut, key: Mapping[str, str]) -> None:
+        changed = delete(documents) if put.body is None else update(documents).values(body=_text(put.body))
+        there = changed.filter_by(**key, body=_text(put.expected or {}))
+        if connection.execute(there).rowcount != 1:
+            raise DocumentConflictError(f"the {put.kind} `{put.id}` has changed meanwhile, or is gone")
 
     def _drop_pointers(self, connection: Connection, draft: Draft) -> None:
         gone = [change.resource for change in draft.changes if isinstance(change, ResourceDeleted)]
@@ -244,23 +252,29 @@ class SqlStore:
 
     def _move_pointer(self, connection: Connection, move: PointerMove) -> None:
         table, location = move.expected.table, move.expected.metadata_location
+        place = Pointer(table, move.new_location).place
         statement = (
             update(pointers)
             .where(pointers.c.log_id == self.root, pointers.c.table_id == table)
             .where(pointers.c.metadata_location == location)
-            .values(metadata_location=move.new_location, previous_location=location)
+            .values(metadata_location=move.new_location, previous_location=location, place=place)
         )
         if connection.execute(statement).rowcount != 1:
             raise PointerConflictError(f"the metadata of table `{table}` has changed meanwhile")
 
     def _add_pointer(self, connection: Connection, pointer: Pointer) -> None:
-        values = {"table_id": pointer.table, "metadata_location": pointer.metadata_location}
+        values = {"table_id": pointer.table, "metadata_location": pointer.metadata_location, "place": pointer.place}
         if not self._database.insert_new(connection, pointers, {"log_id": self.root, **values}):
-            raise PointerConflictError(f"table `{pointer.table}` has metadata already")
+            raise PointerConflictError("its files are those of a table that is there")
 
 
 def _bodies(rows: Iterable[Row[Any]]) -> dict[str, Mapping[str, Any]]:
     return {row.id: json.loads(row.body) for row in rows}
+
+
+def _text(body: Mapping[str, Any]) -> str:
+    """Return the one text of a document, in ASCII, so that any text that JSON can say can be stored."""
+    return json.dumps(dict(body), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def outlived(revisions: Iterable[int]) -> list[int]:

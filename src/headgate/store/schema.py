@@ -9,13 +9,13 @@ from headgate.control.ports import StoreError
 from headgate.store import tables
 from headgate.store.backends import Backend
 
-NEWEST = "0003"
+NEWEST = "0004"
 """The last migration."""
 
 BEFORE = {1: "0001"}
 """What `meta` says of the schemas from before there were migrations, and the migration that would have made each."""
 
-OLDER = ("0001", "0002")
+OLDER = ("0001", "0002", "0003")
 """The migrations before the last one."""
 
 FOLDER = Path(__file__).parent / "migrations"

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, select, union
 
-from headgate.control.ports import AuditFilter, AuditRecord, StoreError
+from headgate.control.ports import AuditFilter, AuditRecord, Pointer, StoreError
 from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -127,12 +127,16 @@ class SqlStores:
         """Yield the lines of one log's file, as it is now (`headgate.store.exporting`). Raises `StoreError`."""
         return exported(self._database, root)
 
-    def take(self, lines: Iterable[str]) -> Snapshot:
+    def take(
+        self, lines: Iterable[str], may_hold: Callable[[Pointer], bool], is_model: Callable[[str], bool]
+    ) -> Snapshot:
         """Take in the log of a file and return its newest facts.
 
-        Raises `StoreError` for a file that is not whole and for a log that is there; then nothing is written.
+        `may_hold` returns whether the organization may own the files of a table, `is_model` whether a text is the source of
+        a model. Raises `StoreError` for an incomplete file, a log that exists already and files that are not the
+        organization's; then nothing is written.
         """
-        return taken(self._database, lines)
+        return taken(self._database, lines, may_hold, is_model)
 
     def settle(self) -> None:
         """Take what was erased out of the files of an embedded store; PostgreSQL does that by itself, later."""

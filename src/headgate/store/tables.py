@@ -66,7 +66,11 @@ pointers = Table(
     Column("table_id", String, primary_key=True),
     Column("metadata_location", Text, nullable=False),
     Column("previous_location", Text),
+    Column("place", Text, nullable=False),
+    Index("ux_pointers_table_id", "table_id", unique=True),
+    Index("ux_pointers_place", "place", unique=True),
 )
+"""Where the metadata of each table lies. `place` is the folder of the table's files: of one table, in whatever log."""
 
 checkpoints = Table(
     "checkpoints",

@@ -1,4 +1,4 @@
-"""`python -P -m headgate.untrusted_input.launcher LIMITS`: forks a restricted parser process for each job.
+"""`python -P -m headgate.untrusted_input.launcher FAMILY LIMITS`: forks a restricted parser process for each job.
 
 The launcher itself reads no document. It has imported what parsers need, so that a job begins within milliseconds in a
 process that has seen no other job.
@@ -14,6 +14,8 @@ from typing import Final, NoReturn
 
 from headgate.untrusted_input.frames import COMMAND, READY, Command
 from headgate.untrusted_input.limits import ParserLimits, restriction
+from headgate.untrusted_input.parser import serve
+from headgate.untrusted_input.rewriters import Family, load_rewriters
 
 _FILES: Final = 256
 """More descriptors than the launcher ever has open."""
@@ -21,17 +23,16 @@ _FILES: Final = 256
 
 def main() -> None:
     """Serve the parent on the socket at descriptor 0 until the parent closes it."""
-    limits = limits_from(sys.argv[1:])
+    family, limits = Family(sys.argv[1]), limits_from(sys.argv[2:])
     control = socket.socket(fileno=0)
     # NumPy would start threads, and a process with threads is not safe to fork; PyArrow works without it.
     sys.modules["numpy"] = None  # pyright: ignore[reportArgumentType]
-    from headgate.untrusted_input.parser import serve  # noqa: PLC0415 - after NumPy was ruled out
-
+    rewriters = load_rewriters(family)
     restrict = restriction(limits)
 
     def work(job: socket.socket) -> None:
         restrict()
-        serve(job, limits)
+        serve(job, limits, rewriters)
 
     os.environ.clear()
     control.sendall(READY)

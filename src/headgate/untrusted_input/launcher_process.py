@@ -12,6 +12,7 @@ from typing import Final
 
 from headgate.untrusted_input.frames import COMMAND, READY, Command
 from headgate.untrusted_input.limits import ParserLimits
+from headgate.untrusted_input.rewriters import Family
 
 _START_WITHIN: Final = 60.0
 _STOP_WITHIN: Final = 1.0
@@ -31,8 +32,9 @@ class LauncherError(Exception):
 class LauncherProcess:
     """One launcher at a time. Of one event loop."""
 
-    def __init__(self, limits: ParserLimits) -> None:
+    def __init__(self, limits: ParserLimits, family: Family = Family.ROWS) -> None:
         self._limits = limits
+        self._family = family
         self._lock = asyncio.Lock()
         self._numbers = itertools.count(1)
         self._process: subprocess.Popen[bytes] | None = None
@@ -97,7 +99,7 @@ class LauncherProcess:
         mine.setblocking(False)  # noqa: FBT003 - a C function without keywords
         try:
             with theirs:
-                self._process = _spawn(theirs, self._limits)
+                self._process = _spawn(theirs, self._family, self._limits)
             async with asyncio.timeout(_START_WITHIN):
                 ready = await asyncio.get_running_loop().sock_recv(mine, len(READY))
         except (OSError, TimeoutError):
@@ -109,9 +111,9 @@ class LauncherProcess:
         self._control = mine
 
 
-def _spawn(control: socket.socket, limits: ParserLimits) -> subprocess.Popen[bytes]:
+def _spawn(control: socket.socket, family: Family, limits: ParserLimits) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        (sys.executable, "-P", "-m", "headgate.untrusted_input.launcher", *map(str, astuple(limits))),
+        (sys.executable, "-P", "-m", "headgate.untrusted_input.launcher", family, *map(str, astuple(limits))),
         stdin=control.fileno(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,35 +1,29 @@
 """A parser process: answers the documents of one job, one after the other, until its parent closes the socket."""
 
 import socket
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
-from headgate.untrusted_input.arrow import rewrite_arrow
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
 from headgate.untrusted_input.frames import ANSWER, DOCUMENT, Outcome
 from headgate.untrusted_input.limits import ParserLimits
-
-Rewriter = Callable[[bytearray], Any]
-"""Takes a document and returns the rewritten one, as an object with a buffer."""
-
-REWRITERS: Final[Mapping[bytes, Rewriter]] = {b"arrow": rewrite_arrow}
-"""Format -> how a document of it is rewritten."""
+from headgate.untrusted_input.rewriters import Rewriter
 
 
-def serve(job: socket.socket, limits: ParserLimits) -> None:
+def serve(job: socket.socket, limits: ParserLimits, rewriters: Mapping[bytes, Rewriter]) -> None:
     """Answer until the parent closes the socket."""
     while head := _receive(job, DOCUMENT.size):
         kind, length = DOCUMENT.unpack(head)
         if length > limits.document_bytes:
             return
-        outcome, answer = _rewrite(kind.rstrip(b"\0"), _receive(job, length))
+        outcome, answer = _rewrite(rewriters[kind.rstrip(b"\0")], _receive(job, length))
         job.sendall(ANSWER.pack(outcome, memoryview(answer).nbytes))
         job.sendall(answer)
 
 
-def _rewrite(kind: bytes, document: bytearray) -> tuple[Outcome, Any]:
+def _rewrite(rewrite: Rewriter, document: bytearray) -> tuple[Outcome, Any]:
     try:
-        return Outcome.REWRITTEN, REWRITERS[kind](document)
+        return Outcome.REWRITTEN, rewrite(document)
     except UnreadableInputError as error:
         return Outcome.UNREADABLE, str(error).encode(errors="replace")
     except OversizedInputError as error:

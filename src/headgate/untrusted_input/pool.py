@@ -10,6 +10,7 @@ from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyErro
 from headgate.untrusted_input.frames import ANSWER, DOCUMENT, Outcome
 from headgate.untrusted_input.launcher_process import LauncherError, LauncherProcess
 from headgate.untrusted_input.limits import ParserLimits
+from headgate.untrusted_input.purposes import UPLOADS, Purpose
 from headgate.untrusted_input.turns import Turns
 
 Charge = Callable[[int], None]
@@ -19,13 +20,6 @@ _OUTCOMES: Final = frozenset(map(int, Outcome))
 _MESSAGE_BYTES: Final = 400
 _AT_ONCE: Final = min(16, max(4, 2 * (os.cpu_count() or 2)))
 """An owner has a quarter of them at most."""
-_WAITING: Final = 256
-_WAITING_PER_OWNER: Final = 64
-_LOST: Final = (
-    "the upload could not be read: it is malformed, or needs more memory or time than one upload may use; "
-    "send fewer rows at once"
-)
-_DOWN: Final = "uploads cannot be read at the moment; send this one again in a few seconds"
 
 
 class ParserPool:
@@ -35,10 +29,11 @@ class ParserPool:
     process answers is bounded here and then treated as the work of the same client.
     """
 
-    def __init__(self, limits: ParserLimits | None = None, at_once: int = _AT_ONCE) -> None:
+    def __init__(self, limits: ParserLimits | None = None, at_once: int = _AT_ONCE, purpose: Purpose = UPLOADS) -> None:
         self._limits = limits or ParserLimits()
-        self._launcher = LauncherProcess(self._limits)
-        self._turns = Turns(at_once, max(1, at_once // 4), _WAITING_PER_OWNER, _WAITING)
+        self._purpose = purpose
+        self._launcher = LauncherProcess(self._limits, purpose.family)
+        self._turns = Turns(at_once, max(1, at_once // 4), purpose.waiting_per_owner, purpose.waiting, self._busy)
 
     @property
     def launcher_pid(self) -> int | None:
@@ -50,7 +45,7 @@ class ParserPool:
         try:
             await self._launcher.start()
         except LauncherError:
-            raise ParsersBusyError(_DOWN) from None
+            raise ParsersBusyError(self._purpose.down) from None
 
     def close(self) -> None:
         """End every process."""
@@ -68,19 +63,21 @@ class ParserPool:
             ParsersBusyError: too many documents wait.
         """
         if any(len(document) > self._limits.document_bytes for document in documents):
-            most = self._limits.document_bytes // 1024 // 1024
-            raise OversizedInputError(f"one part of the upload is larger than {most} MiB; send fewer rows at once")
+            raise OversizedInputError(self._purpose.larger_than(self._limits.document_bytes))
         async with self._turns.turn(owner):
             await self.start()
             try:
                 number, job = self._launcher.begin()
             except LauncherError:
-                raise ParsersBusyError(_DOWN) from None
+                raise ParsersBusyError(self._purpose.down) from None
             try:
                 with job:
                     return await self._exchange(job, kind, documents, charge)
             finally:
                 self._launcher.end(number)
+
+    def _busy(self) -> Exception:
+        return ParsersBusyError(self._purpose.busy)
 
     async def _exchange(
         self, job: socket.socket, kind: bytes, documents: Sequence[bytes], charge: Charge
@@ -89,16 +86,16 @@ class ParserPool:
             async with asyncio.timeout(self._limits.wall_seconds):
                 return [await self._rewrite(job, kind, document, charge) for document in documents]
         except TimeoutError:
-            raise OversizedInputError("the upload takes too long to read; send fewer rows at once") from None
+            raise OversizedInputError(self._purpose.slow) from None
         except OSError:
-            raise UnreadableInputError(_LOST) from None
+            raise UnreadableInputError(self._purpose.lost) from None
 
     async def _rewrite(self, job: socket.socket, kind: bytes, document: bytes, charge: Charge) -> bytes:
         outcome, answer = await self._answer(job, kind, document, charge)
         if outcome is Outcome.REWRITTEN:
             return answer
         failure = OversizedInputError if outcome is Outcome.OVERSIZED else UnreadableInputError
-        raise failure(_printable(answer))
+        raise failure(_printable(answer) or self._purpose.lost)
 
     async def _answer(self, job: socket.socket, kind: bytes, document: bytes, charge: Charge) -> tuple[Outcome, bytes]:
         loop = asyncio.get_running_loop()
@@ -129,4 +126,4 @@ async def _receive(job: socket.socket, length: int) -> bytes:
 def _printable(message: bytes) -> str:
     """Return a message as one line; the process that wrote it is not trusted."""
     text = message.decode(errors="replace")
-    return "".join(letter if letter.isprintable() else "?" for letter in text) or _LOST
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

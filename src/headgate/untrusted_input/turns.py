@@ -4,15 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
-
-from headgate.untrusted_input.errors import ParsersBusyError
-
-_BUSY: Final = "too many uploads wait to be read; send this one again in a few seconds"
-
-
-def _parsers_busy() -> Exception:
-    return ParsersBusyError(_BUSY)
 
 
 @dataclass(slots=True)
@@ -25,7 +16,7 @@ class _Owner:
 
 
 class Turns:
-    """Bounds the jobs that run at once, such as those of the parsers. Of one event loop."""
+    """Bounds the jobs that run at once. Of one event loop."""
 
     def __init__(
         self,
@@ -33,7 +24,7 @@ class Turns:
         per_owner: int,
         waiting_per_owner: int,
         waiting: int,
-        busy: Callable[[], Exception] = _parsers_busy,
+        busy: Callable[[], Exception],
     ) -> None:
         """`busy` returns the error for a job that finds too many others waiting."""
         self._free = asyncio.Semaphore(at_once)

@@ -89,6 +89,16 @@ class TestAccess:
         assert mesh.send("ann", "POST", f"{path}/approve", {}, etag).status_code == 200
         assert mesh.send("ann", "POST", f"{path}/terminate", None, etag).status_code == 412
 
+    @pytest.mark.parametrize("verb", ["approve", "reject"])
+    def test_an_approval_of_another_purpose_than_was_read_is_refused(self, mesh: Place, verb: str) -> None:
+        path = f"/access/{made(mesh, '/access', PURPOSE, by='ben')}"
+        etag = {"if-match": mesh.call("ann", "GET", path).headers["etag"]}
+        assert mesh.call("ben", "PATCH", path, {"purpose": "to sell it"}).status_code == 200
+
+        assert mesh.send("ann", "POST", f"{path}/{verb}", {}, etag).status_code == 412
+        etag = {"if-match": mesh.call("ann", "GET", path).headers["etag"]}
+        assert mesh.send("ann", "POST", f"{path}/{verb}", {}, etag).status_code == 200
+
     @pytest.mark.parametrize(
         ("body", "status"),
         [

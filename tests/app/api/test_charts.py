@@ -144,7 +144,7 @@ class TestASavedQuery:
 
         assert answer["rows"] == [["a", 3], [None, 4]]
         assert picture.text.startswith("<svg")
-        assert [token for token, _ in fake.begun] == [spark.tokens["vic"]] * 2
+        assert [credential.token for credential, _ in fake.begun] == [spark.tokens["vic"]] * 2
         assert fake.last.wanted.text == "SELECT * FROM (\nSELECT * FROM lake.raw.t\n)"
 
     def test_is_changed_and_deleted_by_who_made_it(self, spark: World, kept: str) -> None:
@@ -198,7 +198,7 @@ class TestASelect:
 
         assert save(spark, definition("visualization", "honest")).status_code == 200
         assert fake.last.wanted.text.startswith("EXPLAIN EXTENDED SELECT * FROM (\n")
-        assert fake.begun[-1][0] == spark.tokens["ed"]
+        assert fake.begun[-1][0].token == spark.tokens["ed"]
 
     @pytest.mark.parametrize(
         ("plan", "words"),

@@ -85,13 +85,13 @@ class TestTheOrganization:
 
 
 class TestBeginning:
-    def test_is_refused_where_the_deployment_says_nothing_of_it(self, world: World) -> None:
+    def test_beginning_an_organization_is_refused_to_a_user_who_is_no_operator(self, world: World) -> None:
         secret = login(world, "may")
 
         refused = asked(world, secret, "POST", "/api/v1/organizations", {"name": "mine", "model": "nekt"})
 
         assert refused.status_code == 403
-        assert "does not know this action" in refused.json()["detail"]
+        assert refused.json()["detail"].endswith("you do not hold `operator` on `deployment`")
 
     def test_is_for_users_of_the_deployment_alone(self, world: World, make: Make) -> None:
         acme = make()

@@ -1,11 +1,14 @@
 """Runs over HTTP: asked for, seen, read, cancelled and asked for again by exactly those who may."""
 
+import base64
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from headgate.control.queue import RunPut, RunRow
+from headgate.doors.api.runs import read_cursor
+from headgate.doors.problems import ProblemError
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from tests.app.api.conftest import Make
 from tests.app.world import Place, World
@@ -319,3 +322,11 @@ def test_a_program_without_a_name_is_still_named(acme: Place, pipeline: Resource
     put(acme, replace(failed("by-nobody", pipeline), actor=PrincipalId("p-gone")))
 
     assert acme.call("vic", "GET", "/runs/by-nobody").json()["by"]
+
+
+@pytest.mark.parametrize("queued", ["NaN", "Infinity", "1" + "0" * 400, "1e999", "[" * 5000])
+def test_a_cursor_of_no_time_is_refused(queued: str) -> None:
+    cursor = base64.urlsafe_b64encode(f'[{queued}, "r"]'.encode()).decode()
+
+    with pytest.raises(ProblemError, match="cursor"):
+        read_cursor(cursor)

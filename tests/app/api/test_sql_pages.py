@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
@@ -17,6 +16,7 @@ from headgate.doors.api.sql_messages import ARROW, ShownStatement
 from headgate.spark.kept import KeptStatement
 from headgate.spark.statements import SqlLimits, StatementError
 from tests.app.api.test_sql import Spark, sent, spark, streamed, world
+from tests.app.serving import until
 from tests.fakes.statements import PATIENCE
 
 __all__ = ["spark", "world"]
@@ -25,14 +25,6 @@ MEBIBYTE = 1024**2
 MOST = 17 * MEBIBYTE
 """No answer is larger: 16 MiB of rows, and what else is said of a statement."""
 AT_ONCE = SqlLimits().at_once
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for what comes from another thread."""
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
 
 
 def booleans(rows: int, each: int) -> pa.RecordBatch:
@@ -73,7 +65,7 @@ class HeldJson:
         def held(answer: ShownStatement) -> str:
             if answer.rows:
                 self.written.append(answer.id)
-                assert self.go.wait(PATIENCE), "nobody let the page go on"
+                assert self.go.wait(PATIENCE), "the test did not let the page go on"
             return write(answer)
 
         monkeypatch.setattr(ShownStatement, "model_dump_json", held)
@@ -186,7 +178,7 @@ class TestAPage:
         spark.has(booleans(100, 1_000_000), waits=True)
         id = begun(spark, limit=100)
         reader = Beside(1, lambda: page(spark, id))
-        until(lambda: held.written == [id])
+        until(lambda: held.written == [id], lambda: f"written: {held.written}")
 
         other = spark.world.call("ed", "GET", "/me")
 
@@ -200,10 +192,10 @@ class TestAPage:
         spark.has(booleans(3, 1_000_000), waits=True)
         mine, others = begun(spark), begun(spark, "ed")
         reader = Beside(6, lambda: page(spark, mine))
-        until(lambda: held.written == [mine])
+        until(lambda: held.written == [mine], lambda: f"written: {held.written}")
 
         other = Beside(1, lambda: page(spark, others, "ed"))
-        until(lambda: others in held.written)
+        until(lambda: others in held.written, lambda: f"written: {held.written}")
 
         assert held.written == [mine, others]
         held.go.set()
@@ -219,7 +211,7 @@ class TestAPage:
             assert statements.pages._jobs == 3
             assert page(spark, id).status_code == 200
 
-        until(lambda: statements.pages._jobs == 0)
+        until(lambda: statements.pages._jobs == 0, lambda: "pages that clients have left are still counted")
 
 
 class TestStreams:
@@ -229,7 +221,7 @@ class TestStreams:
         spark.has(*[pa.RecordBatch.from_pydict({"n": list(range(100_000))})] * 80)
         return spark
 
-    def test_streams_that_nobody_reads_are_so_many_at_once(self, endless: Spark) -> None:
+    def test_streams_that_clients_do_not_read_are_bounded(self, endless: Spark) -> None:
         with ExitStack() as opened:
             streams = [opened.enter_context(open_stream(endless)) for _ in range(AT_ONCE)]
             assert {each.status_code for each in streams} == {200}
@@ -244,7 +236,10 @@ class TestStreams:
 
             streams[0].close()
             endless.made.begun[0][1].closed.wait(PATIENCE)
-            until(lambda: sent(endless, limit=1).status_code == 200)
+            until(
+                lambda: sent(endless, limit=1).status_code == 200,
+                lambda: "streams that clients have left are still counted",
+            )
         for _, reading in endless.made.begun:
             assert reading.closed.wait(PATIENCE)
 
@@ -259,7 +254,10 @@ class TestStreams:
             )
 
         assert spark.made.last.closed.wait(PATIENCE)
-        until(lambda: sent(spark, wait_seconds=0).status_code == 202)
+        until(
+            lambda: sent(spark, wait_seconds=0).status_code == 202,
+            lambda: "streams that clients have left are still counted",
+        )
 
     def test_a_stream_that_fails_frees_its_place(self, spark: Spark) -> None:
         spark.has(error=StatementError("no", "42703", None), limits=SqlLimits(at_once=1))

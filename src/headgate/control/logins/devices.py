@@ -2,16 +2,18 @@
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from headgate.control.command import MissingError
-from headgate.control.logins.credential import DEVICE, made, read
+from headgate.control.logins.credential import DEVICE, Credential, made, read
 from headgate.control.logins.errors import TooOftenError
 from headgate.control.logins.sessions import Session, Sessions, Started
 from headgate.control.logins.settings import Limit, LoginSettings
 from headgate.control.logins.throttle import Throttle, origin_of
-from headgate.control.ports import DocumentPut, Store
+from headgate.control.ports import DocumentConflictError, DocumentPut, Store
 
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 _LENGTH = 8
@@ -52,19 +54,25 @@ class Devices:
     def ask(self, told: Mapping[str, str], now: float) -> Asked:
         """Return a new code. `told` is what the device says of itself. Raises `TooOftenError`."""
         self._asking.count(origin_of(told.get("address", "")), now)
-        code = self._free_code()
-        credential = made(code)
-        body = {"hash": credential.hash, "ends": now + self._settings.device, "told": dict(told)}
-        self._store.put_document(DocumentPut("device", code, body))
-        return Asked(credential.written(DEVICE), _shown(code), self._settings.device, self._settings.device_interval)
+        credential = self._new_credential(told, now + self._settings.device)
+        return Asked(
+            credential.written(DEVICE),
+            _shown(credential.id),
+            self._settings.device,
+            self._settings.device_interval,
+        )
 
     def answer(self, code: str, session: Session, now: float, *, allow: bool) -> None:
         """Let a device in as the user of a session, or not. Raises `MissingError`, `TooOftenError`."""
         self._entering.count(session.principal, now)
         body = self._store.document("device", _read(code))
         if body is None or body["ends"] <= now or "allow" in body:
-            raise MissingError("no device waits with this code; it may have taken too long, ask for a new one there")
-        self._store.put_document(DocumentPut("device", _read(code), {**body, "allow": allow, "session": session.id}))
+            raise _missing()
+        answered = {**body, "allow": allow, "session": session.id}
+        try:
+            self._store.put_document(DocumentPut("device", _read(code), answered, expected=body))
+        except DocumentConflictError:
+            raise _missing() from None
         self._entering.forget(session.principal)
 
     def redeem(self, secret: str, now: float) -> Started | Waiting:
@@ -79,12 +87,11 @@ class Devices:
             return Waiting.TOO_FAST
         if "allow" not in body:
             return Waiting.PENDING
-        self._store.put_document(DocumentPut("device", credential.id, None))
-        # Who let it in is still logged in there: a password that was changed meanwhile ends this too.
-        by = self._sessions.by_id(body["session"])
-        if not body["allow"] or by is None:
-            return Waiting.DENIED
-        return self._sessions.start(by.principal, "device", body["told"])
+        try:
+            self._store.put_document(DocumentPut("device", credential.id, None, expected=body))
+        except DocumentConflictError:
+            return Waiting.OVER
+        return self._started(body)
 
     def tidy(self, now: float) -> None:
         """Erase what has ended by itself; nothing rests on it."""
@@ -92,11 +99,29 @@ class Devices:
             if body["ends"] <= now:
                 self._store.put_document(DocumentPut("device", id, None))
 
-    def _free_code(self) -> str:
+    def _new_credential(self, told: Mapping[str, str], ends: float) -> Credential:
         while True:
-            code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
-            if self._store.document("device", code) is None:
-                return code
+            credential = made("".join(secrets.choice(_LETTERS) for _ in range(_LENGTH)))
+            body = {"hash": credential.hash, "ends": ends, "told": dict(told)}
+            with suppress(DocumentConflictError):
+                self._store.put_document(DocumentPut("device", credential.id, body, new=True))
+                return credential
+
+    def _started(self, body: Mapping[str, Any]) -> Started | Waiting:
+        """Return a session of the user that let the device in, if the session of that user has not ended meanwhile."""
+        by = self._sessions.by_id(body["session"])
+        if not body["allow"] or by is None:
+            return Waiting.DENIED
+        started = self._sessions.start(by.principal, "device", body["told"])
+        if self._sessions.by_id(by.id) is None:
+            # It ended after the look: a new password that ended it has not seen the session of the device.
+            self._sessions.end(by.principal, started.session.id)
+            return Waiting.DENIED
+        return started
+
+
+def _missing() -> MissingError:
+    return MissingError("no device waits with this code; it may have taken too long, ask for a new one there")
 
 
 def _shown(code: str) -> str:

@@ -28,6 +28,24 @@ class Invitation:
     role: str
     place: ResourceId | None
     ends: float
+    hash: str
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """What is kept of it, until it is used, withdrawn or over."""
+        return {
+            "hash": self.hash,
+            "principal": self.by.principal,
+            "token": self.by.token,
+            "role": self.role,
+            "place": self.place,
+            "ends": self.ends,
+        }
+
+    @property
+    def taken(self) -> DocumentPut:
+        """What erases it, for the one caller that finds it."""
+        return DocumentPut("invitation", self.id, None, expected=self.document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +53,6 @@ class Invite:
     """Somebody is invited, by who could add them."""
 
     invitation: Invitation
-    hash: str
     name: str = "invitation.create"
 
     def plan(self, view: View) -> Plan:
@@ -44,15 +61,7 @@ class Invite:
         if view.caller != new.by or new.by.run is not None:
             raise InvalidError("everybody invites for themselves")
         AddPrincipal(PrincipalId(new.id), new.id, new.role, new.place).plan(view)
-        body = {
-            "hash": self.hash,
-            "principal": new.by.principal,
-            "token": new.by.token,
-            "role": new.role,
-            "place": new.place,
-            "ends": new.ends,
-        }
-        return Plan((), (DocumentPut("invitation", new.id, body, new=True),))
+        return Plan((), (DocumentPut("invitation", new.id, new.document, new=True),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ class Join:
         added = AddPrincipal(self.principal, self.principal, self.invitation.role, self.invitation.place).plan(view)
         named = DocumentPut("principal", self.principal, {"name": self.person})
         used = DocumentPut("invitation_used", self.invitation.id, {"principal": self.principal}, new=True)
-        return Plan(added.changes, (named, used, DocumentPut("invitation", self.invitation.id, None)))
+        return Plan(added.changes, (named, used, self.invitation.taken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,7 @@ class Withdraw:
         own = view.caller is None or not is_narrowed(view.facts, view.caller)
         if not own or view.actor != self.invitation.by.principal:
             view.require_action("organization.manage_users", view.root)
-        return Plan((), (DocumentPut("invitation", self.invitation.id, None),))
+        return Plan((), (self.invitation.taken,))
 
 
 class Invitations:
@@ -100,18 +109,18 @@ class Invitations:
     ) -> tuple[Invite, str]:
         """Return the command that invites somebody, and the invitation's secret, which stands nowhere else."""
         credential, ends = made(new_id("i")), self._organizations.now + self._length
-        new = Invitation(credential.id, organization.id, caller, role, place, ends)
-        return Invite(new, credential.hash), credential.written(INVITATION)
+        new = Invitation(credential.id, organization.id, caller, role, place, ends, credential.hash)
+        return Invite(new), credential.written(INVITATION)
 
     def find(self, secret: str) -> Invitation:
         """Return the invitation of a secret. Raises `MissingError` if it is none, was used or has ended."""
         credential = read(INVITATION, secret)
         found = self._organizations.stores.find("invitation", credential.id) if credential else None
         if credential is None or found is None or not credential.matches(found[1]):
-            raise _missing()
+            raise missing_invitation()
         root, body = found
         if body["ends"] <= self._organizations.now:
-            raise _missing()
+            raise missing_invitation()
         return _invitation(credential.id, root, body)
 
     def accept(self, invitation: Invitation, principal: PrincipalId, person: str, call: Call = BY_ITSELF) -> Snapshot:
@@ -123,7 +132,7 @@ class Invitations:
         try:
             return organization.control.execute(Join(invitation, principal, person), invitation.by, call)
         except (UnknownCallerError, RefusedError, DocumentConflictError):
-            raise _missing() from None
+            raise missing_invitation() from None
 
     def seen_by(self, organization: Organization, caller: Caller) -> tuple[Invitation, ...]:
         """Return the invitations that stand: all for who manages users, one's own for anybody else."""
@@ -138,7 +147,7 @@ class Invitations:
         """Return an invitation by its id. Raises `MissingError` for one that the caller may not see."""
         found = next((each for each in self.seen_by(organization, caller) if each.id == id), None)
         if found is None:
-            raise _missing()
+            raise missing_invitation()
         return found
 
     def tidy(self) -> None:
@@ -152,8 +161,10 @@ class Invitations:
 def _invitation(id: str, root: ResourceId, body: Mapping[str, Any]) -> Invitation:
     token, place = body["token"], body["place"]
     by = Caller(PrincipalId(body["principal"]), TokenId(token) if token else None)
-    return Invitation(id, root, by, str(body["role"]), ResourceId(place) if place else None, float(body["ends"]))
+    ends, kept = float(body["ends"]), str(body["hash"])
+    return Invitation(id, root, by, str(body["role"]), ResourceId(place) if place else None, ends, kept)
 
 
-def _missing() -> MissingError:
+def missing_invitation() -> MissingError:
+    """Return the error for an invitation that was used, withdrawn or over, or never was."""
     return MissingError("this invitation is not good any more, or never was")

@@ -8,9 +8,10 @@ from typing import Any
 from headgate.control.command import InvalidError, MissingError, TakenError
 from headgate.control.control import Control
 from headgate.control.ids import new_id
+from headgate.control.logins.addresses import Addresses
 from headgate.control.logins.commands import Password, RegisterUser, SetPassword
 from headgate.control.logins.errors import LoginError, TooOftenError
-from headgate.control.logins.names import address, folded, login_name, new_login_name
+from headgate.control.logins.names import address, folded, login_name, named_login, new_login_name
 from headgate.control.logins.passwords import Passwords
 from headgate.control.logins.sessions import Session, Sessions, Started
 from headgate.control.logins.settings import LoginSettings
@@ -39,6 +40,7 @@ class Logins:
     def __init__(self, control: Control, store: Store, settings: LoginSettings) -> None:
         self.settings = settings
         self.sessions = Sessions(control, store, settings.session)
+        self.addresses = Addresses(store)
         self._control = control
         self._store = store
         self._passwords = Passwords(settings)
@@ -69,6 +71,8 @@ class Logins:
         name = new_login_name(login or person) if login or password is not None else None
         kept = Password(new_id("w"), self._passwords.hashed(password, name)) if name and password is not None else None
         mail = address(email) if email else None
+        if mail and verified and self.addresses.is_like_another(mail):
+            raise _taken()
         self._register(RegisterUser(id, person, name, kept, mail, verified))
         return id
 
@@ -93,7 +97,7 @@ class Logins:
 
     def user_of(self, login: str) -> User:
         """Return the user of a login name. Raises `MissingError`."""
-        found = self._store.document("login", login_name(login))
+        found = self._store.document("login", named_login(login))
         user = self.user(PrincipalId(found["principal"])) if found else None
         if user is None:
             raise MissingError(f"there is no user with the login name `{login}`")
@@ -101,9 +105,9 @@ class Logins:
 
     def known(self, login: str | None, email: str | None) -> PrincipalId | None:
         """Return the user of a login name or an address; None for nobody. Raises `InvalidError` for what cannot be one."""
-        found = self._store.document("login", login_name(login)) if login else None
+        found = self._store.document("login", named_login(login)) if login else None
         if found is None and email:
-            found = self._store.document("email", address(email))
+            return self.addresses.find(email)
         return PrincipalId(found["principal"]) if found else None
 
     def log_in(self, login: str, password: str, told: Mapping[str, str]) -> Started:
@@ -128,15 +132,13 @@ class Logins:
         user = self.user(session.principal)
         if user is None or user.login is None:
             raise LoginError("this user has no password here")
-        self._proved(user.login, old, origin)
-        self._set(user, user.login, new, Caller(session.principal))
-        others = (each.id for each in self.sessions.of(session.principal) if each.id != session.id)
-        self.sessions.end(session.principal, *others)
+        proved = self._proved(user.login, old, origin)
+        self._set(user, user.login, new, proved, stays=session)
 
     def set_password(self, user: User, new: str) -> None:
         """Give a user a password, as the deployment, and end all their sessions. Who has no login name gets their own."""
-        self._set(user, user.login or new_login_name(user.name), new, None)
-        self.sessions.end(user.principal, *(each.id for each in self.sessions.of(user.principal)))
+        login = user.login or new_login_name(user.name)
+        self._set(user, login, new, self._store.document("login", login))
 
     def principal_of(self, secret: str) -> PrincipalId | None:
         """Return whose session this is the secret of now, or None."""
@@ -147,19 +149,27 @@ class Logins:
         try:
             self._control.execute(command, None)
         except DocumentConflictError:
-            raise TakenError("that login name or address is taken", is_hidden=True) from None
+            raise _taken() from None
 
-    def _set(self, user: User, login: str, new: str, caller: Caller | None) -> None:
-        before = self._store.document("login", login)
+    def _set(
+        self, user: User, login: str, new: str, before: Mapping[str, Any] | None, stays: Session | None = None
+    ) -> None:
+        """Write a new password, and end every session of the user with it but the one that `stays`."""
         if before is not None and before["principal"] != user.principal:
             raise TakenError(f"the login name `{login}` is taken")
         password = Password(new_id("w"), self._passwords.hashed(new, login))
         body = {**(self._store.document("user", user.principal) or {}), "login": login}
+
+        def ended() -> tuple[str, ...]:
+            return tuple(each.id for each in self.sessions.of(user.principal) if stays is None or each.id != stays.id)
+
+        command = SetPassword(user.principal, password, body, before, ended)
         try:
-            old = before["password"] if before else None
-            self._control.execute(SetPassword(user.principal, password, body, before is not None, old), caller)
+            self._control.execute(command, Caller(user.principal) if stays else None)
         except DocumentConflictError:
-            raise TakenError(f"the login name `{login}` is taken") from None
+            raise TakenError(
+                f"the login name `{login}` was given or its password changed at the same moment; repeat the request"
+            ) from None
 
     def _proved(self, login: str, password: str, origin: str) -> Mapping[str, Any]:
         now, name, network = self._control.now, folded(login[:_LONGEST]), origin_of(origin)
@@ -184,9 +194,9 @@ class Logins:
     def _renew(self, id: str, kept: Mapping[str, Any], password: str) -> None:
         """Keep a password at the cost that is set now; at another login, if there is no time for it at this one."""
         if self._passwords.is_outdated(kept["hash"]):
-            with suppress(TooOftenError):
+            with suppress(TooOftenError, DocumentConflictError):
                 again = {**kept, "hash": self._passwords.kept(password)}
-                self._store.put_document(DocumentPut("password", id, again))
+                self._store.put_document(DocumentPut("password", id, again, expected=kept))
 
     def _login(self, login: str) -> Mapping[str, Any] | None:
         try:
@@ -194,6 +204,10 @@ class Logins:
         except InvalidError:
             return None
         return self._store.document("login", name)
+
+
+def _taken() -> TakenError:
+    return TakenError("that login name or address is taken, or looks like another user's", is_hidden=True)
 
 
 def _user(id: str, body: Mapping[str, Any]) -> User:

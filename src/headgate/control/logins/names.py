@@ -1,4 +1,4 @@
-"""Login names and addresses: one spelling for all that look the same."""
+"""Login names, in one spelling for all that look the same, and addresses, which are compared as they were given."""
 
 import re
 import unicodedata
@@ -9,6 +9,7 @@ from headgate.control.scripts import describe_letter_fault, describe_likeness_fa
 _LONGEST = 100
 _ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 _LONGEST_ADDRESS = 254
+_IDNA = "xn--"
 
 
 def login_name(text: str) -> str:
@@ -22,6 +23,17 @@ def login_name(text: str) -> str:
     return name
 
 
+def named_login(text: str) -> str:
+    """Return the login name of the user that a caller means, who proves nothing. Raises `InvalidError`.
+
+    One that is an address means no other that only looks like it.
+    """
+    name = login_name(text)
+    if "@" in name and _ascii_lower(text) != name:
+        raise InvalidError(f"`{text}` is not the login name `{name}`; write the name as `headgate users list` shows it")
+    return name
+
+
 def new_login_name(text: str) -> str:
     """Return the one spelling of a login name that readers cannot take for another. Raises `InvalidError`."""
     name = login_name(text)
@@ -32,16 +44,37 @@ def new_login_name(text: str) -> str:
 
 
 def address(text: str) -> str:
-    """Return the one spelling of an e-mail address. Raises `InvalidError` for what cannot be one."""
-    found = folded(text)
+    """Return the spelling of an e-mail address that identity is compared by. Raises `InvalidError` for none.
+
+    The domain is in its IDNA form and lower case, the local part as it was given but for the case of ASCII: `straße@` and
+    `strasse@` are two mailboxes.
+    """
+    local, _, domain = text.rpartition("@")
+    found = f"{_ascii_lower(local)}@{domain_name(domain)}"
     if len(found) > _LONGEST_ADDRESS or not _ADDRESS.fullmatch(found) or not found.isprintable():
         raise InvalidError("that is not an e-mail address")
     return found
 
 
+def domain_name(text: str) -> str:
+    """Return a domain in its IDNA form and lower case. Raises `InvalidError` for letters that only look like others."""
+    if unicodedata.normalize("NFKC", text) != text:
+        raise InvalidError("the domain of the address has letters that stand for others; write it in plain ones")
+    try:
+        return ".".join(map(_idna_label, text.split(".")))
+    except UnicodeError:
+        raise InvalidError("the domain of the address is not a text that can be written in IDNA") from None
+
+
 def domain(address: str) -> str:
     """Return the domain of an address."""
     return address.rpartition("@")[2]
+
+
+def look(address: str) -> str:
+    """Return what an address of `address` looks like; two that look alike are not given to two users."""
+    local, _, domain = address.rpartition("@")
+    return folded(f"{local}@{'.'.join(map(_shown_label, domain.split('.')))}")
 
 
 def folded(text: str) -> str:
@@ -50,6 +83,24 @@ def folded(text: str) -> str:
     while before != after:
         before, after = after, unicodedata.normalize("NFKC", after.casefold())
     return after
+
+
+def _ascii_lower(text: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
+
+
+def _idna_label(label: str) -> str:
+    lower = unicodedata.normalize("NFC", label.lower())
+    return lower if lower.isascii() else f"{_IDNA}{lower.encode('punycode').decode('ascii')}"
+
+
+def _shown_label(label: str) -> str:
+    if not label.startswith(_IDNA):
+        return label
+    try:
+        return label.removeprefix(_IDNA).encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label
 
 
 def _is_usable(character: str) -> bool:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from headgate.control.command import TakenError
 from headgate.control.control import Control
 from headgate.control.ids import new_id
+from headgate.control.logins.addresses import Addresses
 from headgate.control.logins.commands import LinkSubject, RegisterUser
 from headgate.control.logins.errors import LoginError
-from headgate.control.logins.names import address, domain, folded
+from headgate.control.logins.names import address, domain, domain_name
 from headgate.control.ports import DocumentConflictError, Store
 from headgate.facts.ids import PrincipalId
 
@@ -34,7 +35,8 @@ class Outsiders:
     def __init__(self, control: Control, store: Store, join: frozenset[str]) -> None:
         self._control = control
         self._store = store
-        self._join = frozenset(map(folded, join))
+        self._join = frozenset(map(domain_name, join))
+        self._addresses = Addresses(store)
 
     def user(self, who: Outsider) -> PrincipalId:
         """Return the user they are: linked before, or of the same verified address, or new if that may join.
@@ -55,10 +57,9 @@ class Outsiders:
         return PrincipalId(found["principal"]) if found else None
 
     def _linked(self, who: Outsider) -> PrincipalId | None:
-        found = self._store.document("email", address(who.email)) if who.email else None
-        if found is None:
+        principal = self._addresses.find(who.email) if who.email else None
+        if principal is None:
             return None
-        principal = PrincipalId(found["principal"])
         user = self._store.document("user", principal) or {}
         if user.get("subject"):
             # Addresses are given to somebody else in time; what the first one had is not for the second.
@@ -70,6 +71,8 @@ class Outsiders:
         email = address(who.email) if who.email else None
         if email is None or domain(email) not in self._join:
             raise LoginError("the provider knows you, but you are nobody here; ask for an invitation")
+        if self._addresses.is_like_another(email):
+            raise LoginError("your address at the provider looks like that of another user here; ask the operator")
         new = RegisterUser(PrincipalId(new_id("p")), who.name, email=email, verified=True, subject=who.key)
         self._control.execute(new, None)
         return new.principal

@@ -35,6 +35,7 @@ _LACKS: Mapping[str, Callable[[Missing], str]] = {
     "no-principal": lambda _: "the actor is nobody there",
     "no-token": lambda _: "the token has ended, or its principal is not there",
     "no-run": lambda _: "the run has ended",
+    "suspended": lambda _: "the organization is suspended",
     "not-declared": lambda _: "the pipeline does not declare it",
     "no-resource": lambda missing: f"there is no `{missing.resource}`",
     "unknown-action": lambda _: "the model has no such action there",

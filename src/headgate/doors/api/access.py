@@ -1,6 +1,7 @@
 """Access to what output ports serve: requests, and the agreements that come of them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -17,6 +18,7 @@ from headgate.control.access import (
 )
 from headgate.control.command import MissingError
 from headgate.control.ids import new_id
+from headgate.control.versions import version
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import Text, resource
@@ -131,7 +133,7 @@ def add_access(body: NewAgreement, services: Uses, caller: By, write: Writes) ->
 def show_access(access: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
     """Show a request or agreement."""
     id, found = moment.record(moment.facts.agreements, access)
-    stated = tagged(response, moment.facts, id)
+    stated = tagged(response, services, moment.facts, id)
     document = services.store.document(_KIND, id) or {}
     row = _row(moment, naming(services, moment), id, found, document)
     return {**row, "version": stated, "revision": moment.facts.revision}
@@ -155,6 +157,8 @@ def reject_access(access: Called, moment: Present, write: Writes) -> dict[str, A
 def edit_access(access: Called, body: Edited, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
     """Give a request another purpose; an agreement also other dates."""
     id, found = moment.record(moment.facts.agreements, access)
+    # What is left out stays as it was read: a change in between refuses the write.
+    write = replace(write, if_match=write.if_match or version(moment.facts, services.store, id))
     purpose = body.purpose or str((services.store.document(_KIND, id) or {}).get("purpose", ""))
     starts = _starts(services, body.starts if body.starts is not None else found.starts)
     ends = body.ends if "ends" in body.model_fields_set else found.ends

@@ -87,7 +87,8 @@ def submit_change(body: NewChange, moment: Present, write: Writes) -> dict[str, 
 def show_change(request: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
     """Show a change request."""
     id, found = moment.record(moment.facts.change_requests, request)
-    document, stated = services.store.document(_KIND, id) or {}, tagged(response, moment.facts, id)
+    stated = tagged(response, services, moment.facts, id)
+    document = services.store.document(_KIND, id) or {}
     return {
         **_row(moment, naming(services, moment), id, found),
         "change": document.get("change", {}),

@@ -13,13 +13,14 @@ from headgate.doors.api.resources import readable
 from headgate.doors.api.routing import needs
 from headgate.doors.api.selects import rows_for
 from headgate.doors.problems import ProblemError
-from headgate.doors.services import Secret, Services, Uses, require_spark
+from headgate.doors.services import Presents, Services, Uses, require_spark
 from headgate.facts.snapshot import Resource
 from headgate.pipelines.charting import ChartError, Rows, drawn
 from headgate.pipelines.kinds import defined
 from headgate.pipelines.kinds.saved_query import SavedQueryDefinition
 from headgate.pipelines.kinds.visualization import VisualizationDefinition
 from headgate.pipelines.shown import shown
+from headgate.spark.gateway.authority import Credential
 
 router = APIRouter(tags=["pipelines"])
 
@@ -50,18 +51,18 @@ class ShownRows(BaseModel):
 
 
 @router.get("/pipelines/{pipeline}/rows", response_model=ShownRows, **_NEEDS)
-def show_rows(pipeline: Called, services: Uses, moment: Present, token: Secret) -> dict[str, Any]:
+def show_rows(pipeline: Called, services: Uses, moment: Present, credential: Presents) -> dict[str, Any]:
     """Show the rows of a visualization's last run, or what a saved query gives now with the caller's rights."""
-    return _rows(services, moment, *_showing(services, moment, pipeline), token)
+    return _rows(services, moment, *_showing(services, moment, pipeline), credential)
 
 
 @router.get("/pipelines/{pipeline}/chart.svg", response_class=Response, **_DRAWN)
-def show_chart(pipeline: Called, services: Uses, moment: Present, token: Secret) -> Response:
+def show_chart(pipeline: Called, services: Uses, moment: Present, credential: Presents) -> Response:
     """Draw the same rows."""
     found, definition = _showing(services, moment, pipeline)
     if definition.chart is None:
         raise ProblemError(409, "no-chart", f"`{pipeline}` says nothing of a chart; its rows can be had")
-    rows = _rows(services, moment, found, definition, token)
+    rows = _rows(services, moment, found, definition, credential)
     try:
         picture = drawn(definition.chart, Rows(columns=rows["columns"], rows=rows["rows"]))
     except ChartError as error:
@@ -78,9 +79,11 @@ def _showing(services: Services, moment: Moment, name: str) -> tuple[Resource, _
     return found, definition
 
 
-def _rows(services: Services, moment: Moment, found: Resource, definition: _Showing, token: str) -> dict[str, Any]:
+def _rows(
+    services: Services, moment: Moment, found: Resource, definition: _Showing, credential: Credential
+) -> dict[str, Any]:
     if isinstance(definition, SavedQueryDefinition):
-        return _asked(services, moment, found, definition, token)
+        return _asked(services, moment, found, definition, credential)
     return _kept(services, moment, found)
 
 
@@ -93,11 +96,11 @@ def _kept(services: Services, moment: Moment, found: Resource) -> dict[str, Any]
 
 
 def _asked(
-    services: Services, moment: Moment, found: Resource, definition: SavedQueryDefinition, token: str
+    services: Services, moment: Moment, found: Resource, definition: SavedQueryDefinition, credential: Credential
 ) -> dict[str, Any]:
     require_spark(services.deployed, services.organization)
     root = moment.facts.organization
     if root is not None:
         reads = tuple(edge.target for edge in found.edges("inputs"))
         services.control.require(Question(moment.caller, "organization.execute_query", root, {"reads": reads}))
-    return {**rows_for(services, token, moment.caller, definition).model_dump(), "run": None, "at": moment.now}
+    return {**rows_for(services, credential, moment.caller, definition).model_dump(), "run": None, "at": moment.now}

@@ -95,6 +95,8 @@ class OneConnection(BaseModel):
     user: str | None = None
     sslmode: str | None = None
     base_url: str | None = None
+    refused: str | None = None
+    """Why the operator's settings keep pipelines from reaching it; None where they allow it."""
     revision: int
 
 
@@ -114,8 +116,15 @@ def create_connection(body: NewConnection, services: Uses, caller: By, write: Wr
     """Declare a place. Who makes a connection lends its use to others by assignments."""
     place = project(services) if body.project is None else resource(services, caller, body.project)
     id = ResourceId(new_id("c"))
-    command = CreateConnection(id, place, body.name, _behind(body), _sealed(services, id, _secret(body)))
-    return write.send(command, of=id, id=id, name=body.name)
+    behind = _behind(body)
+    command = CreateConnection(id, place, body.name, behind, _sealed(services, id, _secret(body)))
+
+    def is_allowed() -> None:
+        fault = services.egress.fault(behind.document())
+        if fault is not None:
+            raise InvalidError(fault)
+
+    return write.send(command, of=id, unless=is_allowed, id=id, name=body.name)
 
 
 @router.get(
@@ -130,7 +139,8 @@ def show_connection(connection: Called, services: Uses, moment: Present) -> dict
     document = services.store.document(CONNECTION, found.id)
     if found.type != _TYPE or document is None:
         raise MissingError(services.wording.hidden((connection,)))
-    return {**document, "id": found.id, "name": found.name, "revision": moment.facts.revision}
+    shown = {**document, "id": found.id, "name": found.name, "refused": services.egress.fault(document)}
+    return {**shown, "revision": moment.facts.revision}
 
 
 @router.put("/connections/{connection}/secret", **DONE, **needs("connection.edit"))

@@ -75,7 +75,7 @@ def create_group(body: GroupBody, write: Writes) -> dict[str, Any]:
 def show_group(group: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a group."""
     id, facts = subjects.group(services, caller, group), services.control.snapshot
-    found = tagged(response, facts, ResourceId(id))
+    found = tagged(response, services, facts, ResourceId(id))
     return {**_row(services, facts, id), "held": held(services, caller, id), "version": found}
 
 

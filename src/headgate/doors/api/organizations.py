@@ -3,22 +3,22 @@
 import hashlib
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import BaseModel
 
 from headgate.control.call import Call
 from headgate.control.changing import RenameResource
-from headgate.control.command import RefusedError
-from headgate.control.founding import Founding, found
-from headgate.control.identity import Presented
+from headgate.control.founding import Founding, found, preview_founding
 from headgate.control.ids import new_id
 from headgate.control.logins.break_glass import break_glass
 from headgate.control.organization import Organization
 from headgate.control.organization_life import EndOrganization, RenameOrganization
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.ports import Origin
-from headgate.control.resources import CreateResource, DeleteResource
+from headgate.control.resources import DeleteResource
+from headgate.decision.records import Question
 from headgate.doors.api.bodies import Called, Page, Strict, Title
+from headgate.doors.api.deployment_callers import ByAnyone, ByUser
 from headgate.doors.api.me import organization_name
 from headgate.doors.api.names import Text
 from headgate.doors.api.paging import Pages, page
@@ -27,14 +27,14 @@ from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.identity.entering import Enters
 from headgate.doors.problems import ProblemError
-from headgate.doors.scope import CALLER, REQUEST
-from headgate.doors.services import Deployed, Everything, Secret, Services, Uses
+from headgate.doors.scope import REQUEST
+from headgate.doors.services import Deployed, Everything, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 
 router = APIRouter(tags=["organizations"])
 
-_CREATE = "deployment.create_organization"
+_CREATE, _ASSIGN_OWNER = "deployment.create_organization", "deployment.assign_owner"
 
 
 class Line(BaseModel):
@@ -62,15 +62,17 @@ class NewName(Strict):
 
 
 class NewOrganization(Strict):
-    """An organization to begin, with the caller as its first owner: its home model, and that of its ownership tree, if any.
+    """An organization to begin: its home model, and that of its ownership tree, if any.
 
-    `domain` is the e-mail domain that it is for, where the deployment's model asks for one.
+    `owner` is the login name or id of a user of the deployment, the caller if left out. `domain` is the e-mail domain that
+    it is for, where the deployment's model asks for one.
     """
 
     name: Title
     model: Called
     tree: Called | None = None
     domain: Called | None = None
+    owner: Called | None = None
 
 
 class Begun(Line):
@@ -80,22 +82,11 @@ class Begun(Line):
     dry_run: bool = False
 
 
-def presented(deployed: Everything, secret: Secret) -> Presented:
-    """Return who presents a secret, in whichever organization. Raises `ProblemError` 401 for nobody."""
-    who = deployed.identity.authenticate(secret)
-    if who is None:
-        raise ProblemError(401, "unauthenticated", "this is not known here, or has ended")
-    return who
-
-
-By = Annotated[Presented, Depends(presented)]
-
-
 @router.get("/organization", response_model=One, **own("who is in it knows where that is"))
 def show_organization(services: Uses, response: Response) -> dict[str, Any]:
     """Tell about the organization that the request is for."""
     facts, id = services.control.snapshot, services.organization.id
-    shown = tagged(response, facts, id)
+    shown = tagged(response, services, facts, id)
     return {
         "id": id,
         "name": organization_name(services),
@@ -135,21 +126,21 @@ def end_organization(services: Uses, write: Writes) -> dict[str, Any]:
 
 
 @router.get("/organizations", response_model=Page[Line], **own("they are the caller's own"))
-def list_organizations(deployed: Everything, who: By, pages: Pages) -> dict[str, Any]:
-    """List the organizations that the caller is in."""
+def list_organizations(deployed: Everything, who: ByAnyone, pages: Pages) -> dict[str, Any]:
+    """List the organizations that the caller is in, suspended ones too."""
     there = deployed.organizations.deployment.control.snapshot
-    mine = [each for each in deployed.organizations.of(who.principal) if each.caller(who)]
+    mine = [each for each in deployed.organizations.of(who.principal) if each.caller(who) or each.suspends(who)]
     rows = ({"id": each.id, "name": _named(deployed, each)} for each in mine)
     return page(rows, pages, ("name", "id"), there.revision)
 
 
-@router.post("/organizations", status_code=201, response_model=Begun, **needs(_CREATE))
+@router.post("/organizations", status_code=201, response_model=Begun, **needs(_CREATE, _ASSIGN_OWNER))
 def begin_organization(
     body: NewOrganization,
     request: Request,
     response: Response,
     deployed: Everything,
-    who: By,
+    caller: ByUser,
     ways: Enters,
     *,
     dry_run: Annotated[bool, Query(description="write nothing; answer whether it could be")] = False,
@@ -158,10 +149,7 @@ def begin_organization(
     ] = None,
 ) -> dict[str, Any]:
     """Begin an organization, where the deployment's model lets the caller."""
-    deployment = deployed.organizations.deployment
-    caller = _user(deployed, who)
-    request.scope[CALLER] = (deployment, caller)
-    root = _root(who.principal, idempotency_key)
+    root = _root(caller.principal, idempotency_key)
     answer = {"id": root, "name": body.name, "revision": deployed.organizations.open(root).control.snapshot.revision}
     if answer["revision"]:
         if _named(deployed, deployed.organizations.open(root)) != body.name:
@@ -169,36 +157,24 @@ def begin_organization(
         return answer
     attributes = {"domain": (body.domain,)} if body.domain is not None else dict[str, tuple[str, ...]]()
     call = Call(Origin("api", str(request.scope.get(REQUEST, ""))))
-    user = ways.logins.user(who.principal)
-    name = user.name if user else who.principal
-    founding = Founding(root, body.name, who.principal, name, body.model, body.tree, attributes)
-    try:
-        if dry_run:
-            create = CreateResource(root, "organization", DEPLOYMENT, body.name, attributes=attributes)
-            deployment.control.preview(create, caller, call)
-            response.status_code = 200
-            return {**answer, "dry_run": True}
-        begun = found(deployed.organizations, founding, caller, call)
-    except RefusedError as error:
-        facts, question = deployment.control.snapshot, error.question
-        text = deployment.wording.refusal(facts, question.action, (DEPLOYMENT,), error.explanation, known=True)
-        raise ProblemError(403, "refused", text) from None
+    owner, name = _owner(deployed, ways, caller, body.owner)
+    founding = Founding(root, body.name, owner, name, body.model, body.tree, attributes)
+    if dry_run:
+        preview_founding(deployed.organizations, founding, caller, call)
+        response.status_code = 200
+        return {**answer, "dry_run": True}
+    begun = found(deployed.organizations, founding, caller, call)
     return {**answer, "revision": begun.control.snapshot.revision}
 
 
-def _user(deployed: Deployed, who: Presented) -> Caller:
-    """Return who somebody is to the deployment itself. Raises `ProblemError` for who is no user of it, or not wholly."""
-    if who.principal not in deployed.organizations.deployment.control.snapshot.principals:
-        raise ProblemError(403, "refused", "only a user of the deployment begins an organization")
-    if who.organization is not None:
-        there = deployed.organizations.open(who.organization)
-        caller = there.caller(who)
-        if caller is None:
-            raise ProblemError(401, "unauthenticated", "this is not known here, or has ended")
-        token = there.control.snapshot.tokens.get(caller.token) if caller.token else None
-        if caller.run is not None or token is None or (token.only, token.actions) != (None, None):
-            raise ProblemError(403, "refused", "a run or a narrowed token begins no organization; log in")
-    return Caller(who.principal)
+def _owner(deployed: Deployed, ways: Enters, caller: Caller, named: str | None) -> tuple[PrincipalId, str]:
+    """Return the id and the name of the owner-to-be; naming another user than the caller is a right of its own."""
+    own = ways.logins.user(caller.principal)
+    if named is None or named == caller.principal or (own and named == own.login):
+        return caller.principal, own.name if own else caller.principal
+    deployed.organizations.deployment.control.require(Question(caller, _ASSIGN_OWNER, DEPLOYMENT))
+    found_user = ways.logins.user(PrincipalId(named)) or ways.logins.user_of(named)
+    return found_user.principal, found_user.name
 
 
 def _root(principal: PrincipalId, key: str | None) -> ResourceId:

@@ -87,5 +87,5 @@ def _read(cursor: str) -> tuple[str, str]:
     try:
         field, key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         return str(field), str(key)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise ProblemError(422, "invalid", "this is no cursor of this list; begin again without one") from None

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
 from pydantic import BaseModel
 
-from headgate.control.call import version
 from headgate.control.command import InvalidError, MissingError, require_new_name
 from headgate.control.ids import new_id
 from headgate.control.pipelines import DeletePipeline, SavePipeline
@@ -16,8 +16,10 @@ from headgate.control.queue import QUEUED, RUNNING, RunWanted
 from headgate.control.resources import STATE
 from headgate.control.states import STATES, ChangeState, MoveToCluster
 from headgate.control.streams import AddStream, SwitchStream
+from headgate.control.versions import version
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict
+from headgate.doors.api.egress import require_egress
 from headgate.doors.api.following import require_no_circle
 from headgate.doors.api.names import project, resource, seen
 from headgate.doors.api.paging import Pages, page
@@ -29,7 +31,7 @@ from headgate.doors.api.subjects import naming, principal
 from headgate.doors.api.versions import tagged
 from headgate.doors.api.writing import DONE, Write, Writes
 from headgate.doors.problems import ProblemError
-from headgate.doors.services import By, Secret, Services, Uses
+from headgate.doors.services import By, Presents, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import NO_NAMES, Resource
@@ -101,7 +103,7 @@ def save_pipeline(
     services: Uses,
     caller: By,
     write: Writes,
-    token: Secret,
+    credential: Presents,
     project_name: Annotated[
         Called | None,
         Query(alias="project", description="where it lies: a project, a module, a table; else the default"),
@@ -125,8 +127,9 @@ def save_pipeline(
         after = definition.schedule.after if definition.schedule else None
         require_no_circle(services, caller, definition.name, place, after)
         require_cluster(services, definition.cluster, edges)
+        require_egress(services, edges)
         _require_new_stream_names(services, id, definition)
-        require_inputs(services, token, caller, definition)
+        require_inputs(services, credential, caller, definition)
 
     return write.send(command, of=id, unless=fits, id=id, name=pipeline)
 
@@ -137,7 +140,7 @@ def show_pipeline(pipeline: Called, services: Uses, moment: Present, response: R
     found = readable(services, moment, pipeline)
     if found.type not in PIPELINES:
         raise MissingError(services.wording.hidden((pipeline,)))
-    stated = tagged(response, moment.facts, found.id)
+    stated = tagged(response, services, moment.facts, found.id)
     (row,) = _rows(services, moment, [found])
     document = services.store.document("pipeline", found.id)
     return {**row, "definition": document, "version": stated, "revision": moment.facts.revision}
@@ -162,7 +165,9 @@ def add_stream(pipeline: Called, body: Stream, services: Uses, moment: Present, 
         raise ProblemError(409, "taken", f"there is a stream into `{taken.pop()}` already")
     edges = written(outputs((body,)), services.gate, moment.caller)
     streams = definition.model_copy(update={"streams": (*definition.streams, body)})
-    return write.send(AddStream(found.id, edges, streams.model_dump(mode="json")), of=found.id, id=found.id)
+    command = AddStream(found.id, edges, streams.model_dump(mode="json"))
+    reached = partial(require_egress, services, found.relations)
+    return write.send(command, of=found.id, unless=reached, id=found.id)
 
 
 @router.post("/pipelines/{pipeline}/streams/{stream}/enable", **DONE, **needs("{type}.enable_stream", "connection.use"))
@@ -267,14 +272,18 @@ def _switch(
     )
     titles = tuple(each[-1] for each in tables)
     document: Mapping[str, Any] = definition.model_copy(update={"streams": streams}).model_dump(mode="json")
-    return write.send(SwitchStream(found.id, layer.id, titles, enabled, document), of=found.id, id=found.id)
+    reached = partial(require_egress, services, found.relations) if enabled else None
+    command = SwitchStream(found.id, layer.id, titles, enabled, document)
+    return write.send(command, of=found.id, unless=reached, id=found.id)
 
 
 def _defined(services: Services, moment: Moment, name: str, write: Write) -> tuple[Resource, Streaming, Write]:
     """Return what has streams with its definition, and the write for exactly that version of it."""
     found = readable(services, moment, name)
+    # Before the definition is read: a change in between makes it the version of an older one.
+    stated = version(moment.facts, services.store, found.id)
     document = services.store.document("pipeline", found.id)
     definition = defined(document) if document is not None else None
     if not isinstance(definition, Streaming):
         raise ProblemError(422, "invalid", f"`{name}` has no definition with streams")
-    return found, definition, replace(write, if_match=write.if_match or version(moment.facts, found.id))
+    return found, definition, replace(write, if_match=write.if_match or stated)

@@ -72,7 +72,7 @@ def create_project(body: ProjectBody, services: Uses, caller: By, write: Writes)
 def show_project(project: Called, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a project."""
     found, facts = one(services, caller, project, _TYPE), services.control.snapshot
-    shown = tagged(response, facts, found.id)
+    shown = tagged(response, services, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 

@@ -121,10 +121,10 @@ def create_resource(body: NewResource, moment: Present, write: Writes) -> dict[s
 
 
 @router.get("/resources/{resource}", response_model=Shown, **needs(DISCOVER))
-def show_resource(resource: Called, moment: Asking, response: Response) -> dict[str, Any]:
+def show_resource(resource: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
     """Show one resource, and what the caller may do with it."""
     found = moment.resource(resource)
-    shown = tagged(response, moment.facts, found.id)
+    shown = tagged(response, services, moment.facts, found.id)
     return {
         **line(moment, found),
         "relations": {name: [_edge(moment, each) for each in ends] for name, ends in found.relations.items()},

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -244,8 +245,8 @@ def read_cursor(cursor: str) -> tuple[float, RunId]:
     try:
         queued, run = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         last = float(queued), RunId(str(run))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         raise _NO_CURSOR from None
-    if not last[1].isprintable():  # nothing is stored under such an id
+    if not math.isfinite(last[0]) or not last[1].isprintable():  # nothing is stored under such an id
         raise _NO_CURSOR
     return last

@@ -12,6 +12,7 @@ from headgate.facts.caller import Caller
 from headgate.pipelines.charting import MOST_BYTES, MOST_ROWS, Rows, as_json
 from headgate.pipelines.json_size import RowSizeError, within
 from headgate.pipelines.selecting import InputsError, SelectingDefinition, parameters, reads, require_same, wrapped
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.statements import TOO_MANY, StatementError, Wanted
 
 _SECONDS = 60.0
@@ -22,7 +23,7 @@ _FAILED = "Error occurred during query planning:"
 """How EXPLAIN begins to say that there is no plan."""
 
 
-def require_inputs(services: Services, token: str, caller: Caller, definition: Any) -> None:
+def require_inputs(services: Services, credential: Credential, caller: Caller, definition: Any) -> None:
     """Raise `InvalidError` for a definition whose SELECT Spark cannot read, or that does not declare what it reads.
 
     What the caller may not read, and everything while there is no Spark, is left to the runs: they are held to it.
@@ -31,7 +32,7 @@ def require_inputs(services: Services, token: str, caller: Caller, definition: A
     if not isinstance(definition, SelectingDefinition) or not services.deployed.has_spark(services.organization):
         return
     try:
-        answer = _answer(services, token, caller, f"EXPLAIN EXTENDED {wrapped(definition.sql)}", _BYTES)
+        answer = _answer(services, credential, caller, f"EXPLAIN EXTENDED {wrapped(definition.sql)}", _BYTES)
     except StatementError as error:
         if error.condition == TOO_MANY:
             raise
@@ -54,19 +55,19 @@ def _is_of_the_text(error: StatementError) -> bool:
     return (error.sqlstate or "").startswith(_MISTAKES)
 
 
-def rows_for(services: Services, token: str, caller: Caller, definition: SelectingDefinition) -> Rows:
+def rows_for(services: Services, credential: Credential, caller: Caller, definition: SelectingDefinition) -> Rows:
     """Return the first rows of a definition's SELECT, with the caller's rights.
 
     Raises:
         StatementError: Spark or the guard did not run the SELECT.
         ProblemError: the first row is too large.
     """
-    return _answer(services, token, caller, wrapped(definition.sql), MOST_BYTES)
+    return _answer(services, credential, caller, wrapped(definition.sql), MOST_BYTES)
 
 
-def _answer(services: Services, token: str, caller: Caller, text: str, size: int) -> Rows:
+def _answer(services: Services, credential: Credential, caller: Caller, text: str, size: int) -> Rows:
     wanted = Wanted(text, parameters(None), MOST_ROWS, _BYTES, _SECONDS)
-    reading = services.statements.begin(token, caller.principal, wanted)
+    reading = services.statements.begin(credential, caller.principal, wanted)
     try:
         columns, _ = reading.open()
         batches, is_cut = within(reading.batches(), size)

@@ -91,7 +91,7 @@ def create_service_principal(body: NewServicePrincipal, services: Uses, caller: 
 def show_service_principal(service_principal: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a program."""
     id, facts = principal(services, caller, service_principal, _SERVICE), services.control.snapshot
-    found = tagged(response, facts, ResourceId(id))
+    found = tagged(response, services, facts, ResourceId(id))
     groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
     return {**_row(services, facts, id), "held": held(services, caller, id), "groups": groups, "version": found}
 

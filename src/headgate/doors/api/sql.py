@@ -15,8 +15,9 @@ from headgate.doors.api.routing import own
 from headgate.doors.api.sql_messages import ARROW, PAGE, ROWS, RowTooLargeError, ShownStatement, Statement
 from headgate.doors.api.sql_pages import Page
 from headgate.doors.problems import ProblemError
-from headgate.doors.services import By, Secret, Uses, on_spark
+from headgate.doors.services import By, Presents, Uses, on_spark
 from headgate.facts.caller import Caller
+from headgate.spark.gateway.authority import Credential
 from headgate.spark.kept import KeptStatement, KeptStatements
 from headgate.spark.statements import Reading
 
@@ -41,14 +42,14 @@ _OWN["responses"] = _OWN["responses"] | {413: _OWN["responses"][413] | _TOO_LARG
 
 
 @router.post("/sql", response_model=ShownStatement, **_RUN)
-async def run_sql(body: Statement, request: Request, services: Uses, token: Secret, caller: By) -> Response:
+async def run_sql(body: Statement, request: Request, services: Uses, credential: Presents, caller: By) -> Response:
     """Run it; a refusal is a problem with SQLSTATE 42501, why, what is missing, and where to ask for it."""
     statements = services.statements
     if ARROW in request.headers.get("accept", ""):
         if body.wait_seconds is not None:
             raise ProblemError(422, "invalid", "an Arrow stream begins when the rows do; leave out `wait_seconds`")
-        return await _streamed(statements, body, request, token, caller)
-    kept = statements.start(token, caller.principal, body.wanted(statements.limits, kept=True))
+        return await _streamed(statements, body, request, credential, caller)
+    kept = statements.start(credential, caller.principal, body.wanted(statements.limits, kept=True))
     try:
         ended = await _ended(kept, request, body.wait_seconds)
         return await _first_page(statements, kept, request, caller, ended=ended)
@@ -79,14 +80,14 @@ async def show_statement(
     statement: Called,
     request: Request,
     services: Uses,
-    token: Secret,
+    credential: Presents,
     caller: By,
     start: Annotated[int, Query(ge=0, description="the first row that is wanted")] = 0,
     rows: Annotated[int, Query(ge=1, le=PAGE, description=_MOST_ROWS)] = ROWS,
     wait_seconds: Annotated[float, Query(ge=0, le=3600, description="how long to wait for its end")] = 0.0,
 ) -> Response:
     """Show where a statement is, and rows of its result once there is one: those of `start` that fit into one answer."""
-    kept = _found(services.statements, token, statement)
+    kept = _found(services.statements, credential, statement)
     await _ended(kept, request, wait_seconds)
     async with Page(services.statements, kept, caller) as page:
         await page.make(start, rows, is_kept=True)
@@ -94,13 +95,13 @@ async def show_statement(
 
 
 @router.delete("/sql/{statement}", status_code=204, **_OWN)
-def end_statement(statement: Called, services: Uses, token: Secret, _: By) -> None:
+def end_statement(statement: Called, services: Uses, credential: Presents, _: By) -> None:
     """End a statement if it still runs, and keep nothing of it."""
-    services.statements.drop(_found(services.statements, token, statement))
+    services.statements.drop(_found(services.statements, credential, statement))
 
 
-def _found(statements: KeptStatements, token: str, id: str) -> KeptStatement:
-    found = statements.find(token, id)
+def _found(statements: KeptStatements, credential: Credential, id: str) -> KeptStatement:
+    found = statements.find(credential, id)
     if found is None:
         raise MissingError(f"there is no statement `{id}` of yours; rows are kept for a while only")
     return found
@@ -128,10 +129,10 @@ async def _gone(request: Request) -> None:
 
 
 async def _streamed(
-    statements: KeptStatements, body: Statement, request: Request, token: str, caller: Caller
+    statements: KeptStatements, body: Statement, request: Request, credential: Credential, caller: Caller
 ) -> Response:
     """Return the rows as Spark makes them: no more of them is here than is on its way."""
-    reading = statements.begin(token, caller.principal, body.wanted(statements.limits, kept=False))
+    reading = statements.begin(credential, caller.principal, body.wanted(statements.limits, kept=False))
     loop, workers = asyncio.get_running_loop(), statements.workers
     watch = asyncio.create_task(_cancel_when_gone(request, reading))
 

@@ -85,9 +85,9 @@ class ShownProgress(BaseModel):
 class ShownStatement(BaseModel):
     """A statement, and its rows, column by column, once it succeeded.
 
-    `id` is there as long as it can be asked for. `more` says that there are other rows than those that were wanted, `next` where
-    the next part of those begins: an answer has fewer rows than were asked for where more would be too large. `problem` is why it failed. Bytes are written in URL-safe base64, numbers that are none as
-    words.
+    `id` is there as long as it can be asked for. `more` says that there are other rows than those that were wanted, `next`
+    where the next part of those begins: an answer has fewer rows than were asked for where more would be too large. `problem`
+    is why it failed. Bytes are written in URL-safe base64, numbers that are none as words.
     """
 
     model_config = ConfigDict(ser_json_bytes="base64", ser_json_inf_nan="strings")

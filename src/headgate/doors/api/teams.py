@@ -106,7 +106,7 @@ def create_node(type: Kind, body: NewTeam, services: Uses, caller: By, write: Wr
 def show_node(type: Kind, team: Called, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a team or domain."""
     found, facts = one(services, caller, team, type), services.control.snapshot
-    shown = tagged(response, facts, found.id)
+    shown = tagged(response, services, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 

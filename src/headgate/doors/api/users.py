@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.ids import new_id
+from headgate.control.command import TakenError
 from headgate.control.people import knows_of
 from headgate.control.principals import AddPrincipal, RemovePrincipal
 from headgate.doors.api.asking import Asking
@@ -83,11 +83,17 @@ def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Wri
         and not knows_of(services.control.answers, caller, there, services.control.now)
     ):
         there = None  # or it would tell that this user is here: what would be written is shown, with the id
-    id = there or PrincipalId(new_id("p"))
+    id = there or PrincipalId(write.new_id("p"))
 
     def register() -> None:
-        if there is None:
+        if there is not None:
+            return
+        try:
             ways.logins.register(name, email=body.email, verified=body.email is not None, principal=id)
+        except TakenError:
+            # The same request at the same moment has registered this very user.
+            if ways.logins.user(id) is None:
+                raise
 
     command = AddPrincipal(id, name, body.role, place)
     unless = partial(require_free, write, name)
@@ -99,7 +105,7 @@ def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Wri
 def show_user(user: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
     """Tell about a user."""
     id, facts = principal(services, caller, user, _USER), services.control.snapshot
-    found = tagged(response, facts, ResourceId(id))
+    found = tagged(response, services, facts, ResourceId(id))
     groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
     return {**_row(services, facts, id), "held": held(services, caller, id), "groups": groups, "version": found}
 

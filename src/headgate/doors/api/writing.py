@@ -11,7 +11,8 @@ from fastapi import Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from headgate.control.call import Call, Expected
-from headgate.control.command import Command, Plan
+from headgate.control.command import Command, CommandError, Plan
+from headgate.control.ids import new_id
 from headgate.control.people import knows_of
 from headgate.control.ports import DocumentConflictError, DocumentPut, Origin
 from headgate.control.token_scope import replay_scope
@@ -25,8 +26,10 @@ from headgate.doors.services import By, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.encoding import encode
 from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
 
 _KIND = "answer"
+_ID_DIGITS = 32
 _SHOWN = 100
 """So many effects of a dry run are shown; the rest is counted."""
 
@@ -82,8 +85,37 @@ class Write:
         request either. For a command that is allowed, `unless` raises what else is against it, and `first` does what has
         to be done in another log before it is written. Raises a `CommandError` if it is refused.
         """
-        if self.once is not None and (before := self._before(self.once)) is not None:
+        before = self._before()
+        if before is not None:
             return before
+        try:
+            facts = self._carry_out(command, of, unless, first, made)
+        except (CommandError, DocumentConflictError, ProblemError):
+            # The same request at the same moment was faster, and what it made is what is refused to this one.
+            before = self._before()
+            if before is None:
+                raise
+            return before
+        if not isinstance(facts, Snapshot):
+            return facts
+        answer = {"revision": facts.revision, **made}
+        if of is not None and of in facts.resources:
+            answer["version"] = tagged(self.response, self.services, facts, of)
+        return {**answer, **(secret or {})}
+
+    def new_id(self, prefix: str) -> str:
+        """Return a new id, the same one for the same request that is sent again."""
+        return new_id(prefix) if self.once is None else f"{prefix}_{self.once.id[:_ID_DIGITS]}"
+
+    def _carry_out(
+        self,
+        command: Command,
+        of: ResourceId | None,
+        unless: Callable[[], None] | None,
+        first: Callable[[], None] | None,
+        made: Mapping[str, Any],
+    ) -> Snapshot | dict[str, Any]:
+        """Return the facts after the command, or the answer of a dry run."""
         call = self._call(of, made)
         if self.dry_run or unless or first:
             plan = self.services.control.preview(command, self.caller, call)
@@ -93,18 +125,7 @@ class Write:
                 return self._foreseen(plan)
         if first:
             first()
-        try:
-            facts = self.services.control.execute(command, self.caller, call)
-        except DocumentConflictError:
-            # The same request on another replica, a moment ago.
-            before = self._before(self.once) if self.once is not None else None
-            if before is None:
-                raise
-            return before
-        answer = {"revision": facts.revision, **made}
-        if of is not None and of in facts.resources:
-            answer["version"] = tagged(self.response, facts, of)
-        return {**answer, **(secret or {})}
+        return self.services.control.execute(command, self.caller, call)
 
     def _call(self, of: ResourceId | None, made: Mapping[str, Any]) -> Call:
         call = self.call
@@ -117,11 +138,12 @@ class Write:
             call = replace(call, keeps=lambda revision: (once.kept({"revision": revision, **made}),))
         return call
 
-    def _before(self, once: "_Once") -> dict[str, Any] | None:
-        kept = self.services.store.document(_KIND, once.id)
-        if kept is None:
+    def _before(self) -> dict[str, Any] | None:
+        """Return the answer that this very request got when it was sent before; None if it is new."""
+        kept = self.services.store.document(_KIND, self.once.id) if self.once is not None else None
+        if kept is None or self.once is None:
             return None
-        if kept["request"] != once.request:
+        if kept["request"] != self.once.request:
             raise ProblemError(422, "key-reused", "this `Idempotency-Key` was used for another request; use a new one")
         self.response.headers["idempotency-replayed"] = "true"
         return dict(kept["answer"])
@@ -169,11 +191,17 @@ class _Once:
         return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
 
 
-async def write(
-    request: Request,
-    response: Response,
-    services: Uses,
-    caller: By,
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the query and the headers of a request say of how it is to be written."""
+
+    dry_run: bool
+    idempotency_key: str | None
+    if_match: str | None
+    why: str
+
+
+async def wanted(
     *,
     dry_run: Annotated[bool, Query(description="write nothing; answer what would change, and for whom")] = False,
     idempotency_key: Annotated[
@@ -181,15 +209,28 @@ async def write(
     ] = None,
     if_match: Annotated[Text | None, Header(max_length=200, description="the version that this is meant for")] = None,
     headgate_why: Annotated[Text | None, Header(max_length=1000, description="why, for the audit")] = None,
-) -> Write:
+) -> Wanted:
+    """Return what a request says of how it is to be written."""
+    return Wanted(dry_run, idempotency_key, if_match, headgate_why or "")
+
+
+Wants = Annotated[Wanted, Depends(wanted)]
+
+
+async def write(request: Request, response: Response, services: Uses, caller: By, wants: Wants) -> Write:
     """Return how a request is to be written."""
-    call = Call(Origin("api", str(request.scope.get(REQUEST, "")), caller.token), headgate_why or "")
+    return await writing(request, response, services, caller, wants)
+
+
+async def writing(request: Request, response: Response, services: Services, caller: Caller, wants: Wanted) -> Write:
+    """Return how a request is to be written, in the organization or the deployment of these services."""
+    call = Call(Origin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
     once = None
-    if idempotency_key is not None and not dry_run:
+    if wants.idempotency_key is not None and not wants.dry_run:
         body = await request.body()
         said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
-        once = _Once(_digest((replay_scope(services.control.snapshot, caller), idempotency_key)), _digest(said))
-    return Write(services, caller, response, call, dry_run, _tag(if_match), once)
+        once = _Once(_digest((replay_scope(services.control.snapshot, caller), wants.idempotency_key)), _digest(said))
+    return Write(services, caller, response, call, wants.dry_run, _tag(wants.if_match), once)
 
 
 Writes = Annotated[Write, Depends(write)]

@@ -1,7 +1,8 @@
-"""Bodies are read here, once and whole: what is too large, too slow, too deep or not text goes no further."""
+"""Bodies are read here, once and whole: what is too large, too slow, too deep, too wide or not text goes no further."""
 
 import asyncio
 import re
+from dataclasses import dataclass
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,11 +11,29 @@ from headgate.doors.http.deadlines import Timer
 from headgate.doors.http.exchange import header
 from headgate.doors.http.limits import Limits
 from headgate.doors.problems import problem
+from headgate.doors.scope import KNOWN
 
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _NO_SIGNS = bytes(set(range(256)) - set(b'[]{}"'))
+_DIGITS = 18
+"""No length that has more is read as a number."""
 _SAME_BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How large, how deep and how wide a body may be. `known` says whether its sender has a valid credential."""
+
+    size: int
+    depth: int
+    members: int
+    known: bool
+
+    def problem(self, status: int, code: str, text: str) -> Response:
+        """Return the refusal of a body, with what the caller can do about it."""
+        help = "" if self.known else "; this bound is for requests without a valid credential"
+        return problem(status, code, f"{text}{help}")
 
 
 class Bodies:
@@ -23,6 +42,13 @@ class Bodies:
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
         self._limits = limits
+        self._known = Bounds(limits.body, limits.depth, limits.members, known=True)
+        self._unknown = Bounds(
+            min(limits.body, limits.unauthenticated_body),
+            limits.depth,
+            min(limits.members, limits.unauthenticated_members),
+            known=False,
+        )
         self._timer = Timer(limits.body_seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,25 +60,26 @@ class Bodies:
         if length is None and header(scope, b"transfer-encoding") is None:
             await self._app(scope, receive, send)
             return
+        bounds = self._known if scope.get(KNOWN) else self._unknown
         try:
-            body = await self._read(length, receive)
+            body = await self._read(length, receive, bounds)
         except _UnreadError as unread:
             unread.answer.headers["connection"] = "close"
             await unread.answer(scope, receive, send)
             return
         if body is not None:
-            answer = unusable(body, self._limits.depth)
+            answer = unusable(body, bounds)
             await (answer or self._app)(scope, _replayed(body, receive), send)
 
-    async def _read(self, length: bytes | None, receive: Receive) -> bytes | None:
+    async def _read(self, length: bytes | None, receive: Receive, bounds: Bounds) -> bytes | None:
         """Return the body, or None if the client has gone."""
         if length is not None and not length.isdigit():
             raise _UnreadError(problem(400, "ambiguous", "`content-length` is a number"))
-        if length is not None and int(length) > self._limits.body:
-            raise self._too_large()
+        if length is not None and (len(length) > _DIGITS or int(length) > bounds.size):
+            raise _too_large(bounds)
         deadline = self._timer.begin()
         try:
-            return await self._gathered(receive)
+            return await _gathered(receive, bounds)
         except asyncio.CancelledError:
             if not deadline.passed or deadline.task.uncancel():
                 raise
@@ -61,22 +88,24 @@ class Bodies:
         finally:
             self._timer.end(deadline)
 
-    async def _gathered(self, receive: Receive) -> bytes | None:
-        gathered: list[bytes] = []
-        size, more = 0, True
-        while more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return None
-            gathered.append(message.get("body", b""))
-            size += len(gathered[-1])
-            if size > self._limits.body:
-                raise self._too_large()
-            more = message.get("more_body", False)
-        return b"".join(gathered)
 
-    def _too_large(self) -> "_UnreadError":
-        return _UnreadError(problem(413, "too-large", f"a body has at most {self._limits.body} bytes"))
+async def _gathered(receive: Receive, bounds: Bounds) -> bytes | None:
+    gathered: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        gathered.append(message.get("body", b""))
+        size += len(gathered[-1])
+        if size > bounds.size:
+            raise _too_large(bounds)
+        more = message.get("more_body", False)
+    return b"".join(gathered)
+
+
+def _too_large(bounds: Bounds) -> "_UnreadError":
+    return _UnreadError(bounds.problem(413, "too-large", f"a body has at most {bounds.size} bytes"))
 
 
 class _UnreadError(Exception):
@@ -85,15 +114,18 @@ class _UnreadError(Exception):
         self.answer = answer
 
 
-def unusable(body: bytes, depth: int) -> Response | None:
+def unusable(body: bytes, bounds: Bounds) -> Response | None:
     """Return why a body that has come is not handed on, or None."""
     try:
         body.decode()
     except UnicodeDecodeError:
         return problem(400, "not-text", "the body is not UTF-8")
-    if too_deep(body, depth):
-        text = f"arrays and objects of a body lie at most {depth} deep in each other"
-        return problem(400, "too-deep", text)
+    if too_deep(body, bounds.depth):
+        text = f"arrays and objects of a body lie at most {bounds.depth} deep in each other"
+        return bounds.problem(400, "too-deep", text)
+    if too_wide(body, bounds.members):
+        text = f"arrays and objects of a body have at most {bounds.members} members in all"
+        return bounds.problem(400, "too-wide", text)
     return None
 
 
@@ -110,6 +142,13 @@ def too_deep(body: bytes, depth: int) -> bool:
     for _ in range(depth):
         brackets = brackets.replace(b"[]", b"")
     return b"[" in brackets
+
+
+def too_wide(body: bytes, members: int) -> bool:
+    """Return whether JSON has more than so many members; what is not JSON may seem to, and is refused either way."""
+    if body.count(b",") < members:
+        return False
+    return _STRINGS.sub(b"", body).count(b",") >= members
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -12,6 +12,11 @@ class Limits:
     body: int = 4096 * KIB
     depth: int = 100
     """How deeply arrays and objects of a body may lie in each other."""
+    members: int = 100_000
+    """How many members the arrays and objects of a body may have in all."""
+    unauthenticated_body: int = 64 * KIB
+    """The largest body of a request without a valid credential: such a request is a login or takes an invitation."""
+    unauthenticated_members: int = 1000
     connections: int = 5000
     """How many may be open at once; the next are closed with an answer 503."""
     headers: int = 64

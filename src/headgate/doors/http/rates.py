@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.doors.http.limits import Limits
 from headgate.doors.problems import problem
+from headgate.doors.scope import KNOWN
 
 _REMEMBERED = 10_000
 
@@ -76,6 +77,7 @@ class Rates:
 
     async def _wait(self, scope: Scope) -> float:
         known = await self._identify(scope)
+        scope[KNOWN] = known is not None
         if known is not None:
             return self._principals.take(known, self._clock())
         return self._addresses.take(_place(scope["client"][0] if scope.get("client") else ""), self._clock())

@@ -2,16 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote_plus
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from headgate.control.call import Call
+from headgate.control.command import SuspendedError
 from headgate.control.names import usable
+from headgate.control.organization import SeveralOrganizationsError
 from headgate.control.ports import DocumentPut, Origin
 from headgate.doors.iceberg_rest.errors import (
     SpecError,
@@ -23,11 +26,21 @@ from headgate.doors.iceberg_rest.errors import (
     refusal,
     shown,
 )
-from headgate.doors.iceberg_rest.ports import Gate, Identified, Identify, Lake, Name, Sent
+from headgate.doors.iceberg_rest.ports import (
+    Gate,
+    GateError,
+    Identified,
+    Identify,
+    Lake,
+    Name,
+    Sent,
+    UnderWayError,
+)
 from headgate.doors.scope import ORGANIZATION, REQUEST
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.lake.again import Once
+from headgate.lake.errors import ConflictError, LakeError
 
 LARGEST_BODY = 32 * 1024 * 1024
 ANSWER = "answer"
@@ -35,6 +48,30 @@ ANSWER = "answer"
 _LEVELS = "\x1f"
 _NAMES = "/v1/namespaces/"
 _LONGEST_KEY = 200
+_LOST = (ConflictError, UnderWayError)
+
+
+Answer = TypeVar("Answer")
+Others = ParamSpec("Others")
+Act = Callable[Concatenate["Asking", Others], Answer]
+
+
+def repeatable(act: Act[Others, Answer]) -> Act[Others, Answer]:
+    """Return an act that is tried again once if it lost a race under a client's key.
+
+    The winner may have been the same request, sent again at the same moment: then this one gets its answer.
+    """
+
+    @wraps(act)
+    def carry_out(asking: "Asking", *args: Others.args, **more: Others.kwargs) -> Answer:
+        try:
+            return act(asking, *args, **more)
+        except (GateError, LakeError, SpecError) as error:
+            if asking.once is None or not (isinstance(error, _LOST) or asking.before() is not None):
+                raise
+            return act(asking, *args, **more)
+
+    return carry_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +185,7 @@ def no_such(name: str, *, view: bool) -> SpecError:
 
 
 async def identified(request: Request, identify: Identify) -> Asking:
-    """Read and identify a request. Raises the specification's 401 for nobody, 413 for too much."""
+    """Read and identify a request. Raises the specification's 401 for nobody, 403 while suspended, 413 for too much."""
     body = await _body(request)
     raw_path: bytes = request.scope["raw_path"]
     target = raw_path.decode("ascii", "replace")
@@ -156,7 +193,12 @@ async def identified(request: Request, identify: Identify) -> Asking:
     full = f"{target}?{query.decode('ascii', 'replace')}" if query else target
     headers = {key.lower(): value for key, value in request.headers.items()}
     sent = Sent(request.method, full, headers, body, request.scope.get(ORGANIZATION))
-    who = await run_in_threadpool(identify, sent)
+    try:
+        who = await run_in_threadpool(identify, sent)
+    except SeveralOrganizationsError as error:
+        raise bad_request(f"{error}; name one as `/o/{{organization}}` before the path") from None
+    except SuspendedError as error:
+        raise SpecError(403, "ForbiddenException", str(error)) from None
     if who is None:
         raise SpecError(401, "NotAuthorizedException", "a valid bearer token is needed")
     # From the path as sent: clients write a space as `+` and a plus as `%2B`, which the decoded path mixes up.

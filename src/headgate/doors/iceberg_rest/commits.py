@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fastapi import Response
 
 from headgate.doors.iceberg_rest.answers import table_answer
-from headgate.doors.iceberg_rest.asking import Asking, full_name
+from headgate.doors.iceberg_rest.asking import Asking, full_name, repeatable
 from headgate.doors.iceberg_rest.errors import bad_request, no_such_table, shown
 from headgate.doors.iceberg_rest.messages import CommitTable, CommitTransaction, Identifier, parsed
 from headgate.doors.iceberg_rest.ports import Name
@@ -14,6 +14,7 @@ from headgate.lake.catalog import Prepared, assigned, creates
 from headgate.lake.loaded import Loaded
 
 
+@repeatable
 def commit_table(asking: Asking) -> Response:
     """Apply a commit; what it needs follows from what it makes of the table."""
     message = parsed(CommitTable, asking.body)
@@ -25,11 +26,13 @@ def commit_table(asking: Asking) -> Response:
         return table_answer(_created(asking, name, message), guarded=guarded)
     base = loaded_table(asking, name)
     if _happened(asking, base, message):
-        return table_answer(base, guarded=guarded)
+        # Loaded again: the commit may have happened after the first load.
+        return table_answer(loaded_table(asking, name), guarded=guarded)
     prepared = _decided(asking, name, base, message)
     return table_answer(asking.lake.tables.commit([prepared], asking.once, asking.caller.run)[0], guarded=guarded)
 
 
+@repeatable
 def commit_transaction(asking: Asking) -> None:
     """Apply commits to several tables, all or none. Each needs what it would need alone."""
     message = parsed(CommitTransaction, asking.body)
@@ -56,7 +59,9 @@ def _decided(asking: Asking, name: Name, base: Loaded, message: CommitTable) -> 
     Decided after the files were read, which takes long, so that a revoke in between counts.
     """
     guarded = asking.who.guarded
-    prepared = asking.lake.tables.prepare(base, message.requirements, message.updates, guarded=guarded)
+    prepared = asking.lake.tables.prepare(
+        base, message.requirements, message.updates, guarded=guarded, owner=asking.caller.principal
+    )
     if guarded and prepared.maintains and asking.gate.serves(asking.caller, name):
         return prepared
     if guarded and prepared.replaces and _may_replace(asking, name):

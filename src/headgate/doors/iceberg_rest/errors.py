@@ -30,8 +30,10 @@ class SpecError(Exception):
 _TABLE: Mapping[type[Exception], tuple[int, str]] = {
     lake.RuleError: (403, "ForbiddenException"),
     lake.InvalidError: (400, "BadRequestException"),
+    lake.GoneError: (404, "NotFoundException"),
     lake.ConflictError: (409, "CommitFailedException"),
     lake.MissingError: (404, "NoSuchTableException"),
+    lake.BusyError: (503, "ServiceUnavailableException"),
     NameTakenError: (409, "AlreadyExistsException"),
     NotEmptyError: (409, "NamespaceNotEmptyException"),
     UnderWayError: (503, "ServiceUnavailableException"),
@@ -59,7 +61,10 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     413: {"description": "The body is too large.", "content": _BEFORE},
     422: {"description": "An argument cannot be used.", "content": _BEFORE},
     429: {"description": "Too many requests.", "content": _BEFORE},
-    503: {"description": "The store cannot be used now.", "content": {**_SPECIFIED, **_BEFORE}},
+    503: {
+        "description": "The store cannot be used now, or too many files wait to be read.",
+        "content": {**_SPECIFIED, **_BEFORE},
+    },
 }
 """What any route may answer besides its own: in the specification's form, or a problem of what stands before it."""
 

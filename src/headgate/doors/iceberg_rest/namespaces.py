@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headgate.doors.iceberg_rest.answers import page
-from headgate.doors.iceberg_rest.asking import Asking
+from headgate.doors.iceberg_rest.asking import Asking, repeatable
 from headgate.doors.iceberg_rest.errors import SpecError, bad_request, no_such_namespace, refusal, shown
 from headgate.doors.iceberg_rest.messages import ChangeProperties, CreateNamespace, parsed
 from headgate.doors.iceberg_rest.ports import RefusedError
@@ -24,6 +24,7 @@ def list_namespaces(asking: Asking, parent: str, token: str | None, size: str | 
     return {"namespaces": [[name] for name in names], **more}
 
 
+@repeatable
 def create_namespace(asking: Asking) -> dict[str, Any]:
     """Make a database. Needs `lake.create_database`."""
     message = parsed(CreateNamespace, asking.body)
@@ -48,6 +49,7 @@ def load_namespace(asking: Asking) -> dict[str, Any]:
     return {"namespace": list(name[1:]), "properties": dict(asking.gate.properties(database))}
 
 
+@repeatable
 def change_properties(asking: Asking) -> dict[str, Any]:
     """Set and remove properties of a database. Needs `database.alter`."""
     name = asking.database()
@@ -69,6 +71,7 @@ def change_properties(asking: Asking) -> dict[str, Any]:
     return made
 
 
+@repeatable
 def drop_namespace(asking: Asking) -> None:
     """Remove an empty database. Needs `database.drop`."""
     name = asking.database()

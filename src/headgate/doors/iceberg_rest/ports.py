@@ -144,4 +144,4 @@ class Sent:
 
 
 Identify = Callable[[Sent], Identified | None]
-"""Who sent a request; None for nobody known."""
+"""Returns the sender of a request; None for an unknown one. Raises `SuspendedError`."""

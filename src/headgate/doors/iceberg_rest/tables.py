@@ -13,7 +13,7 @@ from headgate.doors.iceberg_rest.answers import (
     table_answer,
     version,
 )
-from headgate.doors.iceberg_rest.asking import Asking, full_name, no_such
+from headgate.doors.iceberg_rest.asking import Asking, full_name, no_such, repeatable
 from headgate.doors.iceberg_rest.errors import bad_request, no_such_namespace, no_such_table, refusal, shown
 from headgate.doors.iceberg_rest.messages import CreateTable, RegisterTable, RenameTable, Report, parsed
 from headgate.doors.iceberg_rest.ports import GateError, Name, RefusedError
@@ -68,6 +68,7 @@ def report_metrics(asking: Asking) -> None:
     asking.known(name)
 
 
+@repeatable
 def create_table(asking: Asking) -> Response:
     """Make a table, or only its metadata if it is staged. Needs `database.create_table`."""
     database = asking.database()
@@ -87,6 +88,7 @@ def create_table(asking: Asking) -> Response:
     return table_answer(tables.load(made), guarded=guarded)
 
 
+@repeatable
 def register_table(asking: Asking) -> Response:
     """Make a table of metadata that lies in the warehouse. Needs `lake.register_table` and `database.create_table`."""
     database = asking.database()
@@ -99,7 +101,7 @@ def register_table(asking: Asking) -> Response:
     made = made_before(asking, name)
     if made is not None:
         return table_answer(asking.lake.tables.load(made), guarded=asking.who.guarded)
-    found = asking.lake.tables.registered(message.metadata_location)
+    found = asking.lake.tables.registered(message.metadata_location, asking.caller.principal)
     try:
         asking.gate.register_table(asking.caller, name, found.pointer, asking.call(made=found.pointer.table))
     except RefusedError as error:
@@ -107,6 +109,7 @@ def register_table(asking: Asking) -> Response:
     return table_answer(found, guarded=asking.who.guarded)
 
 
+@repeatable
 def rename(asking: Asking, *, view: bool = False) -> None:
     """Give a table or view another name. Needs `table.alter` and `table.drop`, and to make one there."""
     message = parsed(RenameTable, asking.body)
@@ -126,6 +129,7 @@ def rename(asking: Asking, *, view: bool = False) -> None:
         raise refusal(error.verdict, no_such(shown(source), view=view)) from error
 
 
+@repeatable
 def drop_table(asking: Asking, *, purge: bool) -> Dropped:
     """Remove a table. Needs `table.drop`."""
     name = asking.table()

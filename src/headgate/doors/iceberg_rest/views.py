@@ -3,7 +3,7 @@
 from fastapi import Response
 
 from headgate.doors.iceberg_rest.answers import view_answer
-from headgate.doors.iceberg_rest.asking import Asking, full_name
+from headgate.doors.iceberg_rest.asking import Asking, full_name, repeatable
 from headgate.doors.iceberg_rest.errors import bad_request, no_such_namespace, no_such_view, refusal, shown
 from headgate.doors.iceberg_rest.messages import CommitView, CreateView, parsed
 from headgate.doors.iceberg_rest.ports import GateError, Name, RefusedError
@@ -23,6 +23,7 @@ def view_exists(asking: Asking) -> None:
     asking.known(asking.table(view=True), view=True)
 
 
+@repeatable
 def create_view(asking: Asking) -> Response:
     """Make a view. Needs `database.create_view`."""
     database = asking.database()
@@ -39,6 +40,7 @@ def create_view(asking: Asking) -> Response:
     return view_answer(written)
 
 
+@repeatable
 def commit_view(asking: Asking) -> Response:
     """Apply a commit. Needs `table.alter`; or `table.drop` and `database.create_view`, as replacing comes to the same."""
     message = parsed(CommitView, asking.body)
@@ -50,10 +52,12 @@ def commit_view(asking: Asking) -> Response:
     views = asking.lake.views
     base = views.load(_may_change(asking, name))
     if views.happened(base, asking.once):
-        return view_answer(base)
+        # Loaded again: the commit may have happened after the first load.
+        return view_answer(views.load(base.pointer.table))
     return view_answer(views.commit(base, message.requirements, message.updates, asking.once))
 
 
+@repeatable
 def drop_view(asking: Asking) -> None:
     """Remove a view. Needs `table.drop`."""
     name = asking.table(view=True)

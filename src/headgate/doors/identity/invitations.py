@@ -6,7 +6,8 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.logins.entrance import Entrance
-from headgate.control.logins.invitations import Invitation, Withdraw
+from headgate.control.logins.invitations import Invitation, Withdraw, missing_invitation
+from headgate.control.ports import DocumentConflictError
 from headgate.doors.api.bodies import Page, Strict
 from headgate.doors.api.names import Text, resource
 from headgate.doors.api.paging import Pages, page
@@ -90,7 +91,10 @@ def list_invitations(services: Uses, caller: By, ways: Enters, pages: Pages) -> 
 @router.delete("/{id}", **DONE, **own("one's own, or with `organization.manage_users`"))
 def withdraw(id: str, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
     """Withdraw an invitation."""
-    return write.send(Withdraw(ways.invitations.one(services.organization, caller, id)))
+    try:
+        return write.send(Withdraw(ways.invitations.one(services.organization, caller, id)))
+    except DocumentConflictError:
+        raise missing_invitation() from None
 
 
 @router.get("/{secret}/accept", **public("whoever is invited is nobody yet; the secret is in the address"))

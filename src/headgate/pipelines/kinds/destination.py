@@ -1,5 +1,6 @@
 """A destination: the rows of a table written out of the lake, as files or into a database."""
 
+from functools import partial
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
@@ -68,9 +69,10 @@ def _write_files(definition: DestinationDefinition, files: Files, execution: Exe
     from headgate.pipelines.writing.files import write_files
 
     frame, name = execution.spark.table(definition.input), definition.connection
-    goal = folder_of(execution.place(name), name) / files.folder
+    goal = folder_of(execution.place(name), name)
     execution.say(f"{definition.input} into the folder `{files.folder}` of `{name}`")
-    write_files(frame, files.format, goal, execution.run)
+    has_to_end = partial(execution.wait, 0)
+    write_files(frame, files.format, goal, files.folder, execution.staging, execution.run, has_to_end)
     return frame.count()
 
 

@@ -14,6 +14,7 @@ import httpx
 
 from headgate.pipelines.loading.errors import EndedError, LoadError
 from headgate.pipelines.loading.paging import Answer, Pages, Parameters, Request, first, following, records
+from headgate.pipelines.pinned_http import PinnedTransport
 from headgate.pipelines.place import HttpPlace
 
 _PATIENCE = frozenset((408, 425, 429, 500, 502, 503, 504))
@@ -26,6 +27,8 @@ class Bounds:
     """How much an API may give, and how long it may take: bytes, seconds, counts."""
 
     page: int = 64 << 20
+    values: int = 4_000_000
+    """In one page: what it says takes many times its bytes once it is read."""
     total: int = 8 << 30
     pages: int = 100_000
     tries: int = 6
@@ -68,9 +71,12 @@ class Api:
         self._origin = _origin(self._base)
         self._wait = wait
         self._bounds = bounds
-        # No proxy, no credentials from this machine's environment, and no redirect that nobody has looked at.
+        # No proxy, no credentials from this machine's environment, and each redirect is decided on.
         self._client = httpx.Client(
-            headers={"accept": "application/json", **place.headers}, timeout=bounds.silence, trust_env=False
+            headers={"accept": "application/json", **place.headers},
+            timeout=bounds.silence,
+            trust_env=False,
+            transport=PinnedTransport(place.decide),
         )
 
     def __enter__(self) -> Self:
@@ -146,6 +152,7 @@ class Api:
                         continue
                     _accepted(answer, what)
                     body = self._body(answer, what)
+                    self._count_values(body, what)
                     return _Came(_document(body), len(body), answer.links.get("next", {}).get("url"))
             except httpx.TimeoutException:
                 raise _AgainError(f"no answer for {self._bounds.silence:,.0f} seconds") from None
@@ -166,6 +173,11 @@ class Api:
             if self._wait(0):
                 raise EndedError
         return body
+
+    def _count_values(self, body: bytearray, what: str) -> None:
+        """Raise `LoadError` for a page that may have too many values, before it is read."""
+        if sum(map(body.count, (b",", b"[", b"{"))) > self._bounds.values:
+            raise LoadError(f"{what} has more than {self._bounds.values:,} values; ask for smaller pages")
 
 
 def _accepted(answer: httpx.Response, what: str) -> None:

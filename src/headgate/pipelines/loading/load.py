@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import cast
 
 from pyspark.errors import PySparkException
@@ -10,8 +12,10 @@ from pyspark.sql.connect import functions as spark
 from pyspark.sql.types import DataType, StructType
 
 from headgate.control.ids import new_id
+from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.execution import Execution, Range
 from headgate.pipelines.lakewriter import NEW, append, column, quoted, whole, write_full
+from headgate.pipelines.loading.connected_files import stage_files
 from headgate.pipelines.loading.cursors import Reached, reached, within
 from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.loading.evolving import alterations, evolved, named
@@ -76,9 +80,16 @@ class _Load:
             return self._fetched(stream, so_far)
         place = self.execution.place(self.connection)
         if isinstance(stream, FileStream):
-            return list(read_files(session, stream, folder_of(place, self.connection)))
+            return list(read_files(session, stream, self._staged(stream, folder_of(place, self.connection))))
         database_of(place, self.connection)
         return list(read_table(session, cast(TableStream, stream), self.connection))
+
+    def _staged(self, stream: FileStream, folder: AllowedFolder) -> Path:
+        execution = self.execution
+        goal = execution.staging / stream.into
+        count, size = stage_files(stream, folder, goal, partial(execution.wait, 0))
+        execution.say(f"stream `{stream.name}`: {count:,} files with {size:,} bytes")
+        return goal
 
     def _fetched(self, stream: ApiStream, so_far: Reached | None) -> Sequence[DataFrame]:
         execution = self.execution

@@ -23,8 +23,8 @@ _FETCHED = 10_000
 
 
 def read_files(spark: SparkSession, stream: FileStream, folder: Path) -> Iterator[DataFrame]:
-    """Yield the rows of the files. Raises `LoadError` where there are none, or one cannot be read at all."""
-    paths = _paths(stream, folder)
+    """Yield the rows of the files of a staged folder. Raises `LoadError` where one cannot be read at all."""
+    paths = [str(each) for each in sorted(folder.iterdir())]
     known = declared(spark, stream.columns)
     read = {"csv": _csv, "json": _json, "json_lines": _json, "parquet": _parquet}[stream.format]
     yield from read(spark, stream, paths, known)
@@ -47,24 +47,6 @@ def declared(spark: SparkSession, columns: str) -> StructType:
         return spark.createDataFrame([], columns).schema if columns else StructType()
     except PySparkException as error:
         raise LoadError(f"`columns` is not as in CREATE TABLE: {visible_words(error)}") from None
-
-
-def _paths(stream: FileStream, folder: Path) -> Sequence[str]:
-    place = folder / stream.file if stream.file is not None else folder
-    if stream.file is not None and not place.is_dir():
-        found = [place] if place.exists() else []
-    else:
-        beginning = stream.prefix or ""
-        found = [each for each in sorted(place.iterdir()) if each.is_file() and _is_meant(each.name, beginning)]
-    if not found:
-        what = f"file `{stream.file}`" if stream.file is not None else f"file whose name begins with `{stream.prefix}`"
-        raise LoadError(f"there is no {what} in the connection's folder")
-    return [str(each) for each in found]
-
-
-def _is_meant(name: str, beginning: str) -> bool:
-    """Return whether a file is one of several; Spark leaves those out, too, that begin so: they are not whole yet."""
-    return name.startswith(beginning) and not name.startswith((".", "_"))
 
 
 def _csv(spark: SparkSession, stream: FileStream, paths: Sequence[str], known: StructType) -> Iterator[DataFrame]:

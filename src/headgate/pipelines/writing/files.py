@@ -1,63 +1,114 @@
-"""A table as a folder of files: written beside its goal, and put in its place in one step when it is whole."""
+"""A table as a folder of files: Spark writes it into the run's own folder, and it is put in its place in one step.
+
+Everything in the folder of the connection is done by descriptors of folders that were opened without following a link.
+"""
 
 import ctypes
 import errno
 import os
 import shutil
-from pathlib import Path
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Final
 
 from pyspark.sql import DataFrame
 
 from headgate.facts.ids import RunId
+from headgate.pipelines.beneath import READ, open_beneath, open_folder
+from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.file_staging import copy_bytes, open_connected
 
-_AT_HERE, _EXCHANGE = -100, 2
-"""The kernel's words: paths as they are, and that both stay, each in the other's place."""
-_UNKNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
-_OPTIONS = {"csv": {"header": "true"}}
-_MARKS = ("_SUCCESS", ".*.crc")
-"""What Hadoop leaves beside the files: its word that they are whole is not needed, for nobody sees them before."""
+_EXCHANGE: Final = 2
+"""The kernel's word for: both stay, each in the other's place."""
+_UNKNOWN: Final = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+_OPTIONS: Final = {"csv": {"header": "true"}}
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 class FilesError(Exception):
     """The files cannot be put where they belong."""
 
 
-def write_files(frame: DataFrame, format: str, goal: Path, run: RunId) -> None:
-    """Write a folder of files. Who reads it meanwhile finds all files of before, or all new ones.
+def write_files(
+    frame: DataFrame,
+    format: str,
+    folder: AllowedFolder,
+    name: str,
+    staging: Path,
+    run: RunId,
+    has_to_end: Callable[[], bool],
+) -> None:
+    """Write the folder `name` of files in a connection's. A reader finds all files of before, or all new ones.
 
     An attempt that ends halfway leaves the goal as it was, and what it has written to the next attempt of its run,
-    which removes it. Raises `FilesError`.
+    which removes it. Raises `FilesError`, `LoadError` or `EndedError`.
     """
-    staged = goal.parent / f".{goal.name}.{run}"
-    shutil.rmtree(staged, ignore_errors=True)
+    written = staging / "files"
+    shutil.rmtree(written, ignore_errors=True)
+    frame.write.format(format).options(**_OPTIONS.get(format, {})).save(str(written))
+    staged = f".{name}.{run}"
+    with open_connected(folder) as goal:
+        if folder.server_files.hold(folder.path / name) or folder.server_files.lie_in(folder.path / name):
+            raise FilesError(f"`{name}` is or holds files of the server's own; name another one")
+        _remove(goal, staged)
+        try:
+            _copy(written, goal, staged, has_to_end)
+            _put(goal, staged, name)
+        finally:
+            _remove(goal, staged)
+
+
+def _copy(written: Path, goal: int, staged: str, has_to_end: Callable[[], bool]) -> None:
+    os.mkdir(staged, 0o777, dir_fd=goal)
+    target = open_beneath(goal, PurePosixPath(staged), os.O_RDONLY | os.O_DIRECTORY)
     try:
-        frame.write.format(format).options(**_OPTIONS.get(format, {})).save(str(staged))
-        for mark in (found for pattern in _MARKS for found in staged.rglob(pattern)):
-            mark.unlink()
-        _put(staged, goal)
+        with open_folder(written, PurePosixPath()) as source, os.scandir(source) as entries:
+            # What Hadoop leaves beside the files, its word that they are whole, is not needed: nobody saw them before.
+            for name in (each.name for each in entries if each.name[0] not in "._"):
+                _copy_file(source, target, name, has_to_end)
     finally:
-        shutil.rmtree(staged, ignore_errors=True)
+        os.close(target)
 
 
-def _put(staged: Path, goal: Path) -> None:
-    if goal.is_symlink() or (goal.exists() and not goal.is_dir()):
-        raise FilesError(f"`{goal.name}` is there and is no folder: remove it, or name another one")
+def _copy_file(source: int, target: int, name: str, has_to_end: Callable[[], bool]) -> None:
+    found = open_beneath(source, PurePosixPath(name), READ)
+    try:
+        made = open_beneath(target, PurePosixPath(name), _NEW, 0o666)
+        try:
+            copy_bytes(found, made, has_to_end)
+        finally:
+            os.close(made)
+    finally:
+        os.close(found)
+
+
+def _put(folder: int, staged: str, name: str) -> None:
+    with suppress(FileNotFoundError):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise FilesError(f"`{name}` is there and is no folder: remove it, or name another one")
     try:
         # Fails where a folder with files is; one that is empty is replaced.
-        staged.rename(goal)
+        os.rename(staged, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
-        _exchange(staged, goal)
+        _exchange(folder, staged, name)
 
 
-def _exchange(one: Path, other: Path) -> None:
+def _exchange(folder: int, one: str, other: str) -> None:
     """Let two folders change their places in one step: no moment is without the one or the other."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    failed = rename is None or rename(_AT_HERE, os.fsencode(one), _AT_HERE, os.fsencode(other), _EXCHANGE) != 0
+    failed = rename is None or rename(folder, os.fsencode(one), folder, os.fsencode(other), _EXCHANGE) != 0
     if not failed:
         return
     reason = ctypes.get_errno() if rename is not None else errno.ENOSYS
     if reason in _UNKNOWN:
-        raise FilesError(f"the file system of `{other.name}` cannot exchange two folders: write to a local one")
-    raise OSError(reason, os.strerror(reason), str(other))
+        raise FilesError(f"the file system of `{other}` cannot exchange two folders: write to a local one")
+    raise OSError(reason, os.strerror(reason), other)
+
+
+def _remove(folder: int, name: str) -> None:
+    # Follows no link, and neither one that a folder in it was exchanged for.
+    shutil.rmtree(name, ignore_errors=True, dir_fd=folder)

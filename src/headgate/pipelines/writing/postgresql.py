@@ -77,7 +77,9 @@ def _transaction(load: Load) -> Iterator[Connection]:
     place = load.place
     try:
         with psycopg.connect(
-            host=place.host,
+            # libpq connects to the addresses that were decided on, and holds the certificate against the name.
+            host=",".join(place.host for _ in place.addresses),
+            hostaddr=",".join(map(str, place.addresses)),
             port=place.port,
             dbname=place.database,
             user=place.user,

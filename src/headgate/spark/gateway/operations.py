@@ -64,7 +64,10 @@ class Operation:
 
 
 class Operations:
-    """Operations by driver and id. The guard knows an operation by its id alone, so a driver has one of each id, whichever client chose it."""
+    """Operations by driver and id.
+
+    The guard knows an operation by its id alone, so a driver has one of each id, whichever client chose it.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

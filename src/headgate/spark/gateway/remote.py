@@ -7,12 +7,17 @@ from pydantic import TypeAdapter
 
 from headgate.spark.gateway.asked import Authenticate, Close, Decide, MayTouch, Open, path_of
 from headgate.spark.gateway.authority import Admission, Credential, Endpoint, Opened, Report, Running, Verdicts
-from headgate.spark.gateway.errors import ExhaustedError, UnauthenticatedError, UnavailableError
+from headgate.spark.gateway.errors import ExhaustedError, InvalidRequestError, UnauthenticatedError, UnavailableError
+from headgate.spark.gateway.identity import ORGANIZATION
 from headgate.spark.gateway.wire import NoAnswerError, Wire
 
 _WITHIN: Final = 10.0
 _REPORT_WITHIN: Final = 3.0
 _NO_ANSWER: Final = "access cannot be decided right now, so it is refused; try again"
+_SEVERAL: Final = (
+    "you are in several organizations; connect with "
+    f"`sc://localhost:<port>/;token=<token>;{ORGANIZATION}=<organization>`"
+)
 _TOKEN: Final = "the token is not valid; ask for a new one"  # noqa: S105 (a sentence)
 
 _ADMISSION: Final = TypeAdapter(Admission | None)
@@ -65,6 +70,8 @@ class RemoteAuthority:
             raise UnavailableError(_NO_ANSWER) from None
         if status == HTTPStatus.UNAUTHORIZED:
             raise UnauthenticatedError(_TOKEN)
+        if status == HTTPStatus.BAD_REQUEST:
+            raise InvalidRequestError(_SEVERAL)
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             raise ExhaustedError(answer.decode())
         if status != HTTPStatus.OK:

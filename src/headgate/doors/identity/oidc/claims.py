@@ -10,6 +10,8 @@ from headgate.control.logins.settings import Provider
 
 _LONGEST_SUBJECT = 255
 _LONGEST_NAME = 100
+_LATEST = 1e11
+"""Seconds since the epoch; the largest time that the API takes, too."""
 
 
 def outsider(claims: Mapping[str, Any], provider: Provider, nonce: str, now: float) -> Outsider:
@@ -60,6 +62,9 @@ def _time(claims: Mapping[str, Any], name: str) -> float:
     value = claims.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise LoginError(f"the identity token has no `{name}`")
+    # `NaN` and `Infinity` are no JSON, but Python reads them; with either, every comparison of times would hold.
+    if not abs(value) <= _LATEST:
+        raise LoginError(f"the `{name}` of the identity token is no time")
     return float(value)
 
 

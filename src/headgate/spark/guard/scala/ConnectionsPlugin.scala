@@ -11,7 +11,8 @@ import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext,
 final class ConnectionsPlugin extends SparkPlugin {
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
     override def init(spark: SparkContext, context: PluginContext): JavaMap[String, String] = {
-      val (workload, disks) = (new Workload, new DiskUse)
+      val workload = new Workload
+      val disks = new DiskUse(workload)
       Seq(workload, disks, SessionMemory.Ends).foreach(spark.addSparkListener)
       new Limiter(spark, workload, new DiskWatch(spark, disks)).start()
       java.util.Collections.emptyMap()

@@ -6,11 +6,10 @@ import org.apache.spark.SparkDisk
 import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.scheduler._
 
-/** How much statements and streams have written to disks: shuffles, what did not fit in memory, and tables. Kept from what the scheduler reports. */
-final class DiskUse extends SparkListener {
+/** How much statements and streams have written to disks: shuffles, what did not fit in memory, and tables. Kept from what the scheduler reports, to the workload first. */
+final class DiskUse(workload: Workload) extends SparkListener {
   private final case class Written(stage: Int, operation: String, bytes: Long)
 
-  private val operations = TrieMap.empty[Int, String]
   private val running = TrieMap.empty[Long, Written]
   private val ended = TrieMap.empty[String, Long]
   private val shuffles = TrieMap.empty[String, Set[Int]]
@@ -26,24 +25,21 @@ final class DiskUse extends SparkListener {
     (ended.toSeq ++ tasks).groupMapReduce(_._1)(_._2)(_ + _).maxByOption(_._2)
   }
 
-  override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = Operation.named(event.properties).foreach { operation =>
-    operations(event.stageInfo.stageId) = operation
-    if (!Operation.isStream(operation)) SparkDisk.shuffle(event.stageInfo).foreach(each => shuffles(operation) = shuffles.getOrElse(operation, Set.empty) + each)
-  }
+  override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit =
+    for (operation <- Operation.named(event.properties) if !Operation.isStream(operation); shuffle <- SparkDisk.shuffle(event.stageInfo))
+      shuffles(operation) = shuffles.getOrElse(operation, Set.empty) + shuffle
 
-  override def onStageCompleted(event: SparkListenerStageCompleted): Unit = {
-    operations.remove(event.stageInfo.stageId)
+  override def onStageCompleted(event: SparkListenerStageCompleted): Unit =
     running.filterInPlace((_, task) => task.stage != event.stageInfo.stageId)
-  }
 
   override def onExecutorMetricsUpdate(event: SparkListenerExecutorMetricsUpdate): Unit = event.accumUpdates.foreach { case (task, stage, _, updates) =>
     val bytes = updates.collect { case update if update.name.exists(DiskUse.Names) => update.update.collect { case bytes: Long => bytes }.getOrElse(0L) }.sum
-    operations.get(stage).foreach(operation => running(task) = Written(stage, operation, bytes))
+    workload.operation(stage).foreach(operation => running(task) = Written(stage, operation, bytes))
   }
 
   override def onTaskEnd(event: SparkListenerTaskEnd): Unit = {
     running.remove(event.taskInfo.taskId)
-    for (operation <- operations.get(event.stageId); metrics <- Option(event.taskMetrics))
+    for (operation <- workload.operation(event.stageId); metrics <- Option(event.taskMetrics))
       ended(operation) = ended.getOrElse(operation, 0L) + bytes(metrics)
   }
 

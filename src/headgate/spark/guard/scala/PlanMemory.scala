@@ -10,9 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
  * was sent, the constants that Spark has made of it, and the rows of its recursive queries.
  */
 object PlanMemory {
-  /** Parts of the heap for one principal, and for all of them. */
-  private val PrincipalShare = 8
-  private val Share = 4
+  private val share = new HeapShare(8, 4)
 
   /** A constant is in the plan, in the tasks of the statement, and twice where these are made ready to be sent. */
   private val Copies = 4
@@ -56,16 +54,11 @@ object PlanMemory {
     }
   }
 
-  private def requireRoom(wanted: Held): Unit = {
-    val heap = Runtime.getRuntime.maxMemory
-    if (total(held.values.filter(_.principal == wanted.principal)) + wanted.bytes > heap / PrincipalShare)
-      throw new LimitExceeded(
-        s"the data and constants of this statement take ${wanted.bytes >> 20} MiB in Spark, and those of all your running statements may take ${heap / PrincipalShare >> 20} MiB; write the data to a table, or wait until other statements have ended")
-    if (total(held.values) + wanted.bytes > heap / Share)
-      throw new LimitExceeded("this Spark has no memory for the data and constants of more statements; try again when some have ended")
-  }
-
-  private def total(all: Iterable[Held]): Long = all.map(_.bytes).sum
+  private def requireRoom(wanted: Held): Unit =
+    share.fault(wanted.principal, (held.values.toSeq :+ wanted).map(each => each.principal -> each.bytes))(
+      s"the data and constants of this statement take ${wanted.bytes >> 20} MiB in Spark, and those of all your running statements may take ${share.mebibytes} MiB; write the data to a table, or wait until other statements have ended",
+      "this Spark has no memory for the data and constants of more statements; try again when some have ended"
+    ).foreach(fault => throw new LimitExceeded(fault))
 
   /** The bytes of all constants in the expressions of a plan. */
   private def constants(plan: LogicalPlan): Long =

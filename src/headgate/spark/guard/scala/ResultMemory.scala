@@ -9,9 +9,8 @@ import org.apache.spark.sql.connect.service.UnreadResults
  * bounds the result of one statement, and makes all of it whether or not its client reads.
  */
 object ResultMemory {
-  /** Parts of the heap for one principal, as much as for one statement, and for all of them. */
-  private val PrincipalShare = 4
-  private val Share = 3
+  /** As much for one principal as for one statement. */
+  private val share = new HeapShare(4, 3)
 
   /** Results are looked at each time they have grown by so much; smaller ones pass. */
   private val Step = 1L << 20
@@ -24,15 +23,10 @@ object ResultMemory {
         fault(request.principal).foreach(Endings.end(SparkContext.getOrCreate(), Some(operation), Seq(sent.job), _))
   }
 
-  private def fault(principal: String): Option[String] = {
-    val heap = Runtime.getRuntime.maxMemory
-    val all = held.toSeq.flatMap { case (operation, bytes) => Requests.of(operation).map(_.principal -> bytes) }
-    if (all.collect { case (`principal`, bytes) => bytes }.sum > heap / PrincipalShare) Some(
-      s"the results of your statements that your clients have not read take more than ${heap / PrincipalShare >> 20} MiB; read them first, ask for less, or write them to tables")
-    else if (all.map(_._2).sum > heap / Share)
-      Some("this Spark has no memory for more results; try again when other clients have read theirs, or write the result to a table")
-    else None
-  }
+  private def fault(principal: String): Option[String] =
+    share.fault(principal, held.toSeq.flatMap { case (operation, bytes) => Requests.of(operation).map(_.principal -> bytes) })(
+      s"the results of your statements that your clients have not read take more than ${share.mebibytes} MiB; read them first, ask for less, or write them to tables",
+      "this Spark has no memory for more results; try again when other clients have read theirs, or write the result to a table")
 
   /** The bytes of results by operation: what was made of those that tasks have sent is not counted twice. */
   private def held: Map[String, Long] = {

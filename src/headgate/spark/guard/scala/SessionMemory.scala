@@ -18,9 +18,7 @@ import org.apache.spark.util.SizeEstimator
  * functions, frames and plans that are cached, rows of streams.
  */
 object SessionMemory {
-  /** Parts of the heap for one principal, and for all of them. */
-  private val PrincipalShare = 8
-  private val Share = 4
+  private val share = new HeapShare(8, 4)
 
   /** Nanoseconds. */
   private val BetweenCollections = 2000000000L
@@ -77,24 +75,18 @@ object SessionMemory {
     held.merge(thing, Held(owner, bytes), (before, more) => before.copy(bytes = before.bytes + more.bytes))
   }
 
-  private def requireRoom(principal: String, more: Long): Unit = {
-    val heap = Runtime.getRuntime.maxMemory
-    if (!isRoom(of(principal) + more <= heap / PrincipalShare)) throw new LimitExceeded(
-      s"what your sessions keep in Spark (temporary views, functions and variables, cached rows, rows of streams) takes more than ${heap / PrincipalShare >> 20} MiB; drop some, or write the data to tables")
-    if (!isRoom(kept.map(_._2).sum + more <= heap / Share))
-      throw new LimitExceeded("this Spark has no memory for more temporary views, variables and cached rows; write the data to a table, or try again when other sessions have ended")
-  }
-
-  /** Whether there is room, if need be after a garbage collection. Any user can cause one, so there are few. */
-  private def isRoom(fits: => Boolean): Boolean = fits || {
+  /** There may be room after a garbage collection. Any user can cause one, so there are few. */
+  private def requireRoom(principal: String, more: Long): Unit = if (fault(principal, more).isDefined) {
     if (System.nanoTime - collected > BetweenCollections) {
       System.gc()
       collected = System.nanoTime
     }
-    fits
+    fault(principal, more).foreach(fault => throw new LimitExceeded(fault))
   }
 
-  private def of(principal: String): Long = kept.collect { case (`principal`, bytes) => bytes }.sum
+  private def fault(principal: String, more: Long): Option[String] = share.fault(principal, kept :+ (principal -> more))(
+    s"what your sessions keep in Spark (temporary views, functions and variables, cached rows, rows of streams) takes more than ${share.mebibytes} MiB; drop some, or write the data to tables",
+    "this Spark has no memory for more temporary views, variables and cached rows; write the data to a table, or try again when other sessions have ended")
 
   private def kept: Seq[(String, Long)] =
     owners.asScala.toSeq.map { case (session, owner) => owner.principal -> of(session) } ++ held.values.asScala.map(each => each.owner.principal -> each.bytes)

@@ -34,6 +34,9 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   def jobs(work: Work): Seq[Int] =
     work.operation.fold(Seq(work.job))(name => jobs.collect { case (job, other) if other.operation.contains(name) => job }.toSeq)
 
+  /** The operation of a stage that is under way. */
+  def operation(stage: Int): Option[String] = stages.get(stage).flatMap(_.work.operation)
+
   /** Running jobs of no operation and no stream. */
   def unnamed: Set[Int] = jobs.collect { case (job, work) if work.operation.isEmpty => job }.toSet
 

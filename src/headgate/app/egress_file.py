@@ -1,0 +1,81 @@
+"""The file in which the operator says what connections may reach: YAML, with the folders and hosts of each organization."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from headgate.control.egress import EgressPolicy, EgressRules, HostRule, parse_host_rule
+from headgate.model.diagnostics import Report
+from headgate.model.marked import Items, Marked, Table, Text, parse
+
+_ORGANIZATIONS, _FOLDERS, _HOSTS = "organizations", "folders", "hosts"
+
+
+class _FaultError(ValueError):
+    """Something in the file cannot be used; `at` is where it stands."""
+
+    def __init__(self, at: Marked, fault: str) -> None:
+        super().__init__(fault)
+        self.at = at
+
+
+def read_egress_file(file: Path) -> EgressPolicy:
+    """Return the policy that a file says. Raises `ValueError` with file, line, column and what is wrong there."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"an egress policy that can be read ({error}); correct the file's path or rights") from None
+    report = Report(str(file))
+    document = parse(text, report)
+    if document is None or report.refused:
+        raise ValueError(f"an egress policy: {report.diagnostics()[0]}; correct the file")
+    try:
+        return EgressPolicy({name.value: _rules(value) for name, value in _organizations(document)})
+    except _FaultError as fault:
+        raise ValueError(
+            f"an egress policy: {file}:{fault.at.line}:{fault.at.column}: {fault}; correct the file"
+        ) from None
+
+
+def _organizations(document: Marked) -> Iterator[tuple[Text, Marked]]:
+    for key, value in _table(document, f"a mapping with `{_ORGANIZATIONS}`"):
+        if key.value != _ORGANIZATIONS:
+            raise _FaultError(key, f"unknown key `{key.value}`; the only one is `{_ORGANIZATIONS}`")
+        yield from _table(value, "a mapping of organizations, by name, id or `*` for all")
+
+
+def _rules(document: Marked) -> EgressRules:
+    found: dict[str, tuple[Text, ...]] = {_FOLDERS: (), _HOSTS: ()}
+    for key, value in _table(document, f"a mapping with `{_FOLDERS}` and `{_HOSTS}`"):
+        if key.value not in found:
+            raise _FaultError(key, f"unknown key `{key.value}`; there are `{_FOLDERS}` and `{_HOSTS}`")
+        found[key.value] = _texts(value)
+    return EgressRules(tuple(map(_folder, found[_FOLDERS])), tuple(map(_host, found[_HOSTS])))
+
+
+def _table(value: Marked, expected: str) -> tuple[tuple[Text, Marked], ...]:
+    if not isinstance(value, Table):
+        raise _FaultError(value, f"expected {expected}")
+    return value.entries
+
+
+def _texts(value: Marked) -> tuple[Text, ...]:
+    if not isinstance(value, Items):
+        raise _FaultError(value, "expected a list")
+    texts = tuple(each for each in value.values if isinstance(each, Text))
+    if len(texts) < len(value.values):
+        raise _FaultError(value, "expected a list of texts; a text with `*`, `[` or `{` at its start needs quotes")
+    return texts
+
+
+def _folder(text: Text) -> PurePosixPath:
+    path = PurePosixPath(text.value)
+    if not path.is_absolute() or ".." in path.parts or "\0" in text.value:
+        raise _FaultError(text, f"`{text.value}` is not an absolute path of a folder")
+    return path
+
+
+def _host(text: Text) -> HostRule:
+    try:
+        return parse_host_rule(text.value)
+    except ValueError as error:
+        raise _FaultError(text, str(error)) from None

@@ -1,0 +1,168 @@
+"""Bringing the tables of an earlier version into the roots of their organizations, one by one, so that it can be resumed."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from headgate.control.organization import Organization, Organizations
+from headgate.control.ports import Pointer, PointerMove
+from headgate.control.wording import called
+from headgate.facts.ids import ResourceId
+from headgate.lake.containment import inside, path_of
+from headgate.lake.errors import RuleError
+from headgate.lake.pointed import location_of
+from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
+from headgate.lake.warehouse import root_of
+
+_MOVED = ".moved"
+"""A file in the former folder of a table, which names the organization that the table was moved for."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormerTable:
+    """A table or view whose files lie beside the organizations' roots, and where they will lie."""
+
+    organization: Organization
+    pointer: Pointer
+    relocation: Relocation
+
+    @property
+    def name(self) -> str:
+        """The full name."""
+        return called(self.organization.control.snapshot, self.pointer.table)
+
+    @property
+    def bytes(self) -> int:
+        """The size of its files."""
+        return sum(each.stat().st_size for each in Path(path_of(self.relocation.old)).rglob("*") if each.is_file())
+
+
+class Relocations:
+    """The tables that an earlier version has made in a folder that all organizations shared."""
+
+    def __init__(self, organizations: Organizations, warehouse: Path) -> None:
+        """`warehouse` is the deployment's folder."""
+        self._organizations = organizations
+        self._warehouse = path_of(os.path.realpath(warehouse))
+
+    def waiting(self) -> Iterator[FormerTable]:
+        """Yield the tables and views that have to be moved."""
+        for organization in self._organizations.all():
+            for pointer in sorted(organization.store.pointers(), key=lambda each: each.table):
+                old = location_of(pointer.metadata_location)
+                below = self._below(self._warehouse, old)
+                if below is not None:
+                    new = f"file://{root_of(self._warehouse, organization.id)}/{below}"
+                    yield FormerTable(organization, pointer, Relocation(old, new))
+
+    def move(self, table: FormerTable) -> None:
+        """Move one table. It is where it was until the last step, so that a move that was interrupted begins again.
+
+        Raises `LakeError`, `OSError`, or `PointerConflictError` where the table was committed to meanwhile.
+        """
+        relocation, pointer = table.relocation, table.pointer
+        old, new = Path(path_of(relocation.old)), Path(path_of(relocation.new))
+        if os.path.realpath(old) != str(old):
+            raise RuleError("its folder is a link")
+        changed = _changed(relocation, pointer.metadata_location)
+        _link_all(old, new)
+        for path, content in changed.items():
+            _write(Path(path_of(path)), content)
+        _sync(new)
+        _write(old / _MOVED, table.organization.id.encode())
+        table.organization.store.swap_pointers([PointerMove(pointer, relocation.path(pointer.metadata_location))])
+        shutil.rmtree(old)
+
+    def remove_leftovers(self) -> int:
+        """Remove what is left of moves that ended between their last steps; return how many folders these were."""
+        count, places = 0, {pointer.place for each in self._organizations.all() for pointer in each.store.pointers()}
+        for organization in self._organizations.all():
+            root = root_of(self._warehouse, organization.id)
+            for pointer in organization.store.pointers():
+                below = self._below(root, location_of(pointer.metadata_location))
+                former = Path(self._warehouse, below) if below else None
+                if former is None or Pointer(pointer.table, f"file://{former}/metadata/0").place in places:
+                    continue
+                if _is_left(former, organization.id):
+                    shutil.rmtree(former)
+                    count += 1
+        return count
+
+    def _below(self, root: str, location: str) -> str | None:
+        """Return `<database>/<table>` of a location below a root; None for any other place, and in another root."""
+        if not inside(root, location):
+            return None
+        below = path_of(location).removeprefix(f"{root}/")
+        database, _, table = below.partition("/")
+        is_root = ResourceId(database) in self._organizations.stores.logs()
+        return below if table and "/" not in table and not is_root else None
+
+
+def _is_left(former: Path, organization: ResourceId) -> bool:
+    """Return whether a move of a table of this organization has left the folder behind."""
+    mark = former / _MOVED
+    return not former.is_symlink() and mark.is_file() and mark.read_text(encoding="utf-8") == organization
+
+
+def _changed(relocation: Relocation, metadata_location: str) -> dict[str, bytes]:
+    """Return the files that hold paths as they are after the move, by their paths then.
+
+    A metadata file of the past that is gone already stays so. Raises `LakeError` or `OSError`.
+    """
+
+    def read(path: str) -> bytes:
+        relocation.path(path)
+        real = os.path.realpath(path_of(path))
+        if not inside(relocation.old, real):
+            raise RuleError("a file of the table leads out of its location by a link")
+        return Path(real).read_bytes()
+
+    current = json.loads(read(metadata_location))
+    past = [each["metadata-file"] for each in current.get("metadata-log", ())]
+    metadata = [metadata_location, *(each for each in past if Path(path_of(each)).exists())]
+    lists = {each["manifest-list"] for path in metadata for each in json.loads(read(path)).get("snapshots", ())}
+    lists = {path: read(path) for path in sorted(lists) if Path(path_of(path)).exists()}
+    manifests = {path: read(path) for each in lists.values() for path in manifests_of(each)}
+    deletes = {path for each in manifests.values() for path in position_deletes_of(each)}
+    moved_deletes = {path: relocation.position_deletes(read(path)) for path in sorted(deletes)}
+    sizes = {relocation.path(path): len(content) for path, content in moved_deletes.items()}
+    moved = {path: relocation.manifest(content, sizes) for path, content in manifests.items()}
+    lengths = {relocation.path(path): len(content) for path, content in moved.items()}
+    moved |= {path: relocation.manifest_list(content, lengths) for path, content in lists.items()}
+    moved |= {path: relocation.metadata(read(path)) for path in metadata} | moved_deletes
+    return {relocation.path(path): content for path, content in moved.items()}
+
+
+def _link_all(old: Path, new: Path) -> None:
+    """Have every file of a folder in another one too. Raises `RuleError` for a link."""
+    for above, folders, files in os.walk(old):
+        there = new / Path(above).relative_to(old)
+        there.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(Path(above, each).is_symlink() for each in (*folders, *files)):
+            raise RuleError("there is a link among its files")
+        for each in files:
+            (there / each).unlink(missing_ok=True)
+            os.link(Path(above, each), there / each)
+
+
+def _write(file: Path, content: bytes) -> None:
+    # The name may be that of a link to the former file, which stays as it is.
+    file.unlink(missing_ok=True)
+    with file.open("xb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Have the names in a folder, and of those above it, survive a crash."""
+    below = [Path(above) for above, _, _ in os.walk(folder)]
+    for each in (*below, *folder.parents[:2]):
+        descriptor = os.open(each, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

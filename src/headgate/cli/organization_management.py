@@ -1,0 +1,176 @@
+"""`headgate organization create`, `list`, `suspend`, `resume` and `remove`, on the deployment's own machine."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.filesize import decimal
+
+from headgate.cli.opened import Data, deployed
+from headgate.cli.output import fail, say, table, when
+
+if TYPE_CHECKING:
+    from headgate.app.deployment import Deployment
+    from headgate.app.organization_folders import OrganizationFolders
+    from headgate.control.call import Call
+    from headgate.control.command import Command
+    from headgate.facts.ids import ResourceId
+
+Named = Annotated[str, typer.Argument(metavar="ID|NAME", help="the organization, by id or name")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="change nothing; say what would be done")]
+
+
+def register(organizations: typer.Typer) -> None:
+    """Add the commands to their group."""
+    organizations.command("create")(create)
+    organizations.command("list")(list_organizations)
+    organizations.command("suspend")(suspend)
+    organizations.command("resume")(resume)
+    organizations.command("remove")(remove)
+
+
+def create(
+    name: Annotated[str, typer.Argument(help="its name")],
+    owner: Annotated[str, typer.Option(metavar="LOGIN", help="the login name of the user who owns it at first")],
+    model: Annotated[str, typer.Option(help="its home model")] = "nekt",
+    tree: Annotated[str | None, typer.Option(help="the model of its ownership tree, if it is to have one")] = None,
+    *,
+    dry_run: DryRun = False,
+    data: Data = None,
+) -> None:
+    """Create an organization."""
+    from headgate.control.founding import Founding, found, preview_founding
+    from headgate.control.ids import new_id
+    from headgate.facts.ids import ResourceId
+
+    with deployed(data) as deployment:
+        user = deployment.entrance.logins.user_of(owner)
+        founding = Founding(ResourceId(new_id("o")), name, user.principal, user.name, model, tree)
+        preview_founding(deployment.organizations, founding)
+        if not dry_run:
+            found(deployment.organizations, founding, call=_call())
+    say(f"`{name}` would be created" if dry_run else f"`{name}` is an organization ({founding.root}); {owner} owns it")
+
+
+def list_organizations(data: Data = None) -> None:
+    """Show the organizations of the deployment."""
+    with deployed(data) as deployment:
+        opened = [(name, deployment.organizations.open(id)) for id, name in deployment.organizations.listed.items()]
+        rows = [
+            (
+                name,
+                each.control.snapshot.model,
+                "suspended" if each.control.snapshot.is_suspended else "active",
+                when(began.at if (began := each.store.entry(1)) else None),
+                each.id,
+            )
+            for name, each in sorted(opened, key=lambda found: found[0])
+        ]
+    table(("name", "model", "state", "created", "id"), rows)
+
+
+def suspend(
+    organization: Named,
+    why: Annotated[str, typer.Option(help="why, for the audit")],
+    *,
+    dry_run: DryRun = False,
+    data: Data = None,
+) -> None:
+    """Suspend an organization: nothing in it is allowed to any caller until it is resumed."""
+    from headgate.control.suspension import SuspendOrganization
+
+    with deployed(data) as deployment:
+        id = deployment.organizations.listed_id(organization)
+        command = SuspendOrganization(id)
+        _in_both(deployment, id, command, command, _call(why), dry_run=dry_run)
+    say(f"`{organization}` {'would be' if dry_run else 'is'} suspended")
+
+
+def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -> None:
+    """Resume an organization: everything in it is decided as before it was suspended."""
+    from headgate.control.suspension import ResumeOrganization
+
+    with deployed(data) as deployment:
+        id = deployment.organizations.listed_id(organization)
+        command = ResumeOrganization(id)
+        _in_both(deployment, id, command, command, _call(), dry_run=dry_run)
+    say(f"`{organization}` {'would be' if dry_run else 'is'} active")
+
+
+def remove(
+    organization: Named,
+    *,
+    files: Annotated[bool, typer.Option("--files", help="remove its folders in the data folder too")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="remove without asking first")] = False,
+    dry_run: DryRun = False,
+    data: Data = None,
+) -> None:
+    """Remove an organization: every principal in it is removed, and its name is free again.
+
+    Its log stays, for the auditor and for an export. Its files stay too, without `--files`. The command asks for
+    confirmation first.
+    """
+    from headgate.app.organization_folders import OrganizationFolders
+    from headgate.control.organization_life import EndOrganization
+    from headgate.control.removal import RemoveOrganization
+
+    with deployed(data) as deployment:
+        id = deployment.organizations.listed_id(organization)
+        _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=True)
+        folders = OrganizationFolders(deployment.settings.folder, id) if files else None
+        _require_in_data_folder(deployment, files=files)
+        contents = _contents(deployment, id, folders)
+        if dry_run:
+            say(f"`{organization}` would be removed, with {contents}")
+            return
+        if not yes:
+            _confirm(organization, contents)
+        _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=False)
+        if folders:
+            folders.remove()
+    say(f"`{organization}` is removed, with {contents}; its log stays (`headgate organization export {id}`)")
+
+
+def _in_both(
+    deployment: "Deployment", id: "ResourceId", listed: "Command", own: "Command", call: "Call", *, dry_run: bool
+) -> None:
+    """Write to the organization's own log first, by which everything in it is decided; then to the deployment's."""
+    organizations = deployment.organizations
+    organizations.deployment.control.preview(listed, None, call)
+    if not dry_run:
+        organizations.open(id).control.execute(own, None, call)
+        organizations.deployment.control.execute(listed, None, call)
+
+
+def _require_in_data_folder(deployment: "Deployment", *, files: bool) -> None:
+    """Raise `InvalidError` where the files that are to be removed lie in a bucket."""
+    from headgate.control.command import InvalidError
+
+    bucket = deployment.settings.bucket
+    if files and bucket is not None:
+        raise InvalidError(f"the tables' files lie in `{bucket}`; leave out `--files` and delete them there")
+
+
+def _contents(deployment: "Deployment", id: "ResourceId", folders: "OrganizationFolders | None") -> str:
+    """Return how much there is in an organization, and in the folders that go with it, in words."""
+    facts = deployment.organizations.open(id).control.snapshot
+    tables = sum(each.type == "table" for each in facts.resources.values())
+    size = f" and {decimal(folders.bytes())} of files" if folders else "; its files stay"
+    return f"{len(facts.principals)} principals, {tables} tables{size}"
+
+
+def _confirm(organization: str, contents: str) -> None:
+    """Ask whether to remove it; end with exit code 2 where there is no terminal, and with 1 if the answer is no."""
+    if not sys.stdin.isatty():
+        fail("nothing was removed: there is no terminal to ask for confirmation; add `--yes` to remove without asking")
+        sys.exit(2)
+    if not typer.confirm(f"Remove `{organization}`, with {contents}? This cannot be undone."):
+        fail("nothing was removed")
+        sys.exit(1)
+
+
+def _call(why: str = "") -> "Call":
+    from headgate.control.call import Call
+    from headgate.control.ports import Origin
+
+    return Call(Origin("operator"), why)

@@ -1,0 +1,100 @@
+"""The egress policy: what the operator allows each organization, and the decision about one folder, host or address.
+
+Pure: names are resolved by the caller, and the addresses handed in.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from headgate.control.egress.addresses import Address, is_public, parse_address, plain_address
+from headgate.control.egress.hosts import HostRule, plain_name
+
+SETTING = "HEADGATE_EGRESS"
+EVERY = "*"
+"""The organization of rules that hold for all."""
+_ASK = f"ask the operator to list it in the file that {SETTING} names"
+
+
+@dataclass(frozen=True, slots=True)
+class EgressRules:
+    """What one organization may connect: folders with all below them, and hosts with their ports."""
+
+    folders: tuple[PurePosixPath, ...] = ()
+    hosts: tuple[HostRule, ...] = ()
+
+    def root(self, folder: PurePosixPath) -> PurePosixPath | None:
+        """Return the allowed folder that a folder is or lies below; the deepest of several. None if there is none."""
+        roots = (each for each in self.folders if folder.is_relative_to(each))
+        return None if ".." in folder.parts else max(roots, key=lambda each: len(each.parts), default=None)
+
+    def folder_fault(self, folder: PurePosixPath) -> str | None:
+        """Return why a folder may not be connected, or None."""
+        if self.root(folder) is not None:
+            return None
+        return f"the folder `{folder}` may not be connected; {_ASK}"
+
+    def host_fault(self, host: str, port: int) -> str | None:
+        """Return why a host may not be connected whatever it resolves to, or None.
+
+        A name that is not listed may still resolve to an address that is.
+        """
+        address = parse_address(host)
+        if address is not None:
+            return None if self.allowed((address,), "", port) else self._fault(host, port)
+        name = plain_name(host)
+        if name is None:
+            return f"`{host}` is neither a DNS name nor an IP address in its usual form; write it as one of them"
+        rules = [each for each in self.hosts if each.allows_port(port)]
+        if any(each.network is not None or each.allows_name(name) for each in rules):
+            return None
+        return self._fault(host, port)
+
+    def address_fault(self, host: str, port: int, addresses: Sequence[Address]) -> str | None:
+        """Return why a host with these addresses may not be connected, or None."""
+        if self.allowed(addresses, host, port):
+            return None
+        if self._lists(host, port):
+            return (
+                f"`{host}` is allowed at port {port}, but resolves to no public address; a private, loopback or link-local "
+                f"address is connected only where its network is listed: {_ASK}"
+            )
+        return self._fault(host, port)
+
+    def allowed(self, addresses: Sequence[Address], host: str, port: int) -> tuple[Address, ...]:
+        """Return those of a host's addresses that may be connected.
+
+        One may if its network is listed, or if it is public and the host's name is listed.
+        """
+        is_listed = self._lists(host, port)
+        plain = map(plain_address, addresses)
+        return tuple(each for each in plain if self._lists_address(each, port) or (is_listed and is_public(each)))
+
+    def _lists(self, host: str, port: int) -> bool:
+        name = plain_name(host)
+        return name is not None and any(each.allows_port(port) and each.allows_name(name) for each in self.hosts)
+
+    def _lists_address(self, address: Address, port: int) -> bool:
+        return any(each.allows_port(port) and each.allows_address(address) for each in self.hosts)
+
+    def _fault(self, host: str, port: int) -> str:
+        return f"`{host}` may not be connected at port {port}; {_ASK}"
+
+
+@dataclass(frozen=True, slots=True)
+class EgressPolicy:
+    """The rules of each organization, by its name or id; those of `*` hold for all. Without any nothing is allowed."""
+
+    organizations: Mapping[str, EgressRules] = field(default_factory=dict[str, EgressRules])
+
+    def rules(self, *names: str) -> EgressRules:
+        """Return the rules of the organization that has these names."""
+        found = [self.organizations[each] for each in (EVERY, *names) if each in self.organizations]
+        folders = tuple(folder for each in found for folder in each.folders)
+        return EgressRules(folders, tuple(rule for each in found for rule in each.hosts))
+
+    def extended(self, name: str, rules: EgressRules) -> "EgressPolicy":
+        """Return the same policy with more rules for an organization."""
+        before = self.organizations.get(name, EgressRules())
+        both = EgressRules((*before.folders, *rules.folders), (*before.hosts, *rules.hosts))
+        return EgressPolicy({**self.organizations, name: both})

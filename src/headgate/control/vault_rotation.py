@@ -1,0 +1,54 @@
+"""Another key for the secrets of connections: each is sealed anew with it, and then the keys before it go."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headgate.control.connections import SECRET
+from headgate.control.organization import Organization, Organizations
+from headgate.control.ports import DocumentConflictError, DocumentPut
+from headgate.control.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class SealedSecret:
+    """A connection whose secret is sealed with a former key."""
+
+    organization: Organization
+    connection: str
+
+
+class VaultRotation:
+    """Seals the secrets of all organizations anew. It can be interrupted: what is not sealed anew still opens."""
+
+    def __init__(self, organizations: Organizations, vault: Vault) -> None:
+        self._organizations = organizations
+        self._vault = vault
+
+    def waiting(self) -> Iterator[SealedSecret]:
+        """Yield the connections whose secrets are sealed with a former key. Raises `VaultError`."""
+        for organization in self._organizations.all():
+            for connection, kept in organization.store.documents(SECRET).items():
+                if not self._vault.is_current(kept):
+                    yield SealedSecret(organization, connection)
+
+    def reseal(self, secret: SealedSecret) -> None:
+        """Seal one secret with the key that seals now. Raises `VaultError` for one that does not open."""
+        store, id = secret.organization.store, secret.connection
+        kept = store.document(SECRET, id)
+        if kept is None or self._vault.is_current(kept):
+            return
+        sealed = self._vault.seal(id, self._vault.open(id, kept))
+        try:
+            store.put_document(DocumentPut(SECRET, id, sealed, expected=kept))
+        except DocumentConflictError:
+            # The secret was changed meanwhile, and so sealed with the new key already, or its connection is gone.
+            return
+
+    def finish(self) -> bool:
+        """Remove the former keys if no secret needs them any more; return whether they are gone. Raises `VaultError`."""
+        # Before it is asked what they seal: a rotation that begins meanwhile adds keys that are not among these.
+        former = self._vault.former_keys
+        if next(self.waiting(), None) is not None:
+            return False
+        self._vault.remove_keys(former)
+        return True

@@ -1,0 +1,55 @@
+"""The version of a resource: another one after anything that a caller reads of it has changed, facts and documents."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from headgate.control.ports import Store
+from headgate.control.resources import document_kinds
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
+
+_NOT_STATED = frozenset(("shown", "table"))
+"""Kinds of documents that runs and commits write: nothing in them is stated by a caller."""
+
+
+def version(facts: Snapshot, store: Store, resource: ResourceId) -> str:
+    """Return the version of a resource, the same on every replica: none is kept.
+
+    A caller that shows documents of the resource reads them after this: what changes in between makes the version an old one.
+    """
+    records = (facts.groups, facts.principals, facts.tokens, facts.agreements, facts.change_requests)
+    stated = (
+        *(asdict(each) for kind in (facts.resources, *records) if (each := _of(kind, resource)) is not None),
+        dict(facts.settings.get(resource, {})),
+        sorted((subject, keys) for subject, keys in facts.subjects.get(resource, {}).items()),
+        facts.run_as.get(resource),
+        facts.governs.get(resource),
+        dict(_documents(facts, store, resource)),
+    )
+    return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
+
+
+def _documents(facts: Snapshot, store: Store, resource: ResourceId) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for kind in _kinds(facts, resource):
+        found = store.document(kind, resource)
+        if found is not None:
+            yield kind, found
+
+
+def _kinds(facts: Snapshot, resource: ResourceId) -> Iterator[str]:
+    found = facts.resources.get(resource)
+    if found is not None:
+        yield from (each for each in document_kinds(found.type) if each not in _NOT_STATED)
+    if resource in facts.principals:
+        yield "principal"
+
+
+def _of(kind: Mapping[Any, Any], id: str) -> Any:  # noqa: ANN401 (a record of any kind; the fields are what counts)
+    return kind.get(id)
+
+
+def _sorted(value: Iterable[str]) -> list[str]:
+    return sorted(value)

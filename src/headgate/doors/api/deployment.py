@@ -1,0 +1,93 @@
+"""What operators do with the organizations of the deployment: list, suspend, resume and remove them."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from headgate.control.command import Command
+from headgate.control.organization import Organization
+from headgate.control.organization_life import EndOrganization
+from headgate.control.organizations import DEPLOYMENT
+from headgate.control.removal import RemoveOrganization
+from headgate.control.suspension import ResumeOrganization, SuspendOrganization
+from headgate.decision.records import Question
+from headgate.doors.api.bodies import Called, Page, Strict
+from headgate.doors.api.deployment_callers import ByUser, UsesDeployment, WritesDeployment
+from headgate.doors.api.names import Text
+from headgate.doors.api.paging import Pages, page
+from headgate.doors.api.routing import needs
+from headgate.doors.api.writing import DONE, Write
+from headgate.facts.ids import ResourceId
+
+router = APIRouter(prefix="/deployment", tags=["deployment"])
+
+_LIST = "deployment.list_organizations"
+
+
+class Line(BaseModel):
+    """An organization of the deployment: its home model, whether it is suspended, and when it was created."""
+
+    id: str
+    name: str
+    model: str
+    state: Literal["active", "suspended"]
+    created: float | None
+
+
+class Suspension(Strict):
+    """Why an organization is suspended, for the audit."""
+
+    why: Annotated[Text, Field(min_length=1, max_length=1000)]
+
+
+@router.get("/organizations", response_model=Page[Line], **needs(_LIST))
+def list_all_organizations(services: UsesDeployment, caller: ByUser, pages: Pages) -> dict[str, Any]:
+    """List every organization of the deployment."""
+    control, organizations = services.control, services.deployed.organizations
+    control.require(Question(caller, _LIST, DEPLOYMENT))
+    found = organizations.listed
+    shown = page(
+        ({"id": id, "name": name} for id, name in found.items()), pages, ("name", "id"), control.snapshot.revision
+    )
+    return {**shown, "items": [{**each, **_described(organizations.open(each["id"]))} for each in shown["items"]]}
+
+
+@router.post("/organizations/{organization}/suspend", **DONE, **needs("deployment.suspend_organization"))
+def suspend_organization(
+    organization: Called, body: Suspension, services: UsesDeployment, write: WritesDeployment
+) -> dict[str, Any]:
+    """Suspend an organization: nothing in it is allowed to any caller until it is resumed."""
+    id = services.deployed.organizations.listed_id(organization)
+    write = replace(write, call=replace(write.call, why=body.why))
+    return _in_both(write, id, SuspendOrganization(id), SuspendOrganization(id))
+
+
+@router.post("/organizations/{organization}/resume", **DONE, **needs("deployment.suspend_organization"))
+def resume_organization(organization: Called, services: UsesDeployment, write: WritesDeployment) -> dict[str, Any]:
+    """Resume an organization: everything in it is decided as before it was suspended."""
+    id = services.deployed.organizations.listed_id(organization)
+    return _in_both(write, id, ResumeOrganization(id), ResumeOrganization(id))
+
+
+@router.delete("/organizations/{organization}", **DONE, **needs("deployment.remove_organization"))
+def remove_organization(organization: Called, services: UsesDeployment, write: WritesDeployment) -> dict[str, Any]:
+    """Remove an organization: every principal in it is removed. Its log and its files stay, its name is free again."""
+    id = services.deployed.organizations.listed_id(organization)
+    return _in_both(write, id, RemoveOrganization(id), EndOrganization())
+
+
+def _in_both(write: Write, id: ResourceId, listed: Command, own: Command) -> dict[str, Any]:
+    """Write to the organization's own log first, by which everything in it is decided; then to the deployment's."""
+
+    def write_own() -> None:
+        write.services.deployed.organizations.open(id).control.execute(own, None, write.call)
+
+    return write.send(listed, id, first=write_own, id=id)
+
+
+def _described(organization: Organization) -> dict[str, Any]:
+    facts, began = organization.control.snapshot, organization.store.entry(1)
+    state = "suspended" if facts.is_suspended else "active"
+    return {"model": facts.model, "state": state, "created": began.at if began else None}

@@ -1,0 +1,151 @@
+"""Files between a connection's folder and the folder of a run.
+
+They are copied by open descriptors, so that Spark opens no path that a user of the connection's folder could exchange for a
+link.
+"""
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from headgate.pipelines.beneath import READ, open_beneath, open_folder
+from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.loading.errors import EndedError, LoadError
+
+_PIECE: Final = 16 << 20
+_LEFT_FREE: Final = 256 << 20
+"""Bytes of the data folder's disk that copies leave free."""
+_LINKED = (errno.ELOOP, errno.EXDEV)
+_NO_REFLINK = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A regular file of an open folder, and when it came or was changed last."""
+
+    name: str
+    size: int
+    came: float
+
+
+@contextmanager
+def open_connected(folder: AllowedFolder, below: str = ".") -> Iterator[int]:
+    """Open a folder of a connection for the length of the block. Raises `LoadError` where it is not there or a link."""
+    with ExitStack() as opened:
+        try:
+            found = opened.enter_context(open_folder(folder.root, folder.below / below))
+        except (FileNotFoundError, NotADirectoryError):
+            raise LoadError(f"there is no folder `{below}` behind the connection; make it there") from None
+        except OSError as error:
+            raise _fault(error, below) from error
+        _require_not_own(folder, found, below)
+        yield found
+
+
+def list_files(folder: int) -> Sequence[FoundFile]:
+    """Return the regular files of an open folder by name, without those that are not whole yet: `.name` and `_name`."""
+    found = list[FoundFile]()
+    with os.scandir(folder) as entries:
+        for each in entries:
+            if each.name[0] not in "._" and each.is_file(follow_symlinks=False):
+                status = each.stat(follow_symlinks=False)
+                found.append(FoundFile(each.name, status.st_size, max(status.st_mtime, status.st_ctime)))
+    return sorted(found, key=lambda each: each.name)
+
+
+def require_no_links(folder: int, beginning: str = "") -> None:
+    """Raise `LoadError` if one of the files of an open folder is a link: it would be missing from what is read."""
+    with os.scandir(folder) as entries:
+        named = (each for each in entries if each.name.startswith(beginning) and each.name[0] not in "._")
+        link = next((each.name for each in named if each.is_symlink()), None)
+    if link is not None:
+        raise LoadError(f"`{link}` in the connection's folder is a link, and links are not followed; put a copy there")
+
+
+def copy_files(
+    folder: AllowedFolder, source: int, names: Sequence[str], goal: Path, has_to_end: Callable[[], bool]
+) -> int:
+    """Copy files of an open folder into an existing one, and return how many bytes they have.
+
+    Raises `LoadError` for what is no regular file, is one of the server's own, or does not fit the disk, and
+    `EndedError` once the run has to end.
+    """
+    return sum(_copy_file(folder, source, name, goal, has_to_end) for name in names)
+
+
+def _copy_file(folder: AllowedFolder, source: int, name: str, goal: Path, has_to_end: Callable[[], bool]) -> int:
+    try:
+        found = open_beneath(source, PurePosixPath(name), READ)
+    except OSError as error:
+        raise _fault(error, name) from error
+    try:
+        status = os.fstat(found)
+        if not stat.S_ISREG(status.st_mode):
+            raise LoadError(f"`{name}` in the connection's folder is no file; remove it")
+        _require_not_own(folder, found, name)
+        if status.st_size + _LEFT_FREE > shutil.disk_usage(goal).free:
+            raise LoadError(f"`{name}` has {status.st_size:,} bytes, and the data folder's disk has no room for a copy")
+        copied = _write_copy(found, goal / name, has_to_end)
+        os.utime(goal / name, ns=(status.st_atime_ns, status.st_mtime_ns))
+        return copied
+    finally:
+        os.close(found)
+
+
+def _write_copy(source: int, goal: Path, has_to_end: Callable[[], bool]) -> int:
+    copy = os.open(goal, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        return copy_bytes(source, copy, has_to_end)
+    finally:
+        os.close(copy)
+
+
+def copy_bytes(source: int, goal: int, has_to_end: Callable[[], bool]) -> int:
+    """Copy what one open file holds into another, and return how many bytes. Raises `EndedError`."""
+    total, step = 0, _copy_in_kernel
+    while True:
+        if has_to_end():
+            raise EndedError
+        try:
+            count = step(source, goal)
+        except OSError as error:
+            if step is _copy_by_hand or error.errno not in _NO_REFLINK:
+                raise
+            step = _copy_by_hand
+            continue
+        if count == 0 and (step is _copy_by_hand or total):
+            return total
+        # The kernel copies nothing of some file systems, and does not say so.
+        step = _copy_by_hand if count == 0 else step
+        total += count
+
+
+def _copy_in_kernel(source: int, goal: int) -> int:
+    if not hasattr(os, "copy_file_range"):
+        raise OSError(errno.ENOSYS, "no copy_file_range")
+    return os.copy_file_range(source, goal, _PIECE)
+
+
+def _copy_by_hand(source: int, goal: int) -> int:
+    piece = os.read(source, _PIECE)
+    left = memoryview(piece)
+    while left:
+        left = left[os.write(goal, left) :]
+    return len(piece)
+
+
+def _require_not_own(folder: AllowedFolder, descriptor: int, name: str) -> None:
+    if folder.server_files.hold_open(descriptor):
+        raise LoadError(f"`{name}` in the connection's folder is a file of the server's own, and is not read")
+
+
+def _fault(error: OSError, name: str) -> LoadError:
+    if error.errno in _LINKED:
+        return LoadError(f"`{name}` in the connection's folder is a link, or leads through one; put a copy there")
+    return LoadError(f"`{name}` in the connection's folder cannot be opened: {os.strerror(error.errno or 0)}")

@@ -1,0 +1,46 @@
+"""The files of a stream, copied from the folder of its connection into the run's own."""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.file_staging import copy_files, list_files, open_connected, require_no_links
+from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.loading.streams import FileStream
+
+
+def stage_files(
+    stream: FileStream, folder: AllowedFolder, goal: Path, has_to_end: Callable[[], bool]
+) -> tuple[int, int]:
+    """Copy the files of a stream into a new folder; return how many there are, and how many bytes they have.
+
+    Raises `LoadError` where there are none, or one cannot be read, and `EndedError`.
+    """
+    shutil.rmtree(goal, ignore_errors=True)
+    goal.mkdir(parents=True)
+    with open_connected(folder) as top:
+        is_one = stream.file is not None and not _is_folder(top, stream.file)
+        if stream.file is not None and is_one:
+            return 1, copy_files(folder, top, (stream.file,), goal, has_to_end)
+    with open_connected(folder, stream.file or ".") as found:
+        require_no_links(found, stream.prefix or "")
+        names = _named(found, stream)
+        return len(names), copy_files(folder, found, names, goal, has_to_end)
+
+
+def _named(folder: int, stream: FileStream) -> Sequence[str]:
+    names = [each.name for each in list_files(folder) if each.name.startswith(stream.prefix or "")]
+    if not names:
+        what = f"file `{stream.file}`" if stream.file is not None else f"file whose name begins with `{stream.prefix}`"
+        raise LoadError(f"there is no {what} in the connection's folder")
+    return names
+
+
+def _is_folder(top: int, name: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        raise LoadError(f"there is no file `{name}` in the connection's folder") from None

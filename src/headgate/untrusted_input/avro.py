@@ -1,0 +1,139 @@
+"""Avro files: the header, and the blocks, each unpacked within bounds."""
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import zstandard
+
+from headgate.untrusted_input.avro_values import Cursor, Shape, decoder
+from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
+
+MAX_UNPACKED_BYTES: Final = 128 * 1024 * 1024
+"""The blocks of one file after decompression."""
+MAX_SCHEMA_BYTES: Final = 256 * 1024
+
+_MAGIC: Final = b"Obj\x01"
+_SYNC_BYTES: Final = 16
+_MAX_ENTRIES: Final = 64
+"""Of the header."""
+_MAX_WINDOW: Final = 8 * 1024 * 1024
+"""Of zstandard; writers' usual levels need no more."""
+_CHUNK_BYTES: Final = 1024 * 1024
+_RAW: Final = -15
+"""Deflate without a zlib header."""
+_TRAILER: Final = 4
+"""PyIceberg leaves bytes of zlib's checksum after a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    schema: Any
+    codec: str
+    sync: bytes
+
+
+def read_records(data: bytes, shape: Shape) -> Iterator[dict[int, Any]]:
+    """Yield the records of a file as dictionaries by field id.
+
+    Raises:
+        UnreadableInputError: it is malformed, or of another schema or codec than Iceberg's manifests have.
+        OversizedInputError: it is too large after decompression, or needs too much memory.
+    """
+    try:
+        yield from _records(data, shape)
+    except MemoryError:
+        raise OversizedInputError("the file needs more memory than one file may use") from None
+    except (IndexError, RecursionError):
+        raise UnreadableInputError("the file ends in the middle of a value") from None
+
+
+def _records(data: bytes, shape: Shape) -> Iterator[dict[int, Any]]:
+    cursor = Cursor(data)
+    header = _header(cursor)
+    decode = decoder(header.schema, shape)
+    left = MAX_UNPACKED_BYTES
+    while cursor.left:
+        count, packed = cursor.long(), cursor.binary()
+        if cursor.exactly(_SYNC_BYTES) != header.sync:
+            raise UnreadableInputError("a block of the file does not end with the file's marker")
+        block = _unpack(header.codec, packed, left)
+        left -= len(block)
+        if count <= 0 and cursor.left:
+            raise UnreadableInputError("the file goes on after an empty block")
+        if not 0 <= count <= len(block):
+            raise UnreadableInputError("a block of the file counts more records than it has bytes")
+        values = Cursor(block)
+        for _ in range(count):
+            yield decode(values)
+        if values.left:
+            raise UnreadableInputError("a block of the file is longer than its records")
+
+
+def _header(cursor: Cursor) -> _Header:
+    if cursor.left < len(_MAGIC) or cursor.exactly(len(_MAGIC)) != _MAGIC:
+        raise UnreadableInputError("the file is not an Avro file")
+    entries: dict[str, bytes] = {}
+    while count := cursor.count():
+        for _ in range(count):
+            key, value = cursor.text(), cursor.binary()
+            if key in entries or len(entries) >= _MAX_ENTRIES:
+                raise UnreadableInputError("the header of the file has an entry twice, or too many")
+            entries[key] = value
+    return _Header(_schema(entries.get("avro.schema", b"")), _codec(entries), cursor.exactly(_SYNC_BYTES))
+
+
+def _codec(entries: Mapping[str, bytes]) -> str:
+    codec = entries.get("avro.codec", b"null")
+    if codec not in {b"null", b"deflate", b"zstandard"}:
+        raise UnreadableInputError("the file's codec is none of `null`, `deflate` and `zstandard`")
+    return codec.decode()
+
+
+def _schema(text: bytes) -> Any:
+    if len(text) > MAX_SCHEMA_BYTES:
+        raise UnreadableInputError(f"the file's schema is larger than {MAX_SCHEMA_BYTES // 1024} KiB")
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except ValueError:
+        raise UnreadableInputError("the file's schema is not JSON, or has a name twice") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _unpack(codec: str, packed: bytes, most: int) -> bytes:
+    try:
+        block = {"null": _plain, "deflate": _inflate, "zstandard": _unpack_zstandard}[codec](packed, most)
+    except (zlib.error, zstandard.ZstdError):
+        raise UnreadableInputError("a block of the file cannot be unpacked") from None
+    if len(block) > most:
+        size = MAX_UNPACKED_BYTES // 1024 // 1024
+        raise OversizedInputError(f"the file is larger than {size} MiB when it is unpacked")
+    return block
+
+
+def _plain(packed: bytes, _most: int) -> bytes:
+    return packed
+
+
+def _inflate(packed: bytes, most: int) -> bytes:
+    inflater = zlib.decompressobj(_RAW)
+    block = inflater.decompress(packed, most + 1)
+    if len(block) <= most and (not inflater.eof or len(inflater.unused_data) > _TRAILER):
+        raise UnreadableInputError("a block of the file is cut off, or has bytes after its end")
+    return block
+
+
+def _unpack_zstandard(packed: bytes, most: int) -> bytes:
+    unpacker, block = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW), bytearray()
+    with unpacker.stream_reader(packed, read_across_frames=True) as reader:
+        while len(block) <= most and (chunk := reader.read(_CHUNK_BYTES)):
+            block += chunk
+    return bytes(block)

@@ -1,0 +1,293 @@
+"""Avro values: how each type of an Iceberg manifest is decoded, within the bytes that are there and never beyond."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Final
+
+from headgate.untrusted_input.errors import UnreadableInputError
+
+MAX_FIELDS: Final = 1_000
+"""Fields of one record, such as the columns that a table is partitioned by."""
+MAX_FIXED_BYTES: Final = 65_536
+_MAX_WRAPS: Final = 4
+"""A type may be written as `{"type": {"type": ...}}`."""
+_OVERFLOW: Final = 64
+"""Bits of a long."""
+_MORE: Final = 0x80
+_FIRST_PARTITION_FIELD: Final = 1_000
+"""Iceberg numbers partition fields from here on."""
+
+
+class Scalar(Enum):
+    """A type without parts."""
+
+    BOOLEAN = auto()
+    INTEGER = auto()
+    TEXT = auto()
+    BYTES = auto()
+
+
+class AnyPartition(Enum):
+    """The record of partition values, whose fields are the table's own."""
+
+    PARTITION = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record: its fields by Iceberg's field id, and which of them a file must have."""
+
+    fields: Mapping[int, "Shape"]
+    required: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """An array."""
+
+    of: "Shape"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A map, which Iceberg writes as an array of records with these two fields."""
+
+    key: int
+    value: int
+    of: Scalar
+
+
+Shape = Scalar | AnyPartition | Record | Items | Pairs
+"""What Iceberg's specification says a field is. A file's own schema must say the same."""
+
+_NAMES: Final = {
+    Scalar.BOOLEAN: frozenset({"boolean"}),
+    Scalar.INTEGER: frozenset({"int", "long"}),
+    Scalar.TEXT: frozenset({"string"}),
+    Scalar.BYTES: frozenset({"bytes"}),
+}
+
+
+class Cursor:
+    """Decodes from one block. Each method raises `UnreadableInputError` or `IndexError` where the bytes end before."""
+
+    __slots__ = ("_at", "_data")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes are left."""
+        return len(self._data) - self._at
+
+    def long(self) -> int:
+        """Return an int or a long."""
+        data, at = self._data, self._at
+        byte = data[at]
+        if byte < _MORE:  # most numbers are this short
+            self._at = at + 1
+            return (byte >> 1) ^ -(byte & 1)
+        value, shift = byte & 0x7F, 7
+        while byte & _MORE:
+            if shift >= _OVERFLOW:
+                raise UnreadableInputError("a number in the file has more than 64 bits")
+            at += 1
+            byte = data[at]
+            value |= (byte & 0x7F) << shift
+            shift += 7
+        if value >> _OVERFLOW:
+            raise UnreadableInputError("a number in the file has more than 64 bits")
+        self._at = at + 1
+        return (value >> 1) ^ -(value & 1)
+
+    def boolean(self) -> bool:
+        """Return a boolean."""
+        value = self.exactly(1)[0]
+        if value > 1:
+            raise UnreadableInputError("a boolean in the file is neither true nor false")
+        return value == 1
+
+    def binary(self) -> bytes:
+        """Return bytes that are preceded by their length."""
+        return self.exactly(self.long())
+
+    def text(self) -> str:
+        """Return a string."""
+        try:
+            return self.binary().decode()
+        except UnicodeDecodeError:
+            raise UnreadableInputError("a text in the file is not UTF-8") from None
+
+    def exactly(self, length: int) -> bytes:
+        """Return so many bytes."""
+        start, end = self._at, self._at + length
+        if length < 0 or end > len(self._data):
+            raise UnreadableInputError("a length in the file is negative, or goes beyond the end of its block")
+        self._at = end
+        return self._data[start:end]
+
+    def count(self) -> int:
+        """Return how many items of an array come next; 0 for its end. No item takes less than a byte."""
+        count = self.long()
+        if count < 0:
+            self.long()  # the size in bytes, for readers that skip
+            count = -count
+        if count > self.left:
+            raise UnreadableInputError("an array in the file counts more items than there are bytes")
+        return count
+
+
+Decode = Callable[[Cursor], Any]
+
+
+def decoder(written: Any, shape: Shape) -> Decode:
+    """Return what decodes a value. Raises `UnreadableInputError` unless the file's schema says what Iceberg's does.
+
+    Records are dictionaries by field id. `written` is the type as the file's schema has it.
+    """
+    if isinstance(written, list):
+        if len(written) != 2 or written[0] != "null":  # noqa: PLR2004 (null and the type)
+            raise UnreadableInputError("a union in the file's schema is not of `null` and one type")
+        return _optional(_required(written[1], shape))
+    return _required(written, shape)
+
+
+def _required(written: Any, shape: Shape) -> Decode:
+    for _ in range(_MAX_WRAPS):
+        if not isinstance(written, dict) or not isinstance(written.get("type"), dict):
+            break
+        written = written["type"]
+    if isinstance(shape, Scalar):
+        return _scalar(written, shape)
+    if isinstance(shape, Record):
+        return _record(_fields(written), shape)
+    if isinstance(shape, Items):
+        return _items(decoder(_part(written, "array", "items"), shape.of))
+    if isinstance(shape, Pairs):
+        return _pairs(_part(written, "array", "items"), shape)
+    return _partition(_fields(written))
+
+
+def _scalar(written: Any, scalar: Scalar) -> Decode:
+    name = written.get("type") if isinstance(written, dict) else written
+    if not isinstance(name, str) or name not in _NAMES[scalar]:
+        raise UnreadableInputError("a field of the file's schema has another type than Iceberg gives it")
+    return {
+        Scalar.BOOLEAN: Cursor.boolean,
+        Scalar.INTEGER: Cursor.long,
+        Scalar.TEXT: Cursor.text,
+        Scalar.BYTES: Cursor.binary,
+    }[scalar]
+
+
+def _record(fields: Mapping[int, Any], record: Record) -> Decode:
+    if unknown := fields.keys() - record.fields.keys():
+        raise UnreadableInputError(
+            f"the file's schema has the field id {min(unknown)}, which Iceberg does not have there"
+        )
+    if missing := record.required - fields.keys():
+        raise UnreadableInputError(f"the file's schema lacks the field id {min(missing)}")
+    return _each({id: decoder(written, record.fields[id]) for id, written in fields.items()})
+
+
+def _partition(fields: Mapping[int, Any]) -> Decode:
+    if any(id < _FIRST_PARTITION_FIELD for id in fields):
+        raise UnreadableInputError("a partition field of the file's schema has the id of another field")
+    return _each({id: _partition_value(written) for id, written in fields.items()})
+
+
+def _partition_value(written: Any) -> Decode:
+    if isinstance(written, list):
+        if len(written) != 2 or written[0] != "null":  # noqa: PLR2004 (null and the type)
+            raise UnreadableInputError("a union in the file's schema is not of `null` and one type")
+        return _optional(_partition_value(written[1]))
+    name = written.get("type") if isinstance(written, dict) else written
+    if name == "fixed":
+        size = written.get("size") if isinstance(written, dict) else None
+        if type(size) is not int or not 1 <= size <= MAX_FIXED_BYTES:
+            raise UnreadableInputError("a fixed type in the file's schema has a size that does not pass")
+        return lambda cursor: cursor.exactly(size)
+    known: dict[Any, Decode] = {
+        "boolean": Cursor.boolean,
+        "int": Cursor.long,
+        "long": Cursor.long,
+        "string": Cursor.text,
+        "bytes": Cursor.binary,
+        "float": lambda cursor: cursor.exactly(4),
+        "double": lambda cursor: cursor.exactly(8),
+        "null": lambda _: None,
+    }
+    if not isinstance(name, str) or name not in known:
+        raise UnreadableInputError("a partition field of the file's schema has a type that does not pass")
+    return known[name]
+
+
+def _fields(written: Any) -> Mapping[int, Any]:
+    """Return the types of a record by field id, in the order of the file."""
+    listed = _part(written, "record", "fields")
+    if not isinstance(listed, list) or len(listed) > MAX_FIELDS:
+        raise UnreadableInputError("a record in the file's schema has too many fields, or no list of them")
+    fields: dict[int, Any] = {}
+    for each in listed:
+        id = each.get("field-id") if isinstance(each, dict) else None
+        if type(id) is not int or id in fields or "type" not in each:
+            raise UnreadableInputError("a field of the file's schema has no id or type, or the id of another field")
+        fields[id] = each["type"]
+    return fields
+
+
+def _part(written: Any, kind: str, name: str) -> Any:
+    if not isinstance(written, dict) or written.get("type") != kind or name not in written:
+        raise UnreadableInputError("a field of the file's schema has another type than Iceberg gives it")
+    return written[name]
+
+
+def _optional(decode: Decode) -> Decode:
+    def read(cursor: Cursor) -> Any:
+        branch = cursor.long()
+        if branch == 0:
+            return None
+        if branch != 1:
+            raise UnreadableInputError("a value in the file is of a type that its union does not have")
+        return decode(cursor)
+
+    return read
+
+
+def _each(fields: Mapping[int, Decode]) -> Decode:
+    readers = tuple(fields.items())
+    return lambda cursor: {id: decode(cursor) for id, decode in readers}
+
+
+def _items(decode: Decode) -> Decode:
+    def read(cursor: Cursor) -> list[Any]:
+        items: list[Any] = []
+        while count := cursor.count():
+            items.extend([decode(cursor) for _ in range(count)])
+        return items
+
+    return read
+
+
+def _pairs(written: Any, pairs: Pairs) -> Decode:
+    fields = _fields(written)
+    if list(fields) != [pairs.key, pairs.value]:
+        raise UnreadableInputError("a map in the file's schema has other fields than its key and value")
+    key, value = decoder(fields[pairs.key], Scalar.INTEGER), decoder(fields[pairs.value], pairs.of)
+
+    def read(cursor: Cursor) -> dict[int, Any]:
+        found: dict[int, Any] = {}
+        total = 0
+        while count := cursor.count():
+            total += count
+            for _ in range(count):
+                at = key(cursor)
+                found[at] = value(cursor)
+        if len(found) != total or None in found:
+            raise UnreadableInputError("a map in the file has a key twice, or none")
+        return found
+
+    return read

@@ -1,0 +1,63 @@
+"""A pool of parsers for threads: each call waits for its answer, and the pool runs on a thread of its own."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+from headgate.untrusted_input.limits import MEBIBYTE, ParserLimits
+from headgate.untrusted_input.pool import Charge, ParserPool
+from headgate.untrusted_input.purposes import FILES
+
+FILE_LIMITS: Final = ParserLimits(
+    memory_bytes=512 * MEBIBYTE,
+    cpu_seconds=20,
+    wall_seconds=40.0,
+    document_bytes=64 * MEBIBYTE,
+    answer_bytes=128 * MEBIBYTE,
+)
+"""What the parser of the lake's files may use. A manifest of 10,000 files with statistics of 20 columns takes 1 s."""
+
+
+class BlockingPool:
+    """Rewrites documents for the thread that asks, and waits. Safe to use from several threads."""
+
+    def __init__(self, limits: ParserLimits = FILE_LIMITS) -> None:
+        """Nothing is started before the first call."""
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pool: ParserPool | None = None
+
+    @property
+    def launcher_pid(self) -> int | None:
+        """The process id of the launcher, if it has been started."""
+        return self._pool.launcher_pid if self._pool else None
+
+    def rewrite(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> list[bytes]:
+        """Return the documents as a parser wrote them. Raises what `ParserPool.rewrite` does."""
+        loop, pool = self._started()
+        return asyncio.run_coroutine_threadsafe(pool.rewrite(owner, kind, documents, charge), loop).result()
+
+    def close(self) -> None:
+        """End every process, and the thread. It starts again with the next call."""
+        with self._lock:
+            loop, pool = self._loop, self._pool
+            self._loop = self._pool = None
+        if loop is not None and pool is not None:
+            loop.call_soon_threadsafe(pool.close)
+            loop.call_soon_threadsafe(loop.stop)
+
+    def _started(self) -> tuple[asyncio.AbstractEventLoop, ParserPool]:
+        with self._lock:
+            if self._loop is None or self._pool is None:
+                self._loop, self._pool = asyncio.new_event_loop(), ParserPool(self._limits, purpose=FILES)
+                threading.Thread(target=_run, args=(self._loop,), name="parsers", daemon=True).start()
+            return self._loop, self._pool
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()

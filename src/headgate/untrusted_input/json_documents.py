@@ -1,0 +1,67 @@
+"""JSON documents: read within bounds and written again, so that what reads them next meets nothing unexpected."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
+
+MAX_DEPTH: Final = 100
+"""Objects and arrays within each other. A column within a column takes two or three."""
+MAX_VALUES: Final = 1_000_000
+"""Members, items and the document itself."""
+
+
+def rewrite_json(document: bytes | bytearray) -> bytes:
+    """Return the document with the same values, written by us.
+
+    Raises:
+        UnreadableInputError: it is not JSON in UTF-8, has a name twice in one object, or a number that is none.
+        OversizedInputError: it has too many values, or values too deep within each other.
+    """
+    try:
+        value = json.loads(bytes(document).decode(), object_pairs_hook=_distinct, parse_constant=_no_number)
+        check_json_bounds(value)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except MemoryError:
+        raise OversizedInputError("the JSON document needs more memory than one document may use") from None
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError:
+        raise UnreadableInputError(
+            "the document is not valid JSON in UTF-8, has a name twice, or a number out of range"
+        ) from None
+
+
+def check_json_bounds(document: Any) -> None:
+    """Raise `OversizedInputError` if a document that was read has too many values, or too deep within each other."""
+    level, count = [document], 0
+    for _ in range(MAX_DEPTH + 1):
+        count += len(level)
+        if count > MAX_VALUES:
+            raise OversizedInputError(f"the JSON document has more than {MAX_VALUES:,} values")
+        level = [part for value in level for part in _parts(value)]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _too_deep() -> OversizedInputError:
+    return OversizedInputError(f"the JSON document has values more than {MAX_DEPTH} levels deep; flatten it")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_number(_name: str) -> Any:
+    raise ValueError

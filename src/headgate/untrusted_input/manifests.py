@@ -1,0 +1,134 @@
+"""Iceberg's manifest lists and manifests: the fields that each version of the format has, reduced to what is asked."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from headgate.untrusted_input.avro import read_records
+from headgate.untrusted_input.avro_values import AnyPartition, Items, Pairs, Record, Scalar, Shape
+from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
+from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer, pack_files, pack_manifests
+
+MAX_RECORDS: Final = 1_000_000
+"""Of one file."""
+
+_INT: Final = Scalar.INTEGER
+_SUMMARY: Final = Record(
+    {509: Scalar.BOOLEAN, 518: Scalar.BOOLEAN, 510: Scalar.BYTES, 511: Scalar.BYTES}, frozenset({509})
+)
+
+MANIFEST_LIST: Final = Record(
+    {
+        500: Scalar.TEXT,
+        **dict.fromkeys((501, 502, 503, 504, 505, 506, 512, 513, 514, 515, 516, 517, 520), _INT),
+        507: Items(_SUMMARY),
+        519: Scalar.BYTES,
+    },
+    frozenset({500, 501, 502, 503}),
+)
+"""A manifest list's record, of versions 1 to 3."""
+
+_COUNTS: Final[Mapping[int, Shape]] = {
+    108: Pairs(117, 118, _INT),
+    109: Pairs(119, 120, _INT),
+    110: Pairs(121, 122, _INT),
+    111: Pairs(123, 124, _INT),
+    137: Pairs(138, 139, _INT),
+    125: Pairs(126, 127, Scalar.BYTES),
+    128: Pairs(129, 130, Scalar.BYTES),
+}
+DATA_FILE: Final = Record(
+    {
+        **dict.fromkeys((134, 103, 104, 105, 106, 140, 142, 144, 145), _INT),
+        **dict.fromkeys((100, 101, 143), Scalar.TEXT),
+        102: AnyPartition.PARTITION,
+        **_COUNTS,
+        131: Scalar.BYTES,
+        **dict.fromkeys((107, 132, 135), Items(_INT)),
+    },
+    frozenset({100, 101, 102, 103, 104}),
+)
+MANIFEST: Final = Record({**dict.fromkeys((0, 1, 3, 4), _INT), 2: DATA_FILE}, frozenset({0, 2}))
+"""A manifest's record, of versions 1 to 3."""
+
+_OF_THE_PAST: Final = frozenset({105, 106, 107})
+"""Fields that no reader uses any more."""
+_FORMATS: Final = frozenset({"AVRO", "PARQUET", "ORC", "PUFFIN"})
+_CODES: Final = frozenset({0, 1, 2})
+"""Of a status, and of a content."""
+_LEAVES: Final = frozenset({int, bytes, str})
+
+
+def read_manifest_list(document: bytes | bytearray) -> bytes:
+    """Return the manifests that a list names, as `unpack_manifests` reads them.
+
+    Raises `UnreadableInputError` or `OversizedInputError`.
+    """
+    return pack_manifests(_bounded(_manifest(each) for each in read_records(bytes(document), MANIFEST_LIST)))
+
+
+def read_manifest(document: bytes | bytearray) -> bytes:
+    """Return the files that a manifest names, as `unpack_files` reads them.
+
+    Raises `UnreadableInputError` or `OversizedInputError`.
+    """
+    return pack_files(_bounded(_file(each) for each in read_records(bytes(document), MANIFEST)))
+
+
+def _manifest(record: Mapping[int, Any]) -> ManifestAnswer:
+    # Version 1 has none of these three, and Iceberg reads it as if they were 0.
+    record = {**record, **{id: record.get(id) or 0 for id in (515, 516, 517)}}
+    return ManifestAnswer(
+        path=_given(record, 500),
+        partition_spec_id=_given(record, 502),
+        sequence_number=record[515],
+        is_encrypted=bool(record.get(519)),
+        identity=_identity(record),
+    )
+
+
+def _file(record: Mapping[int, Any]) -> FileAnswer:
+    file: Mapping[int, Any] = _given(record, 2)
+    form = _given(file, 101).upper()
+    status, content = _given(record, 0), file.get(134) or 0
+    if form not in _FORMATS or status not in _CODES or content not in _CODES:
+        raise UnreadableInputError("a file of the manifest has a format, status or content that Iceberg does not have")
+    kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {101: form, 134: content}
+    return FileAnswer(
+        path=_given(file, 100),
+        status=status,
+        content=content,
+        sequence_number=record.get(3),
+        file_sequence_number=record.get(4),
+        identity=_identity(kept),
+    )
+
+
+def _given(record: Mapping[int, Any], id: int) -> Any:
+    value = record[id]
+    if value is None:
+        raise UnreadableInputError(f"a record of the file has no value for the field id {id}")
+    return value
+
+
+def _identity(record: Mapping[int, Any]) -> bytes:
+    """Return a digest of all values: the same for records with the same values, however a file writes them."""
+    return hashlib.sha256(repr(_frozen(record)).encode(errors="surrogatepass")).digest()
+
+
+def _frozen(value: Any) -> Any:
+    """Return the value with its parts in order. What is empty is as what is not there."""
+    kind = type(value)
+    if kind is dict:
+        pairs = [(key, each if type(each) in _LEAVES else _frozen(each)) for key, each in value.items()]
+        return tuple(sorted(pair for pair in pairs if pair[1] is not None)) or None
+    if kind is list:
+        return tuple(map(_frozen, value)) or None
+    return value
+
+
+def _bounded(records: Iterable[Any]) -> Iterable[Any]:
+    for number, each in enumerate(records):
+        if number >= MAX_RECORDS:
+            raise OversizedInputError(f"the file has more than {MAX_RECORDS:,} records")
+        yield each

@@ -1,0 +1,112 @@
+"""A request that is sent twice at the same moment under one key is carried out once, and both get its answer."""
+
+import threading
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.app.api.conftest import Make
+from tests.app.world import Place
+
+AT_ONCE, ROUNDS = 4, 5
+
+
+SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "n", "type": "long", "required": False}]}
+COMMIT = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"x": "1"}}]}
+
+
+def call_at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """Make every call at the same moment; return the answers."""
+    together = threading.Barrier(len(calls))
+
+    def make(call: Callable[[], Any]) -> Any:
+        together.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(make, calls))
+
+
+def send_at_once(place: Place, path: str, body: Any, key: str) -> list[Any]:
+    """Send a request several times at the same moment; return the answers."""
+    one = partial(place.send, "owner", "POST", path, body, {"idempotency-key": key})
+    return call_at_once(*[one] * AT_ONCE)
+
+
+def to_the_catalog(place: Place, method: str, path: str, body: Any = None, key: str = "") -> Any:
+    """Return the answer of the Iceberg catalog to the owner."""
+    headers = {"authorization": f"Bearer {place.tokens['owner']}", **({"idempotency-key": key} if key else {})}
+    return place.http.request(method, f"{place.address}/iceberg/v1{path}", json=body, headers=headers)
+
+
+def to_the_catalog_at_once(place: Place, method: str, path: str, body: Any = None) -> list[Any]:
+    """Send a request to the catalog several times at the same moment under one key; return the answers."""
+    return call_at_once(*[partial(to_the_catalog, place, method, path, body, str(uuid.uuid4()))] * AT_ONCE)
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("/groups", lambda number: {"name": f"crew{number}"}),
+        ("/databases", lambda number: {"name": f"db{number}"}),
+        ("/service-principals", lambda number: {"name": f"bot{number}", "role": "member"}),
+        ("/users", lambda number: {"name": f"ann{number}", "role": "member", "email": f"ann{number}@acme.com"}),
+        ("/users", lambda number: {"name": f"ben{number}", "role": "member"}),
+    ],
+    ids=["groups", "databases", "service principals", "users with an address", "users"],
+)
+def test_requests_at_once_under_one_key_get_the_one_answer(make: Make, path: str, named: Any) -> None:
+    acme = make()
+    for number in range(ROUNDS):
+        answers = send_at_once(acme, path, named(number), f"key{number}")
+
+        assert {each.status_code for each in answers} == {201}, [each.text for each in answers]
+        assert len({(each.json()["id"], each.json()["revision"]) for each in answers}) == 1
+
+
+def test_requests_at_once_under_different_keys_are_two_requests(make: Make) -> None:
+    acme = make()
+    answers = [acme.send("owner", "POST", "/groups", {"name": "crew"}, {"idempotency-key": key}) for key in ("a", "b")]
+
+    assert [each.status_code for each in answers] == [201, 409]
+
+
+def test_requests_to_the_catalog_at_once_under_one_key_get_the_one_answer(make: Make) -> None:
+    acme = make()
+    for number in range(ROUNDS):
+        named = {"namespace": [f"db{number}"]}
+        made = to_the_catalog_at_once(acme, "POST", "/namespaces", named)
+        assert {each.status_code for each in made} == {200}, [each.text for each in made]
+
+        tables = f"/namespaces/db{number}/tables"
+        made = to_the_catalog_at_once(acme, "POST", tables, {"name": "t", "schema": SCHEMA})
+        assert {each.status_code for each in made} == {200}, [each.text for each in made]
+        assert len({each.json()["metadata"]["table-uuid"] for each in made}) == 1
+
+        committed = to_the_catalog_at_once(acme, "POST", f"{tables}/t", COMMIT)
+        assert {each.status_code for each in committed} == {200}, [each.text for each in committed]
+        assert len({each.json()["metadata-location"] for each in committed}) == 1
+
+        dropped = to_the_catalog_at_once(acme, "DELETE", f"{tables}/t")
+        assert {each.status_code for each in dropped} == {204}, [each.text for each in dropped]
+
+
+def test_a_commit_beside_a_drop_with_purge_is_carried_out_or_refused(make: Make) -> None:
+    acme = make()
+    assert to_the_catalog(acme, "POST", "/namespaces", {"namespace": ["db"]}).status_code == 200
+    for number in range(15):
+        path = f"/namespaces/db/tables/t{number}"
+        made = to_the_catalog(acme, "POST", "/namespaces/db/tables", {"name": f"t{number}", "schema": SCHEMA})
+        assert made.status_code == 200
+
+        dropped, committed = call_at_once(
+            partial(to_the_catalog, acme, "DELETE", f"{path}?purgeRequested=true"),
+            partial(to_the_catalog, acme, "POST", path, COMMIT),
+        )
+
+        assert dropped.status_code == 204, dropped.text
+        assert committed.status_code in (200, 400, 404, 409), committed.text

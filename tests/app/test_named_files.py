@@ -1,0 +1,109 @@
+"""No file that a setting names is reached by a connection: held for every setting that there is."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headgate.app.named_files import server_files
+from headgate.app.settings import Settings, default_settings
+from headgate.app.variable import FILE, FILE_KINDS, Variable
+from headgate.app.variables import VARIABLES
+from tests.app.test_egress_file import GOOD
+
+CONTENTS = {"clusters": "", "egress": GOOD, "path": ""}
+FILES = [each for each in VARIABLES if each.kind in FILE_KINDS]
+SECRETS = [each for each in VARIABLES if each.secret]
+STORE = "postgresql://u@db.example.org/headgate"
+VALUES = {"HEADGATE_STORE": STORE}
+
+
+def named(tmp_path: Path, name: str, content: str) -> Path:
+    found = tmp_path / "named" / name
+    found.parent.mkdir(exist_ok=True)
+    found.write_text(content, encoding="utf-8")
+    return found
+
+
+TOGETHER = (
+    ("HEADGATE_TLS_CERT", "HEADGATE_TLS_KEY"),
+    ("HEADGATE_OIDC_SECRET", "HEADGATE_OIDC_ISSUER", "HEADGATE_OIDC_CLIENT"),
+)
+"""Settings that go together."""
+
+
+def settings_with(variable: Variable, environ: dict[str, str]) -> Settings:
+    """Return settings of an environment that sets a variable, and of what goes together with it."""
+    others = {name for group in TOGETHER if variable.name in group for name in group} - {variable.name}
+    return default_settings({**dict.fromkeys(others, "https://login.example.org"), **environ})
+
+
+@pytest.mark.parametrize("variable", FILES, ids=lambda each: each.name)
+def test_a_file_of_a_setting_is_the_servers_own(tmp_path: Path, variable: Variable) -> None:
+    file = named(tmp_path, variable.name, CONTENTS[variable.kind])
+    environ = {variable.name: str(file)}
+
+    assert server_files(settings_with(variable, environ), environ).hold(file)
+
+
+@pytest.mark.parametrize("variable", SECRETS, ids=lambda each: each.name)
+def test_a_file_of_a_secret_is_the_servers_own(tmp_path: Path, variable: Variable) -> None:
+    file = named(tmp_path, variable.name, VALUES.get(variable.name, "secret"))
+    environ = {variable.name + FILE: str(file)}
+
+    assert server_files(settings_with(variable, environ), environ).hold(file)
+
+
+@pytest.mark.parametrize("variable", [each for each in (*FILES, *SECRETS) if each.in_file], ids=lambda each: each.name)
+def test_a_file_that_the_configuration_file_names_is_the_servers_own(tmp_path: Path, variable: Variable) -> None:
+    is_secret = variable in SECRETS
+    file = named(tmp_path, variable.name, VALUES.get(variable.name, "secret") if is_secret else CONTENTS[variable.kind])
+    key = variable.key + FILE.lower() if is_secret else variable.key
+    config = tmp_path / "headgate.toml"
+    config.write_text(f'{key} = "{file}"\n')
+    environ = {"HEADGATE_CONFIG": str(config)}
+
+    found = server_files(settings_with(variable, environ), environ)
+
+    assert found.hold(file)
+    assert found.hold(config)
+
+
+def test_every_field_that_is_a_path_is_the_servers_own(tmp_path: Path) -> None:
+    settings = replace(default_settings({}, folder=tmp_path / "data"), cache=tmp_path / "cache")
+
+    found = server_files(settings, {"XDG_CONFIG_HOME": str(tmp_path / "config")})
+
+    for name in (
+        "data",
+        "data/warehouse",
+        "data/keys/secrets.key",
+        "data/owner.token",
+        "cache/jars",
+        "config/headgate/x",
+    ):
+        assert found.hold(tmp_path / name)
+    assert not found.hold(tmp_path / "other")
+
+
+def test_a_file_of_the_stores_url_is_the_servers_own(tmp_path: Path) -> None:
+    key, password = tmp_path / "client.key", tmp_path / "pgpass"
+    settings = replace(default_settings({}), store_url=f"{STORE}?sslkey={key}&passfile={password}")
+
+    found = server_files(settings, {})
+
+    assert found.hold(key)
+    assert found.hold(password)
+
+
+def test_a_file_of_a_cluster_is_the_servers_own(tmp_path: Path) -> None:
+    clusters, secret = tmp_path / "clusters.toml", tmp_path / "spark.secret"
+    clusters.write_text(
+        f'[big]\nmaster = "spark://host:7077"\nsecret_file = "{secret}"\nhadoop = "{tmp_path / "conf"}"\n'
+    )
+    environ = {"HEADGATE_CLUSTERS": str(clusters)}
+
+    found = server_files(default_settings(environ), environ)
+
+    for file in (clusters, secret, tmp_path / "conf" / "core-site.xml"):
+        assert found.hold(file)

@@ -1,0 +1,237 @@
+"""Tables of an earlier version get into the folders of their organizations, with everything that they hold."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import LongType, NestedField, StringType
+
+from headgate.app.deployment import open_deployment
+from headgate.app.relocations import Relocations
+from headgate.control.ports import Draft, Pointer, PointerConflictError
+from headgate.facts.changes import ResourceDeleted
+from headgate.facts.ids import ResourceId
+from headgate.lake import warehouse
+from headgate.lake.containment import path_of
+from headgate.lake.errors import RuleError
+from headgate.lake.pointed import location_of
+from tests.app.world import World, settings_in, world_in
+from tests.threads import served
+
+SCHEMA = Schema(NestedField(1, "n", LongType()), NestedField(2, "part", StringType()))
+BY_PART = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "part"))
+
+
+def rows(*numbers: int) -> pa.Table:
+    return pa.table({"n": list(numbers), "part": [f"p{each % 2}" for each in numbers]})
+
+
+def catalog(world: World, address: str, token: str) -> RestCatalog:
+    return RestCatalog("any", uri=f"{world.http.base_url}{address}/iceberg", token=token)
+
+
+class Former:
+    """A deployment whose tables lie beside each other, as an earlier version made them; two organizations have some."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = settings_in(folder).folder
+        self.contents: dict[str, Any] = {}
+
+    def fill(self, world: World) -> None:
+        """Make the tables."""
+        beta = world.organization("beta", "nekt")
+        self.beta, self.tokens = beta.opened.id, {"": world.tokens["owner"], "/o/beta": beta.tokens["owner"]}
+        for address in self.tokens:
+            lake = catalog(world, address, self.tokens[address])
+            lake.create_namespace_if_not_exists("raw")
+            table = lake.create_table("raw.t", SCHEMA, partition_spec=BY_PART)
+            for first in (0, 10, 20):
+                table.append(rows(*range(first, first + 10)))
+            table.delete("n > 24")
+            lake.create_table("raw.empty", SCHEMA)
+            self.contents[address] = self.read(world, address)
+
+    def read(self, world: World, address: str) -> Any:
+        """Return every row of every snapshot, and what inspection says of the table's files."""
+        table = catalog(world, address, self.tokens[address]).load_table("raw.t")
+        snapshots = [each.snapshot_id for each in table.snapshots()]
+        past = {each: sorted(table.scan(snapshot_id=each).to_arrow().to_pylist(), key=str) for each in snapshots}
+        files = [(each.file.record_count, each.file.partition[0]) for each in table.scan().plan_files()]
+        return past, sorted(files), table.metadata.table_uuid
+
+
+@pytest.fixture
+def former(tmp_path: Path) -> Former:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warehouse, "root_of", lambda root, _: root)
+        with world_in(tmp_path) as world:
+            made = Former(tmp_path)
+            made.fill(world)
+    return made
+
+
+@contextmanager
+def again(former: Former) -> Iterator[World]:
+    """Serve the deployment once more."""
+    deployment = open_deployment(settings_in(former.folder))
+    try:
+        world = World(deployment)
+        with served(world.app) as address, world.http:
+            world.http.base_url = httpx.URL(address)
+            yield world
+    finally:
+        deployment.close()
+
+
+@contextmanager
+def relocations_of(former: Former) -> Iterator[Relocations]:
+    deployment = open_deployment(settings_in(former.folder))
+    try:
+        yield Relocations(deployment.organizations, deployment.settings.warehouse)
+    finally:
+        deployment.close()
+
+
+def require_whole(former: Former) -> None:
+    """Every table is readable in every snapshot, and can be written, dropped, registered and purged."""
+    with again(former) as world:
+        for address, content in former.contents.items():
+            assert former.read(world, address) == content
+            lake = catalog(world, address, former.tokens[address])
+            lake.load_table("raw.t").append(rows(100))
+            path = lake.load_table("raw.t").metadata_location
+            lake.drop_table("raw.t")
+            assert lake.register_table("raw.t", path).scan().to_arrow().num_rows == 26
+            for name in ("raw.t", "raw.empty"):
+                lake.purge_table(name)
+
+
+def files(former: Former) -> list[Path]:
+    return [each for each in (former.data / "warehouse").rglob("*") if each.is_file()]
+
+
+def test_tables_of_every_organization_are_moved_with_their_snapshots(former: Former) -> None:
+    with relocations_of(former) as found:
+        waiting = list(found.waiting())
+        assert sorted(each.name for each in waiting) == ["lake.raw.empty"] * 2 + ["lake.raw.t"] * 2
+        for each in waiting:
+            found.move(each)
+        assert list(found.waiting()) == []
+
+    roots = {each.relative_to(former.data / "warehouse").parts[0] for each in files(former)}
+    assert roots == {"organization", former.beta}
+    require_whole(former)
+    assert files(former) == []
+
+
+def test_tables_that_are_not_moved_can_be_read_and_written_and_not_purged(former: Former) -> None:
+    with again(former) as world:
+        for address, content in former.contents.items():
+            lake = catalog(world, address, former.tokens[address])
+            assert former.read(world, address) == content
+            lake.load_table("raw.t").append(rows(100))
+            with pytest.raises(Exception, match="not in the organization's folder of the warehouse"):
+                lake.purge_table("raw.t")
+
+
+@pytest.mark.parametrize("last", ["_changed", "_link_all", "_write", "_sync", "shutil.rmtree"])
+def test_a_move_that_was_interrupted_begins_again(former: Former, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with relocations_of(former) as found, monkeypatch.context() as patch:
+        patch.setattr(f"headgate.app.relocations.{last}", _interrupted)
+        for each in list(found.waiting()):
+            with pytest.raises(KeyboardInterrupt):
+                found.move(each)
+
+    with relocations_of(former) as found:
+        for each in list(found.waiting()):
+            found.move(each)
+        assert found.remove_leftovers() == (4 if last == "shutil.rmtree" else 0)
+    require_whole(former)
+    assert files(former) == []
+
+
+def test_a_table_that_was_committed_to_meanwhile_stays_where_it_is(former: Former) -> None:
+    with again(former) as world:
+        found = Relocations(world.deployment.organizations, world.deployment.settings.warehouse)
+        waiting = {(each.organization.id, each.name): each for each in found.waiting()}
+        lake = catalog(world, "", former.tokens[""])
+        lake.load_table("raw.t").append(rows(100))
+
+        with pytest.raises(PointerConflictError):
+            found.move(waiting[world.opened.id, "lake.raw.t"])
+
+        assert lake.load_table("raw.t").scan().to_arrow().num_rows == 26
+
+
+def test_a_table_with_a_link_among_its_files_is_not_moved(former: Former) -> None:
+    for each in {each.parent for each in files(former) if each.suffix == ".parquet"}:
+        (each / "link.parquet").symlink_to("/etc/passwd")
+
+    with relocations_of(former) as found:
+        for each in found.waiting():
+            if each.name == "lake.raw.t":
+                with pytest.raises(RuleError, match="a link among its files"):
+                    found.move(each)
+
+
+def test_a_table_that_names_files_of_another_is_not_moved(former: Former) -> None:
+    def told(path: str) -> bytes:
+        return json.dumps({"location": "x", "metadata-log": [{"metadata-file": path}]}).encode()
+
+    with relocations_of(former) as found:
+        one, other = list(found.waiting())[:2]
+        Path(path_of(one.pointer.metadata_location)).write_bytes(told(other.pointer.metadata_location))
+
+        with pytest.raises(RuleError, match="outside of its location"):
+            found.move(one)
+
+
+def test_a_folder_in_the_root_of_an_organization_is_no_leftover_of_another(former: Former) -> None:
+    """A table may say that its database is called like another organization."""
+    with relocations_of(former) as found:
+        for each in list(found.waiting()):
+            found.move(each)
+        home, beta = (found._organizations.find(each) for each in ("organization", former.beta))
+        table = next(home.store.pointers())
+        database, id = location_of(table.metadata_location).split("/")[-2:]
+        crafted = f"file://{former.data}/warehouse/{beta.id}/organization/{database}/metadata/0.metadata.json"
+        pointer = Pointer(ResourceId("crafted"), crafted)
+        beta.store.append(beta.store.head(), Draft(0.0, None, "table.create", (), pointers=(pointer,)))
+        before = files(former)
+
+        assert found.remove_leftovers() == 0
+
+    assert files(former) == before
+    assert id == table.table
+
+
+def test_the_former_folder_of_another_organizations_table_is_no_leftover(former: Former) -> None:
+    """An imported log may give a table the ids of another organization's."""
+    with relocations_of(former) as found:
+        home, beta = (found._organizations.find(each) for each in ("organization", former.beta))
+        table = next(home.store.pointers())
+        database, id = location_of(table.metadata_location).split("/")[-2:]
+        crafted = f"file://{former.data}/warehouse/{beta.id}/{database}/{id}/metadata/0.metadata.json"
+        pointer = Pointer(ResourceId("crafted"), crafted)
+        beta.store.append(beta.store.head(), Draft(0.0, None, "table.create", (), pointers=(pointer,)))
+        before = files(former)
+
+        assert found.remove_leftovers() == 0
+        home.store.append(home.store.head(), Draft(0.0, None, "table.drop", (ResourceDeleted(table.table),)))
+        assert found.remove_leftovers() == 0
+
+    assert files(former) == before
+
+
+def _interrupted(*_: Any) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,230 @@
+"""Organizations and operators, managed on the deployment's own machine."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.app.deployment import SHIPPED, Deployment, open_deployment, shipped_model
+from headgate.app.settings import default_settings
+from headgate.cli import app
+from headgate.control.founding import begin_deployment
+from headgate.control.organization import Organizations
+from headgate.control.resources import CreateResource
+from headgate.facts.ids import ResourceId
+from headgate.store import open_stores
+
+
+def run(folder: Path, *words: str | Path) -> Result:
+    return CliRunner().invoke(app, [*(str(word) for word in words), "--data", str(folder)])
+
+
+def done(folder: Path, *words: str | Path) -> str:
+    result = run(folder, *words)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@contextmanager
+def deployment_in(folder: Path) -> Iterator[Deployment]:
+    deployment = open_deployment(default_settings({}, folder=folder))
+    try:
+        yield deployment
+    finally:
+        deployment.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder with the user `ada` of the deployment, who owns the organization `acme`."""
+    folder = tmp_path / "data"
+    with deployment_in(folder) as deployment:
+        deployment.entrance.logins.register("ada", login="ada")
+    done(folder, "organization", "create", "acme", "--owner", "ada")
+    return folder
+
+
+def id_of(folder: Path, name: str = "acme") -> ResourceId:
+    with deployment_in(folder) as deployment:
+        return deployment.organizations.listed_id(name)
+
+
+def filled(folder: Path, id: ResourceId) -> list[Path]:
+    """Write one file of 10 bytes into each folder of an organization."""
+    files = [folder / root / id / "deep" / "file" for root in ("warehouse", "checkpoints", "scratch")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"0123456789")
+    return files
+
+
+class TestCreate:
+    def test_create_makes_an_organization_that_list_shows(self, folder: Path) -> None:
+        done(folder, "organization", "create", "beta", "--owner", "ada", "--model", "onehouse", "--tree", "datamesh")
+
+        shown = done(folder, "organization", "list")
+
+        assert re.search(r"acme +nekt +active +20\d\d-", shown)
+        assert re.search(r"beta +onehouse +active +20\d\d-", shown)
+        with deployment_in(folder) as deployment:
+            facts = deployment.organizations.find("beta").control.snapshot
+            owner = deployment.entrance.logins.user_of("ada").principal
+        assert owner in facts.principals
+        assert "datamesh" in facts.governs.values()
+
+    def test_a_dry_run_of_create_makes_nothing(self, folder: Path) -> None:
+        said = done(folder, "organization", "create", "beta", "--owner", "ada", "--dry-run")
+
+        assert said == "`beta` would be created\n"
+        assert "beta" not in done(folder, "organization", "list")
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (("beta", "--owner", "nosuch"), "there is no user with the login name `nosuch`"),
+            (("acme", "--owner", "ada"), "there is a `acme` already"),
+            (("beta", "--owner", "ada", "--model", "deployment"), "there is no access model `deployment` in force"),
+        ],
+    )
+    def test_create_says_what_is_wrong(self, folder: Path, words: tuple[str, ...], said: str) -> None:
+        result = run(folder, "organization", "create", *words)
+
+        assert (result.exit_code, said in result.stderr) == (1, True), result.stderr
+
+
+class TestSuspend:
+    def test_suspend_and_resume_are_shown_by_list(self, folder: Path) -> None:
+        done(folder, "organization", "suspend", "acme", "--why", "unpaid", "--dry-run")
+        assert "suspended" not in done(folder, "organization", "list")
+
+        done(folder, "organization", "suspend", "acme", "--why", "unpaid")
+        assert re.search(r"acme +nekt +suspended", done(folder, "organization", "list"))
+
+        done(folder, "organization", "resume", id_of(folder))
+        assert re.search(r"acme +nekt +active", done(folder, "organization", "list"))
+
+    def test_a_suspended_organization_is_suspended_where_its_file_is_imported(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
+        done(folder, "organization", "suspend", "acme", "--why", "unpaid")
+        done(folder, "organization", "export", id_of(folder), tmp_path / "file")
+
+        done(tmp_path / "other", "organization", "import", tmp_path / "file", "--name", "acme")
+
+        assert re.search(r"acme +nekt +suspended", done(tmp_path / "other", "organization", "list"))
+        done(tmp_path / "other", "organization", "resume", "acme")
+        assert re.search(r"acme +nekt +active", done(tmp_path / "other", "organization", "list"))
+
+    @pytest.mark.parametrize("verb", [("suspend", "--why", "x"), ("resume",), ("remove", "--yes")])
+    def test_an_unknown_organization_is_missing(self, folder: Path, verb: tuple[str, ...]) -> None:
+        result = run(folder, "organization", verb[0], "nosuch", *verb[1:])
+
+        assert (result.exit_code, "there is no `nosuch`" in result.stderr) == (1, True), result.stderr
+
+
+class TestRemove:
+    def test_remove_frees_the_name_and_keeps_log_and_files(self, folder: Path, tmp_path: Path) -> None:
+        id = id_of(folder)
+        files = filled(folder, id)
+
+        said = done(folder, "organization", "remove", "acme", "--yes")
+        done(folder, "organization", "create", "acme", "--owner", "ada")
+
+        assert "1 principals, 0 tables; its files stay; its log stays" in said
+        assert all(file.exists() for file in files)
+        assert id_of(folder) != id
+        done(folder, "organization", "export", id, tmp_path / "file")
+        assert run(folder, "organization", "import", tmp_path / "file").exit_code == 1
+
+    def test_files_of_the_organization_and_no_others_go_with_it(self, folder: Path, tmp_path: Path) -> None:
+        id = id_of(folder)
+        own, others = filled(folder, id), filled(folder, ResourceId("o_other"))
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (outside / "kept").write_text("kept")
+        (folder / "warehouse" / id / "link").symlink_to(outside, target_is_directory=True)
+
+        foreseen = done(folder, "organization", "remove", "acme", "--files", "--dry-run")
+        assert "1 principals, 0 tables and " in foreseen
+        assert all(file.exists() for file in own)
+        done(folder, "organization", "remove", "acme", "--files", "--yes")
+
+        assert [root for root in ("warehouse", "checkpoints", "scratch") if (folder / root / id).exists()] == []
+        assert all(file.exists() for file in others)
+        assert (outside / "kept").exists()
+
+    def test_a_folder_that_is_a_link_is_left_alone(self, folder: Path, tmp_path: Path) -> None:
+        id, outside = id_of(folder), tmp_path / "outside"
+        (outside / id).mkdir(parents=True)
+        (outside / id / "kept").write_text("kept")
+        (folder / "checkpoints").symlink_to(outside, target_is_directory=True)
+        (folder / "warehouse").mkdir(exist_ok=True)
+        (folder / "warehouse" / id).symlink_to(outside / id, target_is_directory=True)
+
+        done(folder, "organization", "remove", "acme", "--files", "--yes")
+
+        assert (outside / id / "kept").exists()
+
+    def test_remove_without_a_terminal_asks_for_yes(self, folder: Path) -> None:
+        result = run(folder, "organization", "remove", "acme")
+
+        assert (result.exit_code, "add `--yes`" in result.stderr) == (2, True)
+        assert "acme" in done(folder, "organization", "list")
+
+    def test_remove_counts_the_tables(self, folder: Path) -> None:
+        id = id_of(folder)
+        with deployment_in(folder) as deployment:
+            control = deployment.organizations.open(id).control
+            lake = control.snapshot.find(("lake",))
+            assert lake is not None
+            control.execute(CreateResource(ResourceId("db"), "database", lake.id, "raw"), None)
+            control.execute(CreateResource(ResourceId("t"), "table", ResourceId("db"), "t"), None)
+
+        assert "1 principals, 1 tables" in done(folder, "organization", "remove", "acme", "--dry-run")
+
+
+class TestOperators:
+    def test_operators_are_added_listed_and_removed(self, folder: Path) -> None:
+        done(folder, "operators", "add", "ada")
+        assert re.search(r"ada +ada +", done(folder, "operators", "list"))
+
+        done(folder, "operators", "remove", "ada")
+        assert "ada" not in done(folder, "operators", "list")
+        assert run(folder, "operators", "remove", "ada").exit_code == 1
+
+    def test_an_unknown_user_becomes_no_operator(self, folder: Path) -> None:
+        result = run(folder, "operators", "add", "nosuch")
+
+        assert (result.exit_code, "no user with the login name `nosuch`" in result.stderr) == (1, True)
+
+    @pytest.mark.parametrize("model", ["onehouse", "datamesh"])
+    def test_a_deployment_under_another_model_is_managed_on_its_machine_alone(self, tmp_path: Path, model: str) -> None:
+        folder = tmp_path / "data"
+        stores = open_stores(default_settings({}, folder=folder).folder)
+        begin_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, lambda: 1.0), model)
+        stores.close()
+        with deployment_in(folder) as deployment:
+            deployment.entrance.logins.register("ada", login="ada")
+            assert not deployment.organizations.deployment.control.snapshot.governs
+
+        refused = run(folder, "operators", "add", "ada")
+        done(folder, "organization", "create", "acme", "--owner", "ada")
+        done(folder, "organization", "suspend", "acme", "--why", "x")
+        done(folder, "organization", "remove", "acme", "--yes")
+
+        assert (refused.exit_code, f"`{model}`, has no operators" in refused.stderr) == (1, True)
+
+
+def test_a_deployment_that_an_earlier_version_began_gets_the_model_once(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    stores = open_stores(default_settings({}, folder=folder).folder)
+    begin_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, lambda: 1.0), "nekt")
+    stores.close()
+
+    for _ in range(2):
+        with deployment_in(folder) as deployment:
+            commands = [each.command for each in deployment.organizations.deployment.store.entries()]
+        assert commands.count("deployment.govern") == 1

@@ -1,0 +1,115 @@
+"""The decision about one folder, host or address."""
+
+from ipaddress import ip_address
+from pathlib import PurePosixPath
+
+import pytest
+
+from headgate.control.egress import Address, EgressPolicy, EgressRules, parse_host_rule
+from tests.control.egress.test_addresses import NOT_PUBLIC
+
+PUBLIC = ip_address("93.184.215.14")
+
+
+def rules(*hosts: str, folders: tuple[str, ...] = ()) -> EgressRules:
+    return EgressRules(tuple(map(PurePosixPath, folders)), tuple(map(parse_host_rule, hosts)))
+
+
+def allowed(found: EgressRules, host: str, *addresses: str | Address, port: int = 443) -> list[str]:
+    return [str(each) for each in found.allowed([ip_address(str(each)) for each in addresses], host, port)]
+
+
+class TestNothing:
+    def test_is_allowed_by_default(self) -> None:
+        found = EgressPolicy().rules("main")
+
+        assert found.folder_fault(PurePosixPath("/srv")) is not None
+        assert found.host_fault("db.example.org", 5432) is not None
+        assert found.host_fault("93.184.215.14", 443) is not None
+        assert allowed(found, "db.example.org", PUBLIC) == []
+
+    def test_says_what_the_operator_has_to_change(self) -> None:
+        assert "HEADGATE_EGRESS" in str(rules().folder_fault(PurePosixPath("/srv")))
+        assert "HEADGATE_EGRESS" in str(rules().host_fault("db.example.org", 5432))
+
+
+class TestAFolder:
+    @pytest.mark.parametrize("path", ["/srv/acme", "/srv/acme/in", "/srv/acme/in/deep"])
+    def test_is_allowed_at_and_below_a_root(self, path: str) -> None:
+        assert rules(folders=("/srv/acme",)).folder_fault(PurePosixPath(path)) is None
+
+    @pytest.mark.parametrize(
+        "path", ["/", "/srv", "/srv/acme2", "/srv/acme/../other", "/srv/acme/in/../../other", "srv/acme"]
+    )
+    def test_is_refused_elsewhere(self, path: str) -> None:
+        assert rules(folders=("/srv/acme",)).folder_fault(PurePosixPath(path)) is not None
+
+    def test_has_the_deepest_root(self) -> None:
+        found = rules(folders=("/srv", "/srv/acme"))
+
+        assert found.root(PurePosixPath("/srv/acme/in")) == PurePosixPath("/srv/acme")
+
+
+class TestAListedName:
+    @pytest.mark.parametrize("address", NOT_PUBLIC)
+    def test_leads_to_no_address_that_is_not_public(self, address: str) -> None:
+        found = rules("api.example.org:443", "*.example.net:443")
+
+        for host in ("api.example.org", "API.EXAMPLE.ORG.", "a.example.net"):
+            assert allowed(found, host, address) == []
+            assert found.address_fault(host, 443, [ip_address(address)]) is not None
+
+    def test_leads_to_a_listed_network_and_to_the_public(self) -> None:
+        found = rules("api.example.org:443", "10.0.0.0/8:443")
+
+        assert allowed(found, "api.example.org", "10.1.2.3", PUBLIC, "192.168.0.1") == ["10.1.2.3", str(PUBLIC)]
+
+    def test_is_allowed_at_its_port_alone(self) -> None:
+        found = rules("api.example.org:443")
+
+        assert found.host_fault("api.example.org", 443) is None
+        assert found.host_fault("api.example.org", 80) is not None
+        assert allowed(found, "api.example.org", PUBLIC, port=80) == []
+
+    @pytest.mark.parametrize("host", ["API.example.ORG", "api.example.org."])
+    def test_is_the_same_in_another_spelling(self, host: str) -> None:
+        assert rules("api.example.org:443").host_fault(host, 443) is None
+
+
+class TestAnotherName:
+    def test_leads_to_a_listed_network_alone(self) -> None:
+        found = rules("10.0.0.0/8:443")
+
+        assert found.host_fault("any.example.com", 443) is None
+        assert allowed(found, "any.example.com", "10.1.2.3", "127.0.0.1", PUBLIC) == ["10.1.2.3"]
+
+
+class TestAnAddress:
+    @pytest.mark.parametrize("address", NOT_PUBLIC)
+    def test_that_is_not_public_needs_its_network(self, address: str) -> None:
+        assert rules("*.example.org:443").host_fault(address, 443) is not None
+
+    def test_that_is_public_needs_it_too(self) -> None:
+        assert rules("*.example.org:443").host_fault(str(PUBLIC), 443) is not None
+        assert rules(f"{PUBLIC}:443").host_fault(str(PUBLIC), 443) is None
+
+    @pytest.mark.parametrize("host", ["::ffff:10.0.0.1", "[::ffff:10.0.0.1]", "[::ffff:a00:1]"])
+    def test_within_ipv6_is_the_ipv4_address(self, host: str) -> None:
+        assert rules("10.0.0.1:443").host_fault(host, 443) is None
+        assert rules("10.0.0.2:443").host_fault(host, 443) is not None
+
+    @pytest.mark.parametrize("host", ["2130706433", "0x7f000001", "127.1", "0177.0.0.1", "\uff1127.0.0.1", "a@b", ""])
+    def test_in_another_spelling_is_refused_before_it_is_resolved(self, host: str) -> None:
+        assert rules("127.0.0.0/8:443", "*.org:443").host_fault(host, 443) is not None
+
+
+class TestAnOrganization:
+    def test_has_its_own_rules_and_those_of_all(self) -> None:
+        policy = EgressPolicy(
+            {"*": rules("a.example.org:1"), "acme": rules("b.example.org:1"), "main": rules("c.example.org:1")}
+        )
+
+        found = policy.rules("acme")
+
+        assert [each.name for each in found.hosts] == ["a.example.org", "b.example.org"]
+        assert found.host_fault("c.example.org", 1) is not None

@@ -1,0 +1,110 @@
+"""A device that was let in is logged in once, and not by a login that has ended meanwhile."""
+
+from collections.abc import Callable
+
+import pytest
+
+from headgate.control.logins.devices import Devices, Waiting
+from headgate.control.logins.sessions import Session, Started
+from tests.control.logins.world import HOME, PASSWORD, Deployment
+
+NEW = "another horse entirely"
+
+
+def let_in(world: Deployment, session: Session) -> tuple[Devices, str]:
+    """Return the devices, and the secret of one that the user of the session has let in."""
+    devices = Devices(world.store, world.logins.sessions, world.settings)
+    asked = devices.ask({}, world.now)
+    devices.answer(asked.code, session, world.now, allow=True)
+    return devices, asked.secret
+
+
+def log_out(world: Deployment, session: Session) -> None:
+    world.replica().sessions.end(session.principal, session.id)
+
+
+def change_password_elsewhere(world: Deployment, session: Session) -> None:
+    logins = world.replica()
+    other = logins.sessions.start(session.principal, "password").session
+    logins.change_password(other, PASSWORD, NEW, "192.0.2.1")
+
+
+def set_password_as_the_operator(world: Deployment, _: Session) -> None:
+    logins = world.replica()
+    logins.set_password(logins.user_of("ann"), NEW)
+
+
+ENDINGS = [log_out, change_password_elsewhere, set_password_as_the_operator]
+
+
+@pytest.mark.parametrize("end", ENDINGS)
+def test_a_device_is_not_logged_in_by_a_login_that_ended_before(
+    end: Callable[[Deployment, Session], None],
+) -> None:
+    world = Deployment()
+    world.user("ann")
+    session = world.logins.log_in("ann", PASSWORD, HOME).session
+    devices, secret = let_in(world, session)
+
+    end(world, session)
+
+    assert devices.redeem(secret, world.now) is Waiting.DENIED
+
+
+@pytest.mark.parametrize("end", ENDINGS)
+def test_a_device_is_not_logged_in_by_a_login_that_ends_at_the_same_moment(
+    end: Callable[[Deployment, Session], None],
+) -> None:
+    world = Deployment()
+    ann = world.user("ann")
+    session = world.logins.log_in("ann", PASSWORD, HOME).session
+    devices, secret = let_in(world, session)
+    world.store.before_append = lambda: end(world, session)
+
+    assert devices.redeem(secret, world.now) is Waiting.DENIED
+    assert "device" not in {each.how for each in world.replica().sessions.of(ann)}
+
+
+@pytest.mark.parametrize("end", [change_password_elsewhere, set_password_as_the_operator])
+def test_a_new_password_ends_the_sessions_of_devices_and_providers_too(
+    end: Callable[[Deployment, Session], None],
+) -> None:
+    world = Deployment()
+    ann = world.user("ann")
+    session = world.logins.log_in("ann", PASSWORD, HOME).session
+    devices, secret = let_in(world, session)
+    device = devices.redeem(secret, world.now)
+    assert isinstance(device, Started)
+    world.logins.sessions.start(ann, "oidc")
+
+    end(world, session)
+    world.control.catch_up()
+
+    assert world.logins.principal_of(device.secret) is None
+    assert "oidc" not in {each.how for each in world.logins.sessions.of(ann)}
+
+
+def test_a_session_that_begins_while_a_password_is_set_ends_with_the_old_one() -> None:
+    world = Deployment()
+    ann = world.user("ann")
+    other = world.replica()
+
+    def begin() -> None:
+        other.sessions.start(ann, "oidc")
+
+    world.store.before_append = begin
+    world.logins.set_password(world.logins.user_of("ann"), NEW)
+
+    assert world.logins.sessions.of(ann) == ()
+
+
+def test_a_password_and_the_end_of_its_sessions_are_one_entry_of_the_log() -> None:
+    world = Deployment()
+    ann = world.user("ann")
+    world.logins.log_in("ann", PASSWORD, HOME)
+    head = world.store.head()
+
+    world.logins.set_password(world.logins.user_of("ann"), NEW)
+
+    assert [each.command for each in world.store.entries(head)] == ["user.set_password"]
+    assert world.logins.sessions.of(ann) == ()

@@ -1,0 +1,122 @@
+"""The key of the secrets is changed while they are used: each opens at every moment."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from headgate.app.deployment import SHIPPED, shipped_model
+from headgate.control.connections import SECRET
+from headgate.control.founding import Founding, begin_deployment, found
+from headgate.control.organization import Organizations
+from headgate.control.ports import DocumentPut
+from headgate.control.vault import Vault, VaultError
+from headgate.control.vault_rotation import VaultRotation
+from headgate.facts.ids import PrincipalId, ResourceId
+from tests.fakes.store import FakeStores
+
+SECRETS = {"c1": {"password": "one"}, "c2": {"password": "two"}}
+
+
+class Deployment:
+    """Two organizations, each with a connection, and the vault of both."""
+
+    def __init__(self, folder: Path) -> None:
+        self.vault = Vault(folder / "secrets.key")
+        self.organizations = Organizations(FakeStores(), {each: shipped_model(each) for each in SHIPPED}, time.time)
+        begin_deployment(self.organizations, "nekt")
+        for number, id in enumerate(SECRETS):
+            owner = PrincipalId(f"p{number}")
+            organization = found(
+                self.organizations, Founding(ResourceId(f"o{number}"), f"o{number}", owner, "owner", "nekt")
+            )
+            organization.store.put_document(DocumentPut(SECRET, id, dict(self.vault.seal(id, SECRETS[id]))))
+        self.rotation = VaultRotation(self.organizations, self.vault)
+
+    def opened(self) -> dict[str, object]:
+        """Return every secret."""
+        kept = [pair for each in self.organizations.all() for pair in each.store.documents(SECRET).items()]
+        return {id: self.vault.open(id, sealed) for id, sealed in kept}
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Deployment:
+    return Deployment(tmp_path)
+
+
+def test_every_secret_opens_at_each_step_of_a_rotation(deployment: Deployment) -> None:
+    former = deployment.vault.file.read_text().split()
+    deployment.vault.add_key()
+    assert deployment.opened() == SECRETS
+    for each in list(deployment.rotation.waiting()):
+        assert not deployment.rotation.finish()
+        deployment.rotation.reseal(each)
+        assert deployment.opened() == SECRETS
+
+    assert deployment.rotation.finish()
+    assert deployment.opened() == SECRETS
+    (key,) = deployment.vault.file.read_text().split()
+    assert key not in former
+    assert deployment.vault.file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_rotation_that_was_interrupted_goes_on_with_the_same_key(deployment: Deployment) -> None:
+    deployment.vault.add_key()
+    deployment.rotation.reseal(next(deployment.rotation.waiting()))
+
+    again = VaultRotation(deployment.organizations, Vault(deployment.vault.file))
+    for each in list(again.waiting()):
+        again.reseal(each)
+
+    assert again.finish()
+    assert deployment.opened() == SECRETS
+    assert deployment.vault.former_keys == ()
+
+
+def test_a_secret_that_is_changed_while_it_is_sealed_anew_keeps_the_change(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployment.vault.add_key()
+    each = next(deployment.rotation.waiting())
+    seal, store = Vault.seal, each.organization.store
+
+    def changed_meanwhile(vault: Vault, id: str, secret: object) -> object:
+        monkeypatch.setattr(Vault, "seal", seal)
+        store.put_document(DocumentPut(SECRET, id, dict(vault.seal(id, {"password": "new"}))))
+        return vault.seal(id, secret)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Vault, "seal", changed_meanwhile)
+    deployment.rotation.reseal(each)
+
+    assert deployment.opened()[each.connection] == {"password": "new"}
+
+
+def test_a_secret_of_an_unknown_key_keeps_the_former_keys_in_the_file(deployment: Deployment, tmp_path: Path) -> None:
+    other = Vault(tmp_path / "other.key")
+    organization = deployment.organizations.all()[0]
+    organization.store.put_document(DocumentPut(SECRET, "c3", dict(other.seal("c3", {"password": "three"}))))
+    deployment.vault.add_key()
+
+    faults = 0
+    for each in list(deployment.rotation.waiting()):
+        try:
+            deployment.rotation.reseal(each)
+        except VaultError:
+            faults += 1
+
+    assert faults == 1
+    assert not deployment.rotation.finish()
+    assert len(deployment.vault.former_keys) == 1
+
+
+def test_a_rotation_that_begins_while_another_ends_loses_no_key(deployment: Deployment) -> None:
+    deployment.vault.add_key()
+    for each in list(deployment.rotation.waiting()):
+        deployment.rotation.reseal(each)
+    former = deployment.vault.former_keys
+
+    deployment.vault.add_key()
+    deployment.vault.remove_keys(former)
+
+    assert deployment.opened() == SECRETS
+    assert len(deployment.vault.former_keys) == 1

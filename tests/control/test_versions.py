@@ -1,0 +1,66 @@
+"""The version of a resource changes with everything that a caller reads of it."""
+
+import pytest
+
+from headgate.control.ports import DocumentPut
+from headgate.control.resources import document_kinds
+from headgate.control.versions import version
+from headgate.facts.changes import OrganizationCreated, PrincipalAdded, ResourceCreated
+from headgate.facts.fold import fold
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+from tests.fakes.store import FakeStore
+
+X = ResourceId("x")
+ROOT = ResourceId("root")
+ORGANIZATION = fold(Snapshot(), [OrganizationCreated(ROOT, "acme", "nekt")], 1)
+TYPES = (
+    "access",
+    "change_request",
+    "connection",
+    "data_contract",
+    "data_product",
+    "database",
+    "group",
+    "query",
+    "source",
+    "visualization",
+)
+
+
+def one_of(type: str) -> Snapshot:
+    return fold(ORGANIZATION, [ResourceCreated(X, type, ROOT, "x")], 2)
+
+
+@pytest.mark.parametrize(
+    ("type", "kind"), [(type, kind) for type in TYPES for kind in document_kinds(type) if kind != "shown"]
+)
+def test_a_version_changes_with_every_document_of_the_resource(type: str, kind: str) -> None:
+    facts, store = one_of(type), FakeStore()
+    versions = [version(facts, store, X)]
+    for text in ("one", "two"):
+        store.put_document(DocumentPut(kind, X, {"text": text}))
+        versions.append(version(facts, store, X))
+    store.put_document(DocumentPut(kind, X, None))
+
+    assert len(set(versions)) == 3
+    assert version(facts, store, X) == versions[0]
+
+
+@pytest.mark.parametrize("kind", ["user", "service_principal"])
+def test_a_version_changes_with_the_name_of_a_principal(kind: str) -> None:
+    facts, store = fold(ORGANIZATION, [PrincipalAdded(PrincipalId(X), kind)], 2), FakeStore()
+    store.put_document(DocumentPut("principal", X, {"name": "before"}))
+    before = version(facts, store, X)
+    store.put_document(DocumentPut("principal", X, {"name": "after"}))
+
+    assert version(facts, store, X) != before
+
+
+@pytest.mark.parametrize(("type", "kind"), [("table", "table"), ("visualization", "shown")])
+def test_a_version_stays_when_a_run_or_a_commit_writes(type: str, kind: str) -> None:
+    facts, store = one_of(type), FakeStore()
+    before = version(facts, store, X)
+    store.put_document(DocumentPut(kind, X, {"answered": []}))
+
+    assert version(facts, store, X) == before

@@ -1,0 +1,274 @@
+"""Every table that a commit leaves can be opened by Iceberg's own Java library, and so by Spark, Trino and Flink."""
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.update import TableUpdate
+from pyiceberg.types import LongType, NestedField, StringType
+
+from headgate.facts.ids import ResourceId
+from headgate.lake.errors import InvalidError, LakeError
+from headgate.lake.metadata import NewTable, new_metadata, updated_metadata
+from headgate.lake.rules import check_metadata
+from headgate.spark.toolchain import Toolchain
+from tests.lake.java import JavaReader, java_reader
+
+pytestmark = pytest.mark.spark  # for the Java and the jar; no Spark is started
+
+LOCATION = "file:///w/organization/d/t"
+TABLE = ResourceId("5a3e0f0b-4d0f-4c57-b1b1-0a9c3c0f8a11")
+UPDATES: TypeAdapter[tuple[TableUpdate, ...]] = TypeAdapter(tuple[TableUpdate, ...])
+BASE = new_metadata(
+    NewTable(Schema(NestedField(1, "n", LongType()), NestedField(2, "part", StringType()))), TABLE, LOCATION
+)
+TYPES = ("long", "string", "double", "date", "timestamp", "binary", "boolean", "decimal(9, 2)", "uuid")
+TRANSFORMS = ("identity", "bucket[4]", "truncate[3]", "day", "hour", "year", "month", "void", "nonsense", "bucket[0]")
+
+
+@pytest.fixture(scope="module")
+def java(toolchain: Toolchain) -> Iterator[JavaReader]:
+    with java_reader(toolchain) as reader:
+        yield reader
+
+
+class Client:
+    """Makes up updates: most are what an engine sends, and some are not."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)  # noqa: S311 (no secret)
+
+    def updates(self) -> list[dict[str, Any]]:
+        """Return the updates of one commit."""
+        kinds = (self.schema, self.spec, self.order, self.current, self.snapshot, self.ref, self.properties)
+        return [each for _ in range(self.chance.randint(1, 4)) for each in self.chance.choice(kinds)()]
+
+    def name(self) -> str:
+        """A name that others have too, now and then."""
+        return self.chance.choice(("n", "part", "a", "b", "n_bucket", "part_day", "N", "a.b", ""))
+
+    def field(self, id: int) -> dict[str, Any]:
+        """A column, at times a nested one."""
+        kind: Any = self.chance.choice(TYPES)
+        if self.chance.random() < 0.15:
+            kind = {"type": "struct", "fields": [self.field(id + 100), self.field(self.chance.choice((id + 101, id)))]}
+        elif self.chance.random() < 0.1:
+            kind = {"type": "list", "element-id": id + 200, "element": "long", "element-required": False}
+        return {"id": id, "name": self.name(), "type": kind, "required": self.chance.random() < 0.1}
+
+    def schema(self) -> list[dict[str, Any]]:
+        """A schema, perhaps without a column that partitions need."""
+        kept = [{"id": 1, "name": "n", "type": "long", "required": False}] if self.chance.random() < 0.7 else []
+        kept += [{"id": 2, "name": "part", "type": "string", "required": False}] if self.chance.random() < 0.7 else []
+        added = [self.field(self.chance.choice((3, 4, 5, 1))) for _ in range(self.chance.randint(0, 2))]
+        ids = [self.chance.choice((1, 2, 3, 99))] if self.chance.random() < 0.2 else []
+        schema = {"type": "struct", "schema-id": self.number(), "fields": kept + added, "identifier-field-ids": ids}
+        return [{"action": "add-schema", "schema": schema, "last-column-id": 5}, *self.maybe(self.set("schema"))]
+
+    def spec(self) -> list[dict[str, Any]]:
+        """A partition spec."""
+        fields = [
+            {
+                "source-id": self.chance.choice((1, 2, 3, 4, 77)),
+                "field-id": self.chance.choice((1000, 1001, 1002, 1003, 5)),
+                "name": self.name() or "p",
+                "transform": self.chance.choice(TRANSFORMS),
+            }
+            for _ in range(self.chance.randint(0, 2))
+        ]
+        return [
+            {"action": "add-spec", "spec": {"spec-id": self.number(), "fields": fields}},
+            *self.maybe(self.set("spec")),
+        ]
+
+    def order(self) -> list[dict[str, Any]]:
+        """A sort order."""
+        fields = [
+            {
+                "source-id": self.chance.choice((1, 2, 3, 77)),
+                "transform": self.chance.choice(TRANSFORMS),
+                "direction": self.chance.choice(("asc", "desc")),
+                "null-order": self.chance.choice(("nulls-first", "nulls-last")),
+            }
+            for _ in range(self.chance.randint(0, 2))
+        ]
+        order = {"order-id": self.number(), "fields": fields}
+        return [{"action": "add-sort-order", "sort-order": order}, *self.maybe(self.set("order"))]
+
+    def current(self) -> list[dict[str, Any]]:
+        """What is current becomes another."""
+        return self.set(self.chance.choice(("schema", "spec", "order")))
+
+    def set(self, kind: str) -> list[dict[str, Any]]:
+        """Make a schema, spec or order the current one."""
+        action, key = {
+            "schema": ("set-current-schema", "schema-id"),
+            "spec": ("set-default-spec", "spec-id"),
+            "order": ("set-default-sort-order", "sort-order-id"),
+        }[kind]
+        return [{"action": action, key: self.chance.choice((-1, 0, 1, 2))}]
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """A snapshot; whether its files are sound is not asked here."""
+        snapshot = {
+            "snapshot-id": self.chance.randint(1, 6),
+            "sequence-number": self.chance.randint(0, 9),
+            "timestamp-ms": self.chance.choice((1, 1795500000000, 9999999999999)),
+            "manifest-list": f"{LOCATION}/metadata/snap-1.avro",
+            "summary": {"operation": self.chance.choice(("append", "delete", "overwrite", "replace"))},
+            "schema-id": self.chance.choice((0, 1, 7)),
+        }
+        if self.chance.random() < 0.6:
+            snapshot["parent-snapshot-id"] = self.chance.randint(1, 6)
+        return [{"action": "add-snapshot", "snapshot": snapshot}, *self.maybe(self.ref())]
+
+    def ref(self) -> list[dict[str, Any]]:
+        """A branch or tag."""
+        ref = {
+            "action": "set-snapshot-ref",
+            "ref-name": self.chance.choice(("main", "old", "")),
+            "type": self.chance.choice(("branch", "tag")),
+            "snapshot-id": self.chance.randint(1, 6),
+        }
+        for key in ("max-ref-age-ms", "max-snapshot-age-ms", "min-snapshots-to-keep"):
+            if self.chance.random() < 0.2:
+                ref[key] = self.chance.choice((0, -1, 5))
+        return [ref]
+
+    def properties(self) -> list[dict[str, Any]]:
+        """Properties."""
+        return [{"action": "set-properties", "updates": {"comment": self.name()}}]
+
+    def number(self) -> int:
+        """The number that a client gives what it adds."""
+        return self.chance.choice((0, 1, 2, 7, -1))
+
+    def maybe(self, updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """All of them, or none."""
+        return updates if self.chance.random() < 0.6 else []
+
+
+def committed(base: TableMetadata, updates: list[dict[str, Any]]) -> TableMetadata | None:
+    """Return the metadata after a commit, or None for one that is refused."""
+    try:
+        read = UPDATES.validate_python(updates)
+    except ValueError:
+        return None
+    try:
+        metadata = updated_metadata(base, f"{LOCATION}/metadata/00000-x.metadata.json", read)
+        check_metadata(metadata, TABLE, LOCATION)
+    except LakeError:
+        return None
+    return metadata
+
+
+@pytest.mark.parametrize("commits", [1500, pytest.param(40_000, marks=[pytest.mark.soak, pytest.mark.timeout(600)])])
+def test_metadata_that_any_updates_leave_is_opened_by_java(java: JavaReader, commits: int) -> None:
+    base, taken, faults = BASE, 0, dict[str, str]()
+    for seed in range(commits):
+        updates = Client(seed).updates()
+        metadata = committed(base, updates)
+        if metadata is None:
+            continue
+        taken += 1
+        fault = java.fault(metadata.model_dump_json())
+        if fault is not None:
+            faults.setdefault(fault.split(":")[1][:60], f"{fault}\n{json.dumps(updates)}")
+            continue
+        base = metadata if len(metadata.schemas) < 6 and len(metadata.snapshots) < 5 else BASE
+
+    assert "\n\n".join(faults.values()) == ""
+    assert taken > commits / 20
+
+
+def commit(base: TableMetadata, *updates: dict[str, Any]) -> TableMetadata:
+    metadata = committed(base, list(updates))
+    assert metadata is not None
+    return metadata
+
+
+ORDER = {
+    "order-id": 1,
+    "fields": [{"transform": "identity", "source-id": 1, "direction": "asc", "null-order": "nulls-first"}],
+}
+DESCENDING = {**ORDER, "fields": [{**ORDER["fields"][0], "direction": "desc"}]}  # type: ignore[index]
+SPEC = {"spec-id": 0, "fields": [{"source-id": 2, "field-id": 1000, "name": "part", "transform": "identity"}]}
+
+
+def test_a_sort_order_or_spec_that_is_there_is_not_added_again(java: JavaReader) -> None:
+    first = commit(BASE, {"action": "add-sort-order", "sort-order": ORDER}, {"action": "add-spec", "spec": SPEC})
+
+    second = commit(first, {"action": "add-sort-order", "sort-order": ORDER}, {"action": "add-spec", "spec": SPEC})
+
+    assert [each.order_id for each in second.sort_orders] == [0, 1]
+    assert [each.spec_id for each in second.partition_specs] == [0, 1]
+    assert java.fault(second.model_dump_json()) is None
+
+
+def test_another_sort_order_of_a_number_that_is_taken_gets_the_next_one(java: JavaReader) -> None:
+    first = commit(BASE, {"action": "add-sort-order", "sort-order": ORDER})
+
+    second = commit(
+        first,
+        {"action": "add-sort-order", "sort-order": DESCENDING},
+        {"action": "set-default-sort-order", "sort-order-id": -1},
+    )
+
+    assert (second.default_sort_order_id, len(second.sort_orders)) == (2, 3)
+    assert java.fault(second.model_dump_json()) is None
+
+
+def snapshot(id: int, number: int, at: int = 1795500000000, **more: Any) -> dict[str, Any]:
+    path = f"{LOCATION}/metadata/snap-{id}.avro"
+    said = {"snapshot-id": id, "sequence-number": number, "timestamp-ms": at, "manifest-list": path, **more}
+    return {"action": "add-snapshot", "snapshot": {**said, "summary": {"operation": "append"}}}
+
+
+def as_main(id: int) -> dict[str, Any]:
+    return {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": id}
+
+
+def test_a_replacement_that_began_before_other_commits_keeps_the_larger_sequence_number(java: JavaReader) -> None:
+    """CREATE OR REPLACE TABLE ... AS SELECT beside other writers."""
+    base = commit(BASE, snapshot(1, 1), as_main(1))
+    later = commit(base, snapshot(2, 2, **{"parent-snapshot-id": 1}), as_main(2))
+
+    replaced = commit(later, snapshot(3, 2), as_main(3))
+
+    assert (replaced.current_snapshot_id, json.loads(replaced.model_dump_json())["last-sequence-number"]) == (3, 2)
+    assert java.fault(replaced.model_dump_json()) is None
+    assert committed(later, [snapshot(4, 2, **{"parent-snapshot-id": 2})]) is None
+
+
+def test_clocks_that_go_back_or_far_ahead_leave_a_table_that_java_opens_and_commits_to(java: JavaReader) -> None:
+    table = BASE
+    for number, at in enumerate((1, 9_999_999_999_999, 1795500000000, 2), start=1):
+        table = commit(table, snapshot(number, number, at), as_main(number))
+        assert java.fault(table.model_dump_json()) is None
+
+    times = [each.timestamp_ms for each in table.snapshot_log]
+    assert times == sorted(times)
+    assert [each.timestamp_ms for each in table.snapshots] == [1, 9_999_999_999_999, 1795500000000, 2]
+
+
+@pytest.mark.parametrize(
+    ("updates", "words"),
+    [
+        ([{"action": "add-spec", "spec": {"spec-id": 1, "fields": [{**SPEC["fields"][0], "transform": "bucket[0]", "name": "p"}]}}], "above 0"),  # type: ignore[index, dict-item]
+        ([{"action": "add-spec", "spec": {"spec-id": 1, "fields": [{**SPEC["fields"][0], "transform": "day", "name": "d"}]}}], "cannot be used for the column `part`"),  # type: ignore[index, dict-item]
+        ([{"action": "add-spec", "spec": {"spec-id": 1, "fields": [{**SPEC["fields"][0], "name": "n"}]}}], "has the name of a column"),  # type: ignore[index, dict-item]
+        ([{"action": "add-schema", "schema": {"type": "struct", "schema-id": 1, "fields": [
+            {"id": 1, "name": "a", "type": "long", "required": False}, {"id": 1, "name": "b", "type": "long", "required": False}]}}], "have one id"),
+    ],
+    ids=["width", "type", "name", "ids"],
+)  # fmt: skip
+def test_a_commit_that_java_could_not_read_is_refused_with_what_is_wrong(
+    updates: list[dict[str, Any]], words: str
+) -> None:
+    with pytest.raises(InvalidError, match=words):
+        updated_metadata(BASE, None, UPDATES.validate_python(updates))

@@ -1,0 +1,230 @@
+"""Hostile manifest lists and manifests: refused with a sentence, and the process that serves goes on as it was."""
+
+import resource
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from headgate.lake import file_parsers
+from headgate.untrusted_input.blocking_pool import BlockingPool
+from headgate.untrusted_input.errors import ParsersBusyError
+from headgate.untrusted_input.limits import ParserLimits
+from headgate.untrusted_input.pool import Charge
+from tests.avro_files import (
+    ENTRY,
+    LIST,
+    avro,
+    block,
+    deflated,
+    field,
+    file_values,
+    header,
+    listed,
+    number,
+    record,
+    text,
+)
+from tests.lake.file_parsers import PARSERS
+from tests.lake.rest_world import World, served
+
+SCHEMA = Schema(NestedField(1, "d", LongType()))
+LENGTH_BEYOND_THE_BLOCK = avro(LIST, 1, number(1 << 30) + b"x" * 40)
+"""PyIceberg's compiled decoder ends the process with this."""
+
+
+class Table:
+    """`raw.t` of a served world, and the folder of its files."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        world.iceberg().create_namespace("raw")
+        self.location = world.iceberg().create_table("raw.t", SCHEMA).location()
+
+    def put(self, name: str, content: bytes) -> str:
+        """Write a file as somebody does who can write to the table's folder."""
+        path = f"{self.location}/{name}"
+        file = Path(path.removeprefix("file://"))
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(content)
+        return path
+
+    def manifest_list(self, *manifests: str) -> str:
+        return self.put("metadata/list.avro", avro(LIST, len(manifests), b"".join(map(listed, manifests))))
+
+    def manifest(self, *paths: str, name: str = "metadata/m.avro") -> str:
+        return self.put(name, avro(ENTRY, len(paths), b"".join(number(1) + file_values(path) for path in paths)))
+
+    def commit(self, manifest_list: str) -> httpx.Response:
+        snapshot = {
+            "snapshot-id": 7,
+            "sequence-number": 1,
+            "timestamp-ms": 1,
+            "manifest-list": manifest_list,
+            "summary": {"operation": "append"},
+        }
+        body = {"requirements": [], "updates": [{"action": "add-snapshot", "snapshot": snapshot}]}
+        return self.world.call("POST", "/namespaces/raw/tables/t", body)
+
+    def refusal(self, manifest_list: str) -> tuple[int, str]:
+        """Commit, and return why that was refused; nothing has changed then, and the server answers."""
+        before = self.world.gate.store.head(), self.world.metadata_files()
+        answer = self.commit(manifest_list)
+        assert (self.world.gate.store.head(), self.world.metadata_files()) == before
+        assert self.world.call("GET", "/namespaces/raw/tables/t").status_code == 200
+        return answer.status_code, answer.json()["error"]["message"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Table]:
+    with served(tmp_path) as world:
+        yield Table(world)
+
+
+def test_a_commit_with_files_in_their_places_is_applied(table: Table) -> None:
+    manifest = table.manifest(f"{table.location}/data/a.parquet")
+
+    answer = table.commit(table.manifest_list(manifest))
+
+    assert answer.status_code == 200, answer.text
+
+
+class TestPlaces:
+    """Rows lie in `data/`, where an engine writes them as its user says. They are no manifests."""
+
+    RULE = "must lie directly in the folder `metadata` of its table"
+
+    @pytest.mark.parametrize("place", ["data/a.avro", "a.avro", "metadata/deep/a.avro", "metadata2/a.avro"])
+    def test_a_manifest_list_elsewhere_is_refused_before_it_is_read(self, table: Table, place: str) -> None:
+        status, why = table.refusal(table.put(place, LENGTH_BEYOND_THE_BLOCK))
+
+        assert status == 403
+        assert self.RULE in why
+
+    @pytest.mark.parametrize("place", ["data/a.avro", "metadata/deep/a.avro"])
+    def test_a_manifest_elsewhere_is_refused_before_it_is_read(self, table: Table, place: str) -> None:
+        manifest = table.put(place, LENGTH_BEYOND_THE_BLOCK)
+
+        status, why = table.refusal(table.manifest_list(manifest))
+
+        assert status == 403
+        assert self.RULE in why
+
+    @pytest.mark.parametrize("name", ["..%2fdata%2fa.avro", "deep%2Fa.avro", "deep%252fa.avro"])
+    def test_a_name_that_decodes_to_another_folder_is_refused(self, table: Table, name: str) -> None:
+        status, _ = table.refusal(table.put(f"metadata/{name}", LENGTH_BEYOND_THE_BLOCK))
+
+        assert status == 403
+
+
+class TestContents:
+    @pytest.mark.parametrize("length", [100_000, 1 << 30, 1 << 45, 5_000, -5])
+    def test_a_length_that_the_compiled_decoder_would_follow_is_refused(self, table: Table, length: int) -> None:
+        status, why = table.refusal(table.put("metadata/x.avro", avro(LIST, 1, number(length) + b"x" * 40)))
+
+        assert status == 400
+        assert why.startswith("a manifest list cannot be read: a length in the file is negative, or goes beyond")
+
+    def test_a_decimal_before_the_fields_of_a_manifest_list_is_refused(self, table: Table) -> None:
+        """PyIceberg skips it as if it had a length, so that its digits are read as the next fields."""
+        decimal = {"type": "fixed", "name": "d", "size": 16, "logicalType": "decimal", "precision": 38, "scale": 0}
+        rows = avro(
+            record(field(1, "d", decimal), *LIST["fields"]), 1, b"\0\x80\x80\x80\x80\x08" + bytes(10) + listed("x")
+        )
+
+        status, why = table.refusal(table.put("metadata/x.avro", rows))
+
+        assert status == 400
+        assert "the field id 1, which Iceberg does not have there" in why
+
+    def test_a_manifest_with_a_length_beyond_its_block_is_refused(self, table: Table) -> None:
+        manifest = table.put("metadata/m.avro", avro(ENTRY, 1, number(1) + number(0) + number(1 << 30) + b"x" * 40))
+
+        status, why = table.refusal(table.manifest_list(manifest))
+
+        assert status == 400
+        assert why.startswith("a manifest cannot be read: a length in the file is negative, or goes beyond")
+
+    @pytest.mark.parametrize("at", ["list", "manifest"])
+    def test_a_bomb_is_refused_and_takes_no_memory_of_the_server(self, table: Table, at: str) -> None:
+        schema = LIST if at == "list" else ENTRY
+        bomb = header(schema, "deflate") + block(1, deflated(bytes(10_000_000), times=100))
+        path = table.put("metadata/x.avro", bomb)
+        most = _peak()
+
+        status, why = table.refusal(path if at == "list" else table.manifest_list(path))
+
+        assert status == 400
+        assert "larger than 128 MiB when it is unpacked" in why
+        assert _peak() - most < 100 * 1024 * 1024
+
+    def test_an_encrypted_manifest_is_refused(self, table: Table) -> None:
+        schema = record(*LIST["fields"], field(519, "key_metadata", ["null", "bytes"]))
+        path = table.put("metadata/x.avro", avro(schema, 1, listed(table.manifest()) + number(1) + text("key")))
+
+        assert table.refusal(path) == (403, "encrypted manifests are not supported")
+
+    def test_a_commit_is_read_without_pyicebergs_decoders(self, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: Any) -> Any:
+            raise AssertionError
+
+        for module in ("pyiceberg.avro.decoder", "pyiceberg.avro.file"):
+            monkeypatch.setattr(sys.modules[module], "new_decoder", fail)
+
+        answer = table.commit(table.manifest_list(table.manifest(f"{table.location}/data/a.parquet")))
+
+        assert answer.status_code == 200, answer.text
+
+
+def _peak() -> int:
+    """Return the most bytes that this process, which is the one that serves, has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+class FailingPool(BlockingPool):
+    """Its processes cannot be started."""
+
+    def rewrite(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> list[bytes]:
+        raise ParsersBusyError("files cannot be read at the moment")
+
+
+class TestFailures:
+    def test_a_commit_is_tried_again_later_if_no_parser_starts(self, tmp_path: Path) -> None:
+        with served(tmp_path, FailingPool()) as world:
+            made = Table(world)
+            answer = made.commit(made.manifest_list())
+
+            assert (answer.status_code, answer.json()["error"]["type"]) == (503, "ServiceUnavailableException")
+            assert answer.headers["retry-after"]
+            assert made.refusal(made.manifest_list()) == (503, "files cannot be read at the moment")
+
+    def test_a_manifest_that_takes_too_long_is_refused(self, tmp_path: Path) -> None:
+        pool = BlockingPool(ParserLimits(wall_seconds=0.2))
+        with served(tmp_path, pool) as world:
+            made = Table(world)
+            pool.rewrite("ann", b"json", [b"1"], lambda _: None)  # the launcher has started
+            many = made.manifest(*[f"{made.location}/data/{each}.parquet" for each in range(100_000)])
+
+            status, why = made.refusal(made.manifest_list(many))
+
+            assert (status, why) == (
+                400,
+                "a manifest cannot be read: the file takes too long to read; write smaller files",
+            )
+        pool.close()
+
+    def test_a_request_that_names_too_many_files_is_refused(
+        self, table: Table, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(file_parsers, "MAX_ANSWER_BYTES", 1_000)
+        parsers = file_parsers.FileParsers(PARSERS, "ann")
+        content = Path(table.manifest(*["p" * 100] * 5).removeprefix("file://")).read_bytes()
+
+        assert len(parsers.read_manifests([content])[0]) == 5
+        with pytest.raises(file_parsers.InvalidError, match="expire snapshots first"):
+            parsers.read_manifests([content])

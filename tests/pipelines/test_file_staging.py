@@ -1,0 +1,143 @@
+"""Files copied from a connection's folder into a run's: by descriptors, so that nothing in between can be exchanged."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from headgate.pipelines import file_staging
+from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.file_staging import copy_bytes
+from headgate.pipelines.loading.connected_files import stage_files
+from headgate.pipelines.loading.errors import EndedError, LoadError
+from headgate.pipelines.loading.streams import FileStream
+from headgate.pipelines.server_files import ServerFiles
+
+
+class Connected:
+    """A root of the operator's with a connection's folder, beside a secret, and a folder of a run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.secret, self.goal = folder / "root", folder / "secret.csv", folder / "staged"
+        self.folder = self.root / "acme"
+        self.folder.mkdir(parents=True)
+        self.secret.write_text("secret")
+        self.own: tuple[Path, ...] = ()
+
+    def stage(self, where: Mapping[str, str], has_to_end: Callable[[], bool] = lambda: False) -> dict[str, str]:
+        stream = FileStream.model_validate({"name": "s", "into": "lake.raw.s", **where})
+        allowed = AllowedFolder(self.root, PurePosixPath("acme"), ServerFiles(self.own))
+        stage_files(stream, allowed, self.goal, has_to_end)
+        return {each.name: each.read_text() for each in self.goal.iterdir()}
+
+
+@pytest.fixture
+def connected(tmp_path: Path) -> Connected:
+    return Connected(tmp_path)
+
+
+class TestAStream:
+    def test_gets_its_file(self, connected: Connected) -> None:
+        (connected.folder / "a.csv").write_text("a")
+        (connected.folder / "b.csv").write_text("b")
+
+        assert connected.stage({"file": "a.csv"}) == {"a.csv": "a"}
+        assert connected.stage({"prefix": "b"}) == {"b.csv": "b"}
+
+    def test_gets_the_files_of_a_folder_that_are_whole(self, connected: Connected) -> None:
+        (connected.folder / "d").mkdir()
+        for name in ("a.csv", "b.csv", "_c.csv", ".d.csv"):
+            (connected.folder / "d" / name).write_text(name)
+
+        assert connected.stage({"file": "d"}) == {"a.csv": "a.csv", "b.csv": "b.csv"}
+
+    def test_is_not_concerned_by_a_link_of_another_name(self, connected: Connected) -> None:
+        (connected.folder / "a.csv").write_text("a")
+        (connected.folder / "b.csv").symlink_to(connected.secret)
+
+        assert connected.stage({"prefix": "a"}) == {"a.csv": "a"}
+
+    @pytest.mark.parametrize("where", [{"file": "none.csv"}, {"prefix": "none"}])
+    def test_without_a_file_says_so(self, connected: Connected, where: dict[str, str]) -> None:
+        with pytest.raises(LoadError, match="there is no file"):
+            connected.stage(where)
+
+    @pytest.mark.parametrize("where", [{"file": "a.csv"}, {"prefix": "a"}, {"file": "d"}], ids=str)
+    def test_gets_no_link(self, connected: Connected, where: dict[str, str]) -> None:
+        (connected.folder / "a.csv").symlink_to(connected.secret)
+        (connected.folder / "d").symlink_to(connected.secret.parent)
+
+        with pytest.raises(LoadError, match="link"):
+            connected.stage(where)
+
+    def test_gets_no_file_that_is_exchanged_for_a_link_after_the_listing(
+        self, connected: Connected, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = connected.folder / "a.csv"
+        file.write_text("a")
+        listed = file_staging.list_files
+
+        def list_and_swap(folder: int) -> object:
+            found = listed(folder)
+            file.unlink()
+            file.symlink_to(connected.secret)
+            return found
+
+        monkeypatch.setattr("headgate.pipelines.loading.connected_files.list_files", list_and_swap)
+
+        with pytest.raises(LoadError, match="link"):
+            connected.stage({"prefix": "a"})
+        assert not any(each.read_text() == "secret" for each in connected.goal.iterdir())
+
+    def test_whose_folder_is_exchanged_for_a_link_gets_nothing(self, connected: Connected) -> None:
+        connected.folder.rmdir()
+        connected.folder.symlink_to(connected.secret.parent)
+
+        with pytest.raises(LoadError, match=r"link|no folder"):
+            connected.stage({"file": "secret.csv"})
+
+    @pytest.mark.parametrize("way", ["itself", "hard link", "in a folder"])
+    def test_gets_no_file_of_the_servers_own(self, connected: Connected, way: str) -> None:
+        file = connected.folder / "a.csv"
+        if way == "hard link":
+            file.hardlink_to(connected.secret)
+        else:
+            file.write_text("secret")
+        connected.own = {"itself": (file,), "hard link": (connected.secret,), "in a folder": (connected.folder,)}[way]
+
+        with pytest.raises(LoadError, match="the server's own"):
+            connected.stage({"file": "a.csv"})
+        assert not list(connected.goal.iterdir())
+
+    def test_gets_nothing_of_a_named_pipe_and_does_not_wait_for_it(self, connected: Connected) -> None:
+        os.mkfifo(connected.folder / "a.csv")
+
+        with pytest.raises(LoadError, match="no file"):
+            connected.stage({"file": "a.csv"})
+
+    def test_is_left_when_the_run_has_to_end(self, connected: Connected) -> None:
+        (connected.folder / "a.csv").write_text("a")
+
+        with pytest.raises(EndedError):
+            connected.stage({"file": "a.csv"}, lambda: True)
+
+    def test_that_the_disk_cannot_hold_says_so(self, connected: Connected, monkeypatch: pytest.MonkeyPatch) -> None:
+        (connected.folder / "a.csv").write_text("a")
+        monkeypatch.setattr(file_staging, "_LEFT_FREE", 1 << 62)
+
+        with pytest.raises(LoadError, match="no room for a copy"):
+            connected.stage({"file": "a.csv"})
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["in the kernel", "by hand"])
+def test_all_bytes_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, fails: bool) -> None:
+    content = os.urandom(3_000_000)
+    (tmp_path / "a").write_bytes(content)
+    monkeypatch.setattr(file_staging, "_PIECE", 1_000_000)
+    if fails:
+        monkeypatch.delattr(os, "copy_file_range")
+    with (tmp_path / "a").open("rb") as source, (tmp_path / "b").open("wb") as goal:
+        assert copy_bytes(source.fileno(), goal.fileno(), lambda: False) == len(content)
+
+    assert (tmp_path / "b").read_bytes() == content
