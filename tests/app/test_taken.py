@@ -210,15 +210,3 @@ def test_a_create_that_collides_with_a_hidden_name_is_audited(world: World, root
 
     assert answer.status_code == 409, answer.text
     until(lambda: collisions(world) == before + 1, lambda: "the collision is not in the audit")
-
-
-def test_a_dry_run_does_not_tell_that_a_user_of_a_login_is_here(world: World) -> None:
-    joined = world.call("owner", "POST", "/users", {"login": "vera", "name": "vera"})
-    assert joined.status_code == 201, joined.text
-
-    def foreseen(login: str) -> tuple[int, str]:
-        naming = Naming("/users", login, {"login": "<name>", "name": "newcomer"})
-        answer = sent(world, naming, login, dry_run=True)
-        return answer.status_code, MADE.sub("ID", answer.text)
-
-    assert foreseen("vera") == foreseen("unknown")

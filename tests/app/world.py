@@ -122,22 +122,22 @@ def settings_in(folder: Path) -> Settings:
 
 
 @contextmanager
-def world_in(folder: Path) -> Iterator[World]:
-    """Open a deployment with the databases `raw` and `secret`."""
+def world_in(folder: Path, *, founding: bool = True) -> Iterator[World]:
+    """Open a deployment; create the databases `raw` and `secret` in it unless it has them from before."""
     deployment = open_deployment(settings_in(folder))
     try:
         world = World(deployment)
-        with serving(world):
+        with serving(world, founding=founding):
             yield world
     finally:
         deployment.close()
 
 
 @contextmanager
-def serving(world: World) -> Iterator[None]:
-    """Serve a deployment's doors, with the databases `raw` and `secret`."""
+def serving(world: World, *, founding: bool = True) -> Iterator[None]:
+    """Serve a deployment's doors, and create the databases `raw` and `secret` unless they are there from before."""
     with served(world.app) as address, world.http:
         world.http.base_url = httpx.URL(address)
-        for name in ("raw", "secret"):
+        for name in ("raw", "secret") if founding else ():
             assert world.call("owner", "POST", "/databases", {"name": name}).status_code == 201
         yield

@@ -187,6 +187,20 @@ class TestOrganization:
         with deployment_in(tmp_path / "new") as deployment:
             assert [each.id for each in deployment.organizations.all()] == [ACME]
 
+    def test_imported_later_does_not_become_the_home_organization(self, folder: Path, tmp_path: Path) -> None:
+        with deployment_in(folder) as deployment:
+            founding = Founding(ResourceId("aaa"), "first", OWNER, "Ford", "nekt")
+            found(deployment.organizations, founding)
+        files = {id: tmp_path / id for id in ("acme", "aaa")}
+        for id, file in files.items():
+            assert run("organization", "export", id, file, "--data", folder).exit_code == 0
+
+        for file in files.values():
+            assert run("organization", "import", file, "--data", tmp_path / "new").exit_code == 0
+
+            with deployment_in(tmp_path / "new") as deployment:
+                assert deployment.home.id == ACME
+
     def test_lies_in_its_own_folder_or_where_the_operator_says(self, folder: Path, tmp_path: Path) -> None:
         place = f"file://{folder}/warehouse/acme/d1/t1"
         file = exported_with(folder, tmp_path, f"{place}/metadata/0.metadata.json")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headgate.control.call import Call
@@ -100,6 +100,7 @@ ROWS = _rows(5)
 
 
 @settings(deadline=None)
+@example(at=0, column="at", value="0")
 @given(at=st.integers(0, 4), column=st.sampled_from(COLUMNS), value=SOMETHING)
 def test_promise_12_an_altered_entry_shows(at: int, column: str, value: object) -> None:
     """An entry in which anything was altered shows, and so does one that was taken out or put in, with its revision."""

@@ -14,7 +14,7 @@ def move_checkpoints(folder: Path, organizations: Organizations) -> None:
         return
     known = set(organizations.stores.logs())
     for former in [each for each in folder.iterdir() if each.name not in known]:
-        owners = (each.id for each in organizations.all() if former.name in each.control.snapshot.resources)
+        owners = (each.id for each in organizations.readable() if former.name in each.control.snapshot.resources)
         owner = next(owners, None)
         if owner is not None:
             (folder / owner).mkdir(mode=0o700, exist_ok=True)

@@ -4,6 +4,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,13 +23,13 @@ from headgate.control.ids import new_id
 from headgate.control.logins.entrance import Entrance, open_entrance
 from headgate.control.organization import Organization, Organizations
 from headgate.control.organizations import DEPLOYMENT, ORGANIZATION
-from headgate.control.ports import DocumentPut, Store, Stores
+from headgate.control.ports import DocumentConflictError, DocumentPut, Store, Stores
 from headgate.control.supervision import BackgroundTasks
 from headgate.control.tokens import IssueToken, written
 from headgate.control.vault import Vault
 from headgate.control.wording import Wording
 from headgate.decision.conditions import CONDITIONS
-from headgate.facts.ids import PrincipalId, TokenId
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.model.diagnostics import ModelError
 from headgate.model.load import load_model
 from headgate.model.model import Model
@@ -44,6 +45,9 @@ SHIPPED = ("nekt", "y42", "onehouse", "datamesh")
 
 FIRST = "main"
 """The name of the organization that an empty deployment begins with."""
+
+_HOME = "home"
+"""The kind of document that names the home organization, in the deployment's log."""
 
 _SOURCE = "model"
 """The kind of document that keeps a model's source by its hash, in the deployment's log."""
@@ -157,13 +161,25 @@ def _over(
     _keep_sources(organizations.deployment, (*models.values(), governing))
     entrance = open_entrance(organizations, settings.logins)
     identity = Identity(stores, entrance.logins.principal_of, entrance.access_tokens.presented)
-    if not organizations.all():
+    if not organizations.roots:
         _found(settings, organizations)
     move_checkpoints(settings.folder / "checkpoints", organizations)
-    home = organizations.all()[0] if ORGANIZATION not in stores.logs() else organizations.open(ORGANIZATION)
+    home = organizations.open(_home(organizations))
     places = _places(home, organizations, settings)
     audit = Audit(stores, settings.audit, tasks)
     return Deployment(settings, lock, stores, organizations, entrance, identity, audit, home, places, tasks)
+
+
+def _home(organizations: Organizations) -> ResourceId:
+    """Return the id of the home organization: the first one here. It stays, whichever organizations come later."""
+    store = organizations.deployment.store
+    kept = store.document(_HOME, DEPLOYMENT)
+    if kept is None:
+        first = ORGANIZATION if ORGANIZATION in organizations.roots else organizations.roots[0]
+        with suppress(DocumentConflictError):  # another replica has just chosen it
+            store.put_document(DocumentPut(_HOME, DEPLOYMENT, {"organization": first}, new=True))
+        kept = store.document(_HOME, DEPLOYMENT) or {"organization": first}
+    return ResourceId(str(kept["organization"]))
 
 
 def _places(organization: Organization, organizations: Organizations, settings: Settings) -> Places:

@@ -101,7 +101,7 @@ class Drivers:
 
     def served(self) -> Iterable[Organization]:
         """Return the organizations that are to have Spark here."""
-        return (each for each in self._organizations.all() if self.serves(each))
+        return (each for each in self._organizations.readable() if self.serves(each))
 
     def of(self, organization: Organization, cluster: str = EMBEDDED) -> tuple[Driver | None, str]:
         """Return an organization's driver, which may not serve yet, or why there will be none. Any thread may ask."""

@@ -54,18 +54,14 @@ def create(
 
 def list_organizations(data: Data = None) -> None:
     """Show the organizations of the deployment."""
+    from headgate.control.organization_list import describe_organization
+
     with deployed(data) as deployment:
-        opened = [(name, deployment.organizations.open(id)) for id, name in deployment.organizations.listed.items()]
-        rows = [
-            (
-                name,
-                each.control.snapshot.model,
-                "suspended" if each.control.snapshot.is_suspended else "active",
-                when(began.at if (began := each.store.entry(1)) else None),
-                each.id,
-            )
-            for name, each in sorted(opened, key=lambda found: found[0])
-        ]
+        organizations = deployment.organizations
+        found = sorted(
+            (name, id, describe_organization(organizations, id)) for id, name in organizations.listed.items()
+        )
+    rows = [(name, each.model, each.state, when(each.created), id) for name, id, each in found]
     table(("name", "model", "state", "created", "id"), rows)
 
 

@@ -1,8 +1,10 @@
 """The organizations of a deployment, opened: each has a log of its own, and the deployment has one for itself."""
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from headgate.control.command import MissingError
 from headgate.control.control import Control, Start
@@ -20,14 +22,29 @@ from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import NO_NAMES, SUSPENDED, Snapshot
 from headgate.model.model import Model
 
+_SEVERAL: Final = "you are in several organizations"
+_PERHAPS_SEVERAL: Final = "the log of an organization cannot be read, so you may be in several organizations"
+_RETRY_SECONDS: Final = 60.0
+"""After so long a log that could not be read is tried again."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """Why a log could not be read, and when (seconds since the epoch) it is tried again."""
+
+    why: str
+    until: float
+
 
 class SeveralOrganizationsError(Exception):
-    """A login is in several organizations, and the request names none of them: it is carried out in none."""
+    """A login is in several organizations, or may be, and the request names none of them: it is carried out in none."""
 
     def __init__(self, organizations: tuple[ResourceId, ...]) -> None:
-        super().__init__("you are in several organizations")
+        super().__init__(_SEVERAL if len(organizations) > 1 else _PERHAPS_SEVERAL)
         self.organizations = organizations
-        """Their ids."""
+        """The ids of those that are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +126,7 @@ class Organizations:
         self._address = address
         self._lock = threading.Lock()
         self._opened: dict[ResourceId, Organization] = {}
+        self._unreadable: dict[ResourceId, _Unreadable] = {}
         self.head_reads = 0
         """How often the newest revisions were read since the process began."""
 
@@ -142,13 +160,13 @@ class Organizations:
         return None if root == DEPLOYMENT else self._opened.get(root)
 
     def open(self, root: ResourceId) -> Organization:
-        """Return the organization of a log, which need not have begun."""
+        """Return the organization of a log, which need not have begun. Raises `StoreError` if it cannot be read."""
         found = self._opened.get(root)
         if found is not None:
             return found
         with self._lock:
             if root not in self._opened:
-                self._opened[root] = self._open(root)
+                self._opened[root] = self._read(root)
             return self._opened[root]
 
     def find(self, name: str) -> Organization:
@@ -187,17 +205,27 @@ class Organizations:
         if presented.organization is not None:
             return self._begun(presented.organization)
         mine = self.of(presented.principal)
-        if len(mine) > 1:
+        if len(mine) > 1 or self._unreadable:
             raise SeveralOrganizationsError(tuple(each.id for each in mine))
         return next(iter(mine), None)
 
+    @property
+    def roots(self) -> tuple[ResourceId, ...]:
+        """The ids of the organizations' logs, sorted."""
+        return tuple(sorted(root for root in self._stores.logs() if root != DEPLOYMENT))
+
     def all(self) -> tuple[Organization, ...]:
-        """Return every organization, without the deployment itself."""
-        return tuple(self.open(root) for root in sorted(self._stores.logs()) if root != DEPLOYMENT)
+        """Return every organization, without the deployment itself. Raises `StoreError` if one cannot be read."""
+        return tuple(self.open(root) for root in self.roots)
+
+    def readable(self) -> tuple[Organization, ...]:
+        """Return every organization whose log can be read, without the deployment itself."""
+        found = (self._readable(root) for root in self.roots)
+        return tuple(each for each in found if each is not None)
 
     def of(self, principal: PrincipalId) -> tuple[Organization, ...]:
-        """Return the organizations in which somebody is a principal."""
-        return tuple(each for each in self.all() if principal in each.control.snapshot.principals)
+        """Return the organizations in which somebody is a principal, as far as their logs can be read."""
+        return tuple(each for each in self.readable() if principal in each.control.snapshot.principals)
 
     def catch_up(self, heads: Mapping[ResourceId, int]) -> None:
         """Take over what other processes have written, up to these revisions at least."""
@@ -235,6 +263,27 @@ class Organizations:
         if opened is not None and opened.begun:
             return opened
         return self.open(root) if root in self._stores.logs() else None
+
+    def _readable(self, root: ResourceId) -> Organization | None:
+        try:
+            return self.open(root)
+        except StoreError:
+            return None
+
+    def _read(self, root: ResourceId) -> Organization:
+        """Open a log. One that cannot be read is not tried again at every request: that would read all of it each time."""
+        known = self._unreadable.get(root)
+        if known is not None and self.now < known.until:
+            raise StoreError(known.why)
+        try:
+            found = self._open(root)
+        except Exception as error:
+            why = f"the log `{root}` cannot be read: {error}"
+            self._unreadable[root] = _Unreadable(why, self.now + _RETRY_SECONDS)
+            log.exception("everything in `%s` is refused: its log cannot be read", root)
+            raise StoreError(why) from error
+        self._unreadable.pop(root, None)
+        return found
 
     def _open(self, root: ResourceId) -> Organization:
         store = self._stores.log(root)

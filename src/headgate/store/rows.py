@@ -37,7 +37,7 @@ def hash_of(row: Row[Any]) -> str | None:
     try:
         said = {
             "revision": row.revision,
-            "at": float(row.at),
+            "at": _seconds(row.at),
             "actor": row.actor,
             "command": row.command,
             "changes": json.loads(row.changes),
@@ -49,6 +49,13 @@ def hash_of(row: Row[Any]) -> str | None:
         return chain.entry_hash(said)
     except (ValueError, TypeError):
         return None
+
+
+def _seconds(written: Any) -> float:
+    """Return a time as it is hashed. Raises `TypeError` for a text, even for one that says a number."""
+    if not isinstance(written, float | int):
+        raise TypeError
+    return float(written)
 
 
 def entry_of(row: Row[Any]) -> Entry:

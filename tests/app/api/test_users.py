@@ -84,14 +84,34 @@ class TestAdding:
         assert users(acme) == ["owner", "vic"]
         assert world.deployment.entrance.logins.user(added.json()["id"]) is not None
 
-    def test_a_user_of_the_deployment_goes_by_the_login_name_or_the_address(self, world: World, make: Make) -> None:
+    @pytest.mark.parametrize("field", ["login", "email"])
+    @pytest.mark.parametrize("query", [{}, {"dry_run": True}])
+    def test_a_user_of_the_deployment_is_neither_added_nor_looked_up(
+        self, world: World, make: Make, field: str, query: dict[str, bool]
+    ) -> None:
         acme, logins = make(), world.deployment.entrance.logins
-        pat = logins.register("Pat Doe", login="pat", password="correct horse battery")  # noqa: S106
-        kim = logins.register("Kim", email="kim@example.com", verified=True)
+        mine = f"pat-{field}-{len(query)}@acme.com"
+        pat = logins.register("Pat", login=mine, email=mine, verified=True)
 
-        assert acme.call("owner", "POST", "/users", {"login": "PAT"}).json()["id"] == pat
-        assert acme.call("owner", "POST", "/users", {"name": "kim", "email": "Kim@example.com"}).json()["id"] == kim
-        assert users(acme) == ["kim", "owner", "PAT"]
+        taken, free = (
+            acme.call("owner", "POST", "/users", {"name": "pat", field: value}, **query)
+            for value in (mine, "sam@acme.com")
+        )
+
+        assert taken.status_code == free.status_code == 422
+        assert taken.json()["detail"] == free.json()["detail"]
+        assert users(acme) == ["owner"]
+        assert world.deployment.organizations.of(pat) == ()
+
+    def test_a_new_user_has_no_address_that_an_administrator_answers_for(self, world: World, make: Make) -> None:
+        acme = make()
+
+        id = acme.call("owner", "POST", "/users", {"name": "kim@example.com"}).json()["id"]
+
+        user = world.deployment.entrance.logins.user(id)
+        assert user is not None
+        assert (user.login, user.email) == (None, None)
+        assert not world.deployment.entrance.logins.addresses.is_like_another("kim@example.com")
 
     def test_a_dry_run_writes_nothing_anywhere(self, world: World, make: Make) -> None:
         acme = make()

@@ -67,7 +67,7 @@ class AccessTokens:
 
     def tidy(self) -> None:
         """Erase what has ended by itself; nothing rests on it."""
-        for organization in self._organizations.all():
+        for organization in self._organizations.readable():
             for id, body in organization.store.documents("access_token").items():
                 if body["ends"] <= self._organizations.now:
                     organization.store.put_document(DocumentPut("access_token", id, None))

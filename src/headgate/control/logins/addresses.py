@@ -15,7 +15,7 @@ def address_documents(address: str, principal: PrincipalId) -> tuple[DocumentPut
 
 
 class Addresses:
-    """Finds users by the address that the operator, an administrator or a provider answers for."""
+    """Finds users by the address that the operator or a provider answers for."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -152,7 +152,7 @@ class Invitations:
 
     def tidy(self) -> None:
         """Erase what has ended by itself; nothing rests on it."""
-        for organization in self._organizations.all():
+        for organization in self._organizations.readable():
             for id, body in organization.store.documents("invitation").items():
                 if body["ends"] <= self._organizations.now:
                     organization.store.put_document(DocumentPut("invitation", id, None))

@@ -103,13 +103,6 @@ class Logins:
             raise MissingError(f"there is no user with the login name `{login}`")
         return user
 
-    def known(self, login: str | None, email: str | None) -> PrincipalId | None:
-        """Return the user of a login name or an address; None for nobody. Raises `InvalidError` for what cannot be one."""
-        found = self._store.document("login", named_login(login)) if login else None
-        if found is None and email:
-            return self.addresses.find(email)
-        return PrincipalId(found["principal"]) if found else None
-
     def log_in(self, login: str, password: str, told: Mapping[str, str]) -> Started:
         """Return a new session of who has this password. `told` is the `address` it comes from, and the `agent`.
 

@@ -1,14 +1,14 @@
 """What operators do with the organizations of the deployment: list, suspend, resume and remove them."""
 
-from dataclasses import replace
-from typing import Annotated, Any, Literal
+from dataclasses import asdict, replace
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from headgate.control.command import Command
-from headgate.control.organization import Organization
 from headgate.control.organization_life import EndOrganization
+from headgate.control.organization_list import State, describe_organization
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.removal import RemoveOrganization
 from headgate.control.suspension import ResumeOrganization, SuspendOrganization
@@ -27,12 +27,12 @@ _LIST = "deployment.list_organizations"
 
 
 class Line(BaseModel):
-    """An organization of the deployment: its home model, whether it is suspended, and when it was created."""
+    """An organization of the deployment: its home model, its state, and when it was created. An unreadable one has no model."""
 
     id: str
     name: str
     model: str
-    state: Literal["active", "suspended"]
+    state: State
     created: float | None
 
 
@@ -51,7 +51,8 @@ def list_all_organizations(services: UsesDeployment, caller: ByUser, pages: Page
     shown = page(
         ({"id": id, "name": name} for id, name in found.items()), pages, ("name", "id"), control.snapshot.revision
     )
-    return {**shown, "items": [{**each, **_described(organizations.open(each["id"]))} for each in shown["items"]]}
+    items = [{**each, **asdict(describe_organization(organizations, each["id"]))} for each in shown["items"]]
+    return {**shown, "items": items}
 
 
 @router.post("/organizations/{organization}/suspend", **DONE, **needs("deployment.suspend_organization"))
@@ -85,9 +86,3 @@ def _in_both(write: Write, id: ResourceId, listed: Command, own: Command) -> dic
         write.services.deployed.organizations.open(id).control.execute(own, None, write.call)
 
     return write.send(listed, id, first=write_own, id=id)
-
-
-def _described(organization: Organization) -> dict[str, Any]:
-    facts, began = organization.control.snapshot, organization.store.entry(1)
-    state = "suspended" if facts.is_suspended else "active"
-    return {"model": facts.model, "state": state, "created": began.at if began else None}

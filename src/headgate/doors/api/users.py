@@ -7,7 +7,6 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.command import TakenError
-from headgate.control.people import knows_of
 from headgate.control.principals import AddPrincipal, RemovePrincipal
 from headgate.doors.api.asking import Asking
 from headgate.doors.api.bodies import Called, Page, Strict, Title
@@ -45,15 +44,12 @@ class OneUser(User):
 
 
 class NewUser(Strict):
-    """Somebody to add, with a role on the organization, or on the place that users come into.
+    """A new user of the deployment, with a role on the organization, or on the place that users come into.
 
-    A user of the deployment goes by the login name or e-mail address; where there is none of that, a new one is made, who
-    has no password yet. `name` is what they are called here.
+    A user that the deployment has already joins by an invitation, which the user accepts.
     """
 
-    name: Title | None = None
-    login: Title | None = None
-    email: Title | None = None
+    name: Title
     role: Annotated[Called, Field(max_length=100)] = "member"
     place: Called | None = None
 
@@ -73,30 +69,20 @@ def list_users(services: Uses, asking: Asking, pages: Pages) -> dict[str, Any]:
     **needs("{type}.add_user", "assignment.add"),
 )
 def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
-    """Add a user."""
-    name = body.name or body.login or body.email or ""
+    """Add a new user. To add a user that the deployment has already, create an invitation for that user."""
     place = resource(services, caller, body.place) if body.place else None
-    there = ways.logins.known(body.login, body.email)
-    if (
-        write.dry_run
-        and there is not None
-        and not knows_of(services.control.answers, caller, there, services.control.now)
-    ):
-        there = None  # or it would tell that this user is here: what would be written is shown, with the id
-    id = there or PrincipalId(write.new_id("p"))
+    id = PrincipalId(write.new_id("p"))
 
     def register() -> None:
-        if there is not None:
-            return
         try:
-            ways.logins.register(name, email=body.email, verified=body.email is not None, principal=id)
+            ways.logins.register(body.name, principal=id)
         except TakenError:
             # The same request at the same moment has registered this very user.
             if ways.logins.user(id) is None:
                 raise
 
-    command = AddPrincipal(id, name, body.role, place)
-    unless = partial(require_free, write, name)
+    command = AddPrincipal(id, body.name, body.role, place)
+    unless = partial(require_free, write, body.name)
     # Without the name: answers are kept for repeated requests, and who is forgotten is not looked for in them.
     return write.send(command, ResourceId(id), unless=unless, first=register, id=id)
 
