@@ -1,14 +1,17 @@
-"""Servers and event loops beside a test that blocks."""
+"""Servers, event loops and calls at the same moment, beside a test that blocks."""
 
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.types import ASGIApp
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -38,3 +41,16 @@ def event_loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
+
+
+def call_at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
+    """Make every call on a thread of its own at the same moment; return what each gives."""
+    wanted = list(calls)
+    together = threading.Barrier(len(wanted))
+
+    def call(each: Callable[[], T]) -> T:
+        together.wait()
+        return each()
+
+    with ThreadPoolExecutor(len(wanted)) as pool:
+        return list(pool.map(call, wanted))

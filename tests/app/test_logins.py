@@ -2,8 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -30,6 +29,7 @@ from headgate.store import SqlStores, open_stores
 from tests.app.world import World, world_in
 from tests.control.logins.world import HOME, PASSWORD
 from tests.control.worlds import MODELS
+from tests.threads import call_at_once
 
 ACME = ResourceId("acme")
 T = TypeVar("T")
@@ -145,7 +145,7 @@ class TestOnEveryStore:
         for _ in range(10):
             asked = one.devices.ask({}, time.time())
             one.devices.answer(asked.code, session, time.time(), allow=True)
-            redeemed = at_once(partial(each.devices.redeem, asked.secret, time.time()) for each in replicas)
+            redeemed = call_at_once(partial(each.devices.redeem, asked.secret, time.time()) for each in replicas)
 
             assert sum(isinstance(each, Started) for each in redeemed) == 1
             assert [each for each in redeemed if not isinstance(each, Started)] == [Waiting.OVER] * 3
@@ -158,7 +158,7 @@ class TestOnEveryStore:
         sessions = [one.logins.sessions.start(each, "password").session for each in users]
         for _ in range(5):
             asked = one.devices.ask({}, time.time())
-            given = at_once(partial(_answer, stores, asked.code, each) for each in sessions)
+            given = call_at_once(partial(_answer, stores, asked.code, each) for each in sessions)
 
             (answered,) = (each for each in given if each is not None)
             redeemed = one.devices.redeem(asked.secret, time.time())
@@ -175,7 +175,7 @@ class TestOnEveryStore:
             acme.control.execute(invite, Caller(owner))
             names = (f"ben{number}", f"eve{number}")
             users = [ways.logins.register(name, password=PASSWORD) for name in names]
-            used = at_once(
+            used = call_at_once(
                 (
                     partial(_withdraw, stores, secret),
                     *(partial(_accept, stores, secret, each) for each in users),
@@ -200,7 +200,7 @@ class TestOnEveryStore:
             for number, (each, session) in enumerate(zip(replicas, sessions, strict=True))
         ]
 
-        done = at_once((*changed, *started))
+        done = call_at_once((*changed, *started))
         organizations.refresh()
 
         assert done[:3].count(True) == 1
@@ -213,19 +213,6 @@ class TestOnEveryStore:
             for prefix in ("hgs", "hga", "hgi"):
                 assert ways.logins.principal_of(f"{prefix}.{odd}.{odd}") is None
                 assert ways.access_tokens.presented(f"{prefix}.{odd}.{odd}") is None
-
-
-def at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
-    """Make every call on a thread of its own at the same moment; return what each gives."""
-    wanted = list(calls)
-    together = threading.Barrier(len(wanted))
-
-    def call(each: Callable[[], T]) -> T:
-        together.wait()
-        return each()
-
-    with ThreadPoolExecutor(len(wanted)) as pool:
-        return list(pool.map(call, wanted))
 
 
 def _answer(stores: SqlStores, code: str, session: Session) -> PrincipalId | None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from headgate.control.command import InvalidError, MissingError, RefusedError, TakenError
@@ -228,8 +230,22 @@ class TestAttributes:
         world.do(role(ANN, "editor", "shop"))
 
         world.do(SetAttributes(ResourceId("port"), {"format": ("delta",)}), by=ANN)
-        facts = world.do(SetAttributes(ResourceId("port"), {"auto_approve": ("true",)}), by=ANN)
-        assert facts.resources[ResourceId("port")].attributes == {"format": ("delta",), "auto_approve": ("true",)}
+        facts = world.do(SetAttributes(ResourceId("port"), {"owner_note": ("daily",)}), by=ANN)
+        assert facts.resources[ResourceId("port")].attributes == {"format": ("delta",), "owner_note": ("daily",)}
+
+    def test_only_a_user_that_may_add_access_has_requests_approved_at_once(self) -> None:
+        world = datamesh()
+        world.do(role(ANN, "editor", "shop"), role(BEN, "owner", "shop"))
+        approving = SetAttributes(ResourceId("port"), {"auto_approve": ("true",)})
+        made = replace(resource("open", "output_port", "product"), attributes={"auto_approve": ("true",)})
+
+        world.refuse(approving, RefusedError, by=ANN)
+        world.refuse(made, RefusedError, by=ANN)
+
+        world.do(approving, by=BEN)
+        world.do(made, by=BEN)
+        # The port stays as it is: a change of something else gives nothing.
+        world.do(SetAttributes(ResourceId("port"), {"format": ("delta",), "auto_approve": ("true",)}), by=ANN)
 
     def test_who_may_not_edit_it_does_not(self) -> None:
         datamesh().refuse(SetAttributes(ResourceId("port"), {"auto_approve": ("true",)}), RefusedError, by=ANN)

@@ -1,14 +1,17 @@
 """Nobody gains by a rename, a move or another attribute, and nobody lends what is not theirs to give."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from headgate.control.command import InvalidError, View
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
-from headgate.facts.changes import Change
+from headgate.facts.changes import Attributes, Change
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
 from headgate.model.model import Model, Role
+
+_AUTO_APPROVE: Final = "auto_approve"
 
 
 def nothing_gained(view: View, resource: ResourceId, *changes: Change) -> None:
@@ -23,6 +26,20 @@ def nothing_gained(view: View, resource: ResourceId, *changes: Change) -> None:
             raise InvalidError(
                 f"you would gain `{what}` on it by this; ask somebody who may do that to make the change"
             )
+
+
+def is_approved_at_once(attributes: Attributes) -> bool:
+    """Return whether a port with these attributes has requests for access approved when they are made."""
+    return attributes.get(_AUTO_APPROVE) == ("true",)
+
+
+def require_adding_access(view: View, port: ResourceId, attributes: Attributes, before: Attributes) -> None:
+    """Need `output_port.add_access` to have requests approved at once that were not: it gives access to every requester.
+
+    `view` is after the change.
+    """
+    if is_approved_at_once(attributes) and not is_approved_at_once(before):
+        view.require_action("output_port.add_access", port, given={"purpose": (_AUTO_APPROVE,)})
 
 
 def _questions(view: View, caller: Caller, id: ResourceId) -> Iterator[Question]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headgate.control.command import InvalidError, Plan, View
-from headgate.control.gaining import may_lend, nothing_gained
+from headgate.control.gaining import may_lend, nothing_gained, require_adding_access
 from headgate.control.ports import DocumentPut
 from headgate.facts.changes import (
     Attributes,
@@ -46,6 +46,8 @@ KIND = "kind"
 
 STATE = "state"
 """The attribute that actions of its own change."""
+
+_PORT = "output_port"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class CreateResource:
         )
         if self.type == "organization":  # what is below it, and who holds what there, its own log says
             return Plan((created,))
+        if self.type == _PORT:
+            require_adding_access(view.after(created), self.resource, self.attributes, {})
         below = implied(model, self.resource, self.type)
         return Plan((created, *below, *makers(view, self.resource, self.type, model)))
 
@@ -184,6 +188,8 @@ class SetAttributes:
         if view.caller is not None and found.type == "table" and KIND in self.attributes:
             raise InvalidError("whether it is a table or a view does not change")
         nothing_gained(view, found.id, change)
+        if found.type == _PORT:
+            require_adding_access(view.after(change), found.id, change.attributes, found.attributes)
         return Plan((change,))
 
 

@@ -1,7 +1,7 @@
 """Operators manage the organizations of a deployment; a suspended one answers nobody who is in it."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -17,6 +17,7 @@ from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.store import open_stores
 from tests.app.api.test_organizations import asked, login
+from tests.app.serving import until
 from tests.app.world import Place, World, world_in
 
 HERE = "/api/v1/deployment/organizations"
@@ -49,13 +50,6 @@ def acme(world: World) -> Place:
     place.add("vic")
     assert place.give("vic", "viewer", "lake.raw").status_code == 201
     return place
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
 
 
 def suspend(world: World, operator: str, place: Place) -> None:
@@ -176,7 +170,7 @@ class TestOtherCallers:
         user = world.deployment.entrance.logins.user_of("eddy").principal
 
         asked(world, secret, "DELETE", f"{HERE}/main")
-        eventually(lambda: world.deployment.audit.waiting == 0)
+        until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
 
         kept = world.deployment.stores.audited(DEPLOYMENT, AuditFilter(principal=user))
         assert [(each.action, each.allowed) for _, each in kept] == [("deployment.remove_organization", False)]

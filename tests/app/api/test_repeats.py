@@ -1,16 +1,17 @@
 """A request that is sent twice at the same moment under one key is carried out once, and both get its answer."""
 
-import threading
 import uuid
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import pytest
 
+from headgate.control.principals import AddPrincipal
+from headgate.facts.ids import PrincipalId
 from tests.app.api.conftest import Make
-from tests.app.world import Place
+from tests.app.api.test_organizations import asked, login
+from tests.app.world import Place, World
+from tests.threads import call_at_once
 
 AT_ONCE, ROUNDS = 4, 5
 
@@ -19,22 +20,10 @@ SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "n", "type": "long", "r
 COMMIT = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"x": "1"}}]}
 
 
-def call_at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """Make every call at the same moment; return the answers."""
-    together = threading.Barrier(len(calls))
-
-    def make(call: Callable[[], Any]) -> Any:
-        together.wait()
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(make, calls))
-
-
 def send_at_once(place: Place, path: str, body: Any, key: str) -> list[Any]:
     """Send a request several times at the same moment; return the answers."""
     one = partial(place.send, "owner", "POST", path, body, {"idempotency-key": key})
-    return call_at_once(*[one] * AT_ONCE)
+    return call_at_once([one] * AT_ONCE)
 
 
 def to_the_catalog(place: Place, method: str, path: str, body: Any = None, key: str = "") -> Any:
@@ -45,7 +34,7 @@ def to_the_catalog(place: Place, method: str, path: str, body: Any = None, key: 
 
 def to_the_catalog_at_once(place: Place, method: str, path: str, body: Any = None) -> list[Any]:
     """Send a request to the catalog several times at the same moment under one key; return the answers."""
-    return call_at_once(*[partial(to_the_catalog, place, method, path, body, str(uuid.uuid4()))] * AT_ONCE)
+    return call_at_once([partial(to_the_catalog, place, method, path, body, str(uuid.uuid4()))] * AT_ONCE)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +61,20 @@ def test_requests_at_once_under_different_keys_are_two_requests(make: Make) -> N
     answers = [acme.send("owner", "POST", "/groups", {"name": "crew"}, {"idempotency-key": key}) for key in ("a", "b")]
 
     assert [each.status_code for each in answers] == [201, 409]
+
+
+def test_one_key_in_two_organizations_makes_two_users(make: Make, world: World) -> None:
+    places, secret = (make(), make()), login(world, "una")
+    una, logins = world.deployment.entrance.logins.user_of("una").principal, world.deployment.entrance.logins
+    made: list[str] = []
+    for place, name in zip(places, ("bob", "eve"), strict=True):
+        place.control.execute(AddPrincipal(una, "una", "owner"), None)
+        path = f"{place.address}/api/v1/users"
+        answer = asked(world, secret, "POST", path, {"name": name}, idempotency_key="user-1")
+        assert answer.status_code == 201, answer.text
+        made.append(answer.json()["id"])
+
+    assert [user.name for each in made if (user := logins.user(PrincipalId(each)))] == ["bob", "eve"]
 
 
 def test_requests_to_the_catalog_at_once_under_one_key_get_the_one_answer(make: Make) -> None:
@@ -103,8 +106,10 @@ def test_a_commit_beside_a_drop_with_purge_is_carried_out_or_refused(make: Make)
         assert made.status_code == 200
 
         dropped, committed = call_at_once(
-            partial(to_the_catalog, acme, "DELETE", f"{path}?purgeRequested=true"),
-            partial(to_the_catalog, acme, "POST", path, COMMIT),
+            (
+                partial(to_the_catalog, acme, "DELETE", f"{path}?purgeRequested=true"),
+                partial(to_the_catalog, acme, "POST", path, COMMIT),
+            )
         )
 
         assert dropped.status_code == 204, dropped.text

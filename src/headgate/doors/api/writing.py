@@ -104,8 +104,11 @@ class Write:
         return {**answer, **(secret or {})}
 
     def new_id(self, prefix: str) -> str:
-        """Return a new id, the same one for the same request that is sent again."""
-        return new_id(prefix) if self.once is None else f"{prefix}_{self.once.id[:_ID_DIGITS]}"
+        """Return a new id, the same one for the same request to the same organization that is sent again."""
+        if self.once is None:
+            return new_id(prefix)
+        parts = (self.services.organization.id, self.once.id, self.once.request)
+        return f"{prefix}_{_digest(parts)[:_ID_DIGITS]}"
 
     def _carry_out(
         self,
