@@ -153,7 +153,7 @@ class TestATableOfAnotherOrganization:
         database = lakes.beta.control.snapshot.find(("lake", "mine"))
         assert database is not None
 
-        with pytest.raises(Exception, match="its files are those of a table that is there"):
+        with pytest.raises(Exception, match="belongs to another table; create it under new ones"):
             lakes.beta.control.execute(RegisterTable(database.id, id, "stolen", Pointer(id, path)), None)
 
 

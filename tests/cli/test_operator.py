@@ -62,6 +62,13 @@ def exported_with(folder: Path, tmp_path: Path, metadata: str) -> Path:
     return file
 
 
+def add_document(file: Path, kind: str, id: str, body: object) -> None:
+    """Add a document to an exported organization, with an end that fits."""
+    lines = [*file.read_text().splitlines()[:-1], json.dumps({"document": {"kind": kind, "id": id, "body": body}})]
+    digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    file.write_text("\n".join([*lines, json.dumps({"end": {"lines": len(lines), "sha256": digest}})]))
+
+
 def run(*words: str | Path) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
@@ -243,11 +250,7 @@ class TestOrganization:
 
     @pytest.mark.parametrize("source", ["", "this: [is no model", "model: nekt\n", "- 1"])
     def test_with_a_model_that_cannot_be_read_is_not_taken_in(self, file: Path, tmp_path: Path, source: str) -> None:
-        lines = file.read_text().splitlines()[:-1]
-        model = {"kind": "model", "id": hashlib.sha256(source.encode()).hexdigest(), "body": {"source": source}}
-        lines.append(json.dumps({"document": model}))
-        digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
-        file.write_text("\n".join([*lines, json.dumps({"end": {"lines": len(lines), "sha256": digest}})]))
+        add_document(file, "model", hashlib.sha256(source.encode()).hexdigest(), {"source": source})
 
         result = run("organization", "import", file, "--data", tmp_path / "new")
 
@@ -256,13 +259,36 @@ class TestOrganization:
         with deployment_in(tmp_path / "new") as deployment:
             assert ACME not in deployment.stores.logs()
 
+    @pytest.mark.parametrize(
+        ("kind", "body"), [("principal", "text"), ("principal", {}), ("principal", {"name": 1}), ("table", [])]
+    )
+    def test_with_a_document_of_another_form_is_not_taken_in(
+        self, file: Path, tmp_path: Path, kind: str, body: object
+    ) -> None:
+        add_document(file, kind, "p-new", body)
+
+        for _ in range(2):
+            result = run("organization", "import", file, "--data", tmp_path / "new")
+
+            assert result.exit_code == 1
+            assert "says nothing that is known" in result.stderr
+
+    @pytest.mark.parametrize("kind", ["session", "login", "user", "home", "email"])
+    def test_brings_no_document_that_only_the_deployment_has(self, file: Path, tmp_path: Path, kind: str) -> None:
+        add_document(file, kind, "new", {"principal": OWNER})
+
+        assert run("organization", "import", file, "--data", tmp_path / "new").exit_code == 0
+
+        with deployment_in(tmp_path / "new") as deployment:
+            assert "new" not in deployment.organizations.open(ACME).store.documents(kind)
+
     def test_that_is_a_deployment_itself_is_not_taken_in(self, file: Path, tmp_path: Path) -> None:
         file.write_text(file.read_text().replace('"organization":"acme"', '"organization":"deployment"', 1))
 
         result = run("organization", "import", file, "--data", tmp_path / "new")
 
         assert result.exit_code == 1
-        assert "the file is of a deployment itself" in result.stderr
+        assert "the file is of a deployment, not of an organization" in result.stderr
         with deployment_in(tmp_path / "new") as deployment:
             assert len(deployment.organizations.all()) == 1
 

@@ -64,16 +64,18 @@ def take(
     from headgate.app.deployment import is_model
     from headgate.app.lakes import warehouse_of
     from headgate.control.adopting import adopt, adoptable
-    from headgate.control.command import TakenError
+    from headgate.control.command import InvalidError
     from headgate.control.organizations import DEPLOYMENT
     from headgate.lake.pointed import location_of
     from headgate.lake.warehouse import may_adopt
-    from headgate.store.importing import root_of
+    from headgate.store.importing import read_lines, root_of
 
     with refusals(), file.open(encoding="utf-8") as lines:
-        root = root_of(lines)
+        root = root_of(read_lines(lines))
         if root == DEPLOYMENT:
-            raise TakenError("the file is of a deployment itself, which is no organization")
+            raise InvalidError(
+                "the file is of a deployment, not of an organization; export one with `headgate organization export`"
+            )
         title = name or root
         with opened(data, new=True) as (stores, settings):
             if stores.logs():
@@ -82,7 +84,9 @@ def take(
             lines.seek(0)
             warehouse, named = warehouse_of(settings, root), tuple(files or ())
             facts = stores.take(
-                lines, lambda pointer: may_adopt(warehouse, location_of(pointer.metadata_location), named), is_model
+                read_lines(lines),
+                lambda pointer: may_adopt(warehouse, location_of(pointer.metadata_location), named),
+                is_model,
             )
         with deployed(data) as deployment:
             adopt(deployment.organizations, deployment.entrance.logins, facts, title)

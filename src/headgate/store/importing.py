@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
 from sqlalchemy import Connection, Table, insert, select
 
@@ -26,14 +26,19 @@ from headgate.untrusted_input.json_documents import check_json_bounds
 LEFT_OUT = frozenset(("access_token", "connection_secret", "invitation", "run_secret"))
 """Kinds of documents of an organization that are not taken in: secrets that are sealed or good for another deployment."""
 
-UNIQUE = ("token", "access_token", "run_secret", "invitation")
-"""Kinds of documents that are looked for in every log: their ids must be nobody else's."""
+OF_DEPLOYMENT = frozenset(("device", "email", "email_look", "home", "login", "password", "session", "subject", "user"))
+"""Kinds of documents that only the deployment's own log has."""
+
+UNIQUE = "token"
+"""The kind of documents that are looked for in every log: each id must be of one organization."""
 
 MAX_LINE = 64 * 1024 * 1024
 """Characters of one line, which is one row."""
 
 _TABLES = {"entry": log, "document": documents, "pointer": pointers, "run": runs, "run_line": run_lines}
 _PAGE = 200
+_PRINCIPAL = "principal"
+"""The kind of documents that keep the name of a principal."""
 _RUN = re.compile(r"[A-Za-z0-9_-]+")
 """What the id of a run is made of: it is the name of the folder in which the run keeps files."""
 
@@ -66,6 +71,12 @@ class _Taken:
         self.previous = row.hash
 
 
+def read_lines(file: TextIO) -> Iterator[str]:
+    """Yield the lines of a file; of a line that is too long, no more than shows that."""
+    while line := file.readline(MAX_LINE + 1):
+        yield line
+
+
 def root_of(lines: Iterable[str]) -> ResourceId:
     """Return the root of the log that a file begins to tell. Raises `StoreError` if it is no such file."""
     return _Reader(lines, lambda _: False).root
@@ -77,9 +88,8 @@ def taken(
     """Write the log of a file and return its newest facts.
 
     `may_hold` says whether the organization may have files where a table of the file has them, `is_model` whether a text is
-    the source of a model. Raises `StoreError` for a
-    file that is not whole, for a log that is there, for models that are not known and for files that are not the
-    organization's; then nothing is written.
+    the source of a model. Raises `StoreError` for a file that is not whole, for a log that is there, for models that are
+    not known and for files that are not the organization's; then nothing is written.
     """
     with database.writing() as connection:
         read = _Reader(lines, is_model)
@@ -126,21 +136,33 @@ class _Reader:
             if name not in _TABLES or not isinstance(said, dict):
                 raise StoreError(f"line {self._count} of the file says nothing that is known; export it again")
             row = self._row(name, said)
-            if name != "document" or row["kind"] not in LEFT_OUT:
+            if name != "document" or row["kind"] not in LEFT_OUT | OF_DEPLOYMENT:
                 yield name, row
 
     def _row(self, name: str, said: dict[str, Any]) -> dict[str, Any]:
         row = {column: _written(column, value) for column, value in {"log_id": self.root, **said}.items()}
         if name == "pointer" and isinstance(row.get("metadata_location"), str):
             row["place"] = Pointer(ResourceId(str(row.get("table_id"))), row["metadata_location"]).place
-        is_run = name != "run" or (isinstance(row.get("run"), str) and _RUN.fullmatch(row["run"]))
-        if not is_run or not _fits(_TABLES[name], row) or (said.get("kind") == MODEL and not self._has_model(said)):
+        if not (_fits(_TABLES[name], row) and self._is_known(name, said)):
             raise StoreError(f"line {self._count} of the file says nothing that is known; export it again")
         return row
 
-    def _has_model(self, said: Mapping[str, Any]) -> bool:
-        source = said["body"].get("source") if isinstance(said["body"], dict) else None
-        is_whole = isinstance(source, str) and hashlib.sha256(source.encode()).hexdigest() == said["id"]
+    def _is_known(self, name: str, said: Mapping[str, Any]) -> bool:
+        """Return whether a run's id can name a folder, and whether a document is of the form of its kind."""
+        if name == "run":
+            return _RUN.fullmatch(said["run"]) is not None
+        return name != "document" or self._is_document(said)
+
+    def _is_document(self, said: Mapping[str, Any]) -> bool:
+        body = said["body"]
+        if not isinstance(body, dict):
+            return False
+        if said["kind"] == MODEL:
+            return self._is_model_source(said["id"], body.get("source"))
+        return said["kind"] != _PRINCIPAL or isinstance(body.get("name"), str)
+
+    def _is_model_source(self, id: str, source: object) -> bool:
+        is_whole = isinstance(source, str) and hashlib.sha256(source.encode()).hexdigest() == id
         return is_whole and self._is_model(str(source))
 
     def _next(self) -> dict[str, Any]:
@@ -174,7 +196,9 @@ def _insert(database: Database, connection: Connection, name: str, rows: list[di
     if name != "pointer":
         connection.execute(insert(_TABLES[name]), rows)
     elif not all(database.insert_new(connection, pointers, row) for row in rows):
-        raise StoreError("the file has a table whose files are those of another table; it cannot be taken in")
+        raise StoreError(
+            "the id or the folder of a table in the file belongs to another table here; the file cannot be taken in"
+        )
 
 
 def _written(column: str, value: Any) -> Any:
@@ -229,5 +253,5 @@ def _complete(connection: Connection, state: _Taken) -> None:
     other = documents.alias("other")
     same = (other.c.kind == documents.c.kind, other.c.id == documents.c.id, other.c.log_id != documents.c.log_id)
     query = select(documents.c.id).join(other, same[0] & same[1] & same[2])
-    if connection.execute(query.where(documents.c.log_id == state.root, documents.c.kind.in_(UNIQUE)).limit(1)).first():
-        raise StoreError("tokens of the file are known here as somebody else's; this organization cannot be taken in")
+    if connection.execute(query.where(documents.c.log_id == state.root, documents.c.kind == UNIQUE).limit(1)).first():
+        raise StoreError("another organization here has a token of the file; the file cannot be taken in")

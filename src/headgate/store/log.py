@@ -265,7 +265,9 @@ class SqlStore:
     def _add_pointer(self, connection: Connection, pointer: Pointer) -> None:
         values = {"table_id": pointer.table, "metadata_location": pointer.metadata_location, "place": pointer.place}
         if not self._database.insert_new(connection, pointers, {"log_id": self.root, **values}):
-            raise PointerConflictError("its files are those of a table that is there")
+            raise PointerConflictError(
+                f"the id or the folder of the table `{pointer.table}` belongs to another table; create it under new ones"
+            )
 
 
 def _bodies(rows: Iterable[Row[Any]]) -> dict[str, Mapping[str, Any]]:

@@ -35,13 +35,14 @@ def upgrade() -> None:
 
 def _require_apart(rows: list[dict[str, object]], column: str) -> None:
     """Raise `StoreError` where two tables have the same id or files: one of them was registered in the other's place."""
+    what = "id" if column == "table_id" else "files"
     seen = dict[object, dict[str, object]]()
     for row in rows:
         other = seen.setdefault(row[column], row)
         if other is not row:
             raise StoreError(
                 f"the table `{row['table_id']}` of the organization `{row['log_id']}` and the table "
-                f"`{other['table_id']}` of `{other['log_id']}` have the same files; start the version that made this "
+                f"`{other['table_id']}` of `{other['log_id']}` have the same {what}; start the version that made this "
                 "store, drop the one that was registered last, without a purge, and start this version again"
             )
 
