@@ -1,5 +1,7 @@
 """The key of the secrets is changed while they are used: each opens at every moment."""
 
+import errno
+import os
 import time
 from pathlib import Path
 
@@ -11,9 +13,10 @@ from headgate.control.founding import Founding, begin_deployment, found
 from headgate.control.organization import Organizations
 from headgate.control.ports import DocumentPut
 from headgate.control.vault import Vault, VaultError
-from headgate.control.vault_rotation import VaultRotation
+from headgate.control.vault_rotation import VaultRotation, reseal_new_secret
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.fakes.store import FakeStores
+from tests.threads import call_at_once
 
 SECRETS = {"c1": {"password": "one"}, "c2": {"password": "two"}}
 
@@ -120,3 +123,53 @@ def test_a_rotation_that_begins_while_another_ends_loses_no_key(deployment: Depl
 
     assert deployment.opened() == SECRETS
     assert len(deployment.vault.former_keys) == 1
+
+
+def test_a_secret_that_was_sealed_before_a_rotation_and_written_after_it_opens(deployment: Deployment) -> None:
+    store, vault = deployment.organizations.open(ResourceId("o0")).store, deployment.vault
+    sealed = vault.seal("c1", {"password": "new"})
+    rotate(deployment)
+    store.put_document(DocumentPut(SECRET, "c1", dict(sealed)))
+
+    reseal_new_secret(store, vault, "c1", sealed, {"password": "new"})
+
+    assert deployment.opened()["c1"] == {"password": "new"}
+
+
+def test_a_repeated_request_does_not_replace_a_secret_that_was_changed_since(deployment: Deployment) -> None:
+    store, vault = deployment.organizations.open(ResourceId("o0")).store, deployment.vault
+    repeated = vault.seal("c1", {"password": "old"})
+    vault.add_key()
+
+    reseal_new_secret(store, vault, "c1", repeated, {"password": "old"})
+
+    assert deployment.opened() == SECRETS
+
+
+def test_keys_that_are_added_at_once_are_all_kept(deployment: Deployment) -> None:
+    before = deployment.vault.file.read_text().split()
+
+    call_at_once([Vault(deployment.vault.file).add_key] * 8)
+
+    assert len(deployment.vault.file.read_text().split()) == len(before) + 8
+    assert deployment.opened() == SECRETS
+
+
+def test_a_key_that_cannot_be_written_leaves_no_file(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(VaultError, match="No space left"):
+        deployment.vault.add_key()
+
+    folder = deployment.vault.file.parent
+    assert {each.name for each in folder.iterdir()} == {"secrets.key", ".secrets.key.lock"}
+    assert deployment.opened() == SECRETS
+
+
+def rotate(deployment: Deployment) -> None:
+    deployment.vault.add_key()
+    for each in list(deployment.rotation.waiting()):
+        deployment.rotation.reseal(each)
+    assert deployment.rotation.finish()

@@ -216,7 +216,7 @@ def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[World]:
         gate = FakeGate(store)
         gate.allow(ADMIN, LAKE, "*")
         warehouse = FileWarehouse(folder / "warehouse", ORGANIZATION)
-        catalog = TableCatalog(store, warehouse, parsers)
+        catalog = TableCatalog(store, warehouse, parsers, ORGANIZATION)
         app = FastAPI()
         lake = Lake(gate, catalog, ViewCatalog(store, warehouse, time.time))
         app.include_router(iceberg_router(identifier(lake)), prefix="/iceberg")

@@ -35,7 +35,7 @@ def store() -> FakeStore:
 
 @pytest.fixture
 def catalog(store: FakeStore, tmp_path: Path) -> TableCatalog:
-    return TableCatalog(store, FileWarehouse(tmp_path, ORGANIZATION), PARSERS)
+    return TableCatalog(store, FileWarehouse(tmp_path, ORGANIZATION), PARSERS, ORGANIZATION)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_table_is_there_once_its_pointer_is_stored(store: FakeStore, catalog: 
 def test_of_two_commits_on_one_base_the_second_leaves_nothing(
     catalog: TableCatalog, table: Loaded, tmp_path: Path
 ) -> None:
-    prepared = [catalog.prepare(table, (), (), guarded=True, owner=ANN) for _ in range(2)]
+    prepared = [catalog.prepare(table, (), (), guarded=True) for _ in range(2)]
     (first,) = catalog.commit(prepared[:1])
 
     with pytest.raises(ConflictError):
@@ -69,8 +69,8 @@ def test_of_two_commits_on_one_base_the_second_leaves_nothing(
 
 
 def test_an_empty_commit_needs_the_right_to_insert(catalog: TableCatalog, table: Loaded) -> None:
-    assert catalog.prepare(table, (), (), guarded=True, owner=ANN).needs == {"table.insert"}
-    assert catalog.prepare(table, (), (), guarded=False, owner=ANN).needs == {"table.insert", "table.select"}
+    assert catalog.prepare(table, (), (), guarded=True).needs == {"table.insert"}
+    assert catalog.prepare(table, (), (), guarded=False).needs == {"table.insert", "table.select"}
 
 
 FORGERIES: dict[str, tuple[Callable[[dict[str, object]], object], type[LakeError]]] = {
@@ -114,7 +114,7 @@ def test_a_commit_writes_no_metadata_that_could_not_be_read_back(
 ) -> None:
     monkeypatch.setattr(pointed, "MAX_VALUES", 200)
     change = SetPropertiesUpdate(updates={f"p{number}": "" for number in range(200)})
-    prepared = catalog.prepare(table, (), [change], guarded=True, owner=ANN)
+    prepared = catalog.prepare(table, (), [change], guarded=True)
 
     with pytest.raises(InvalidError, match="expire snapshots"):
         catalog.commit([prepared])

@@ -57,7 +57,7 @@ CHANGES = st.one_of(
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[TableCatalog, Loaded]:
     store, folder = FakeStore(), Path(tmp_path_factory.mktemp("warehouse"))
-    catalog = TableCatalog(store, FileWarehouse(folder, ORGANIZATION), PARSERS)
+    catalog = TableCatalog(store, FileWarehouse(folder, ORGANIZATION), PARSERS, ORGANIZATION)
     created = catalog.create(NEW, ResourceId("d1"))
     store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
     return catalog, created
@@ -93,8 +93,8 @@ def test_the_same_said_otherwise_needs_the_same(
     catalog, table = made
     updates = [update for change in changes for update in change]
 
-    plainly = catalog.prepare(table, (), updates, guarded=guarded, owner=ANN)
-    otherwise = catalog.prepare(table, (), _said_otherwise(table, updates, every), guarded=guarded, owner=ANN)
+    plainly = catalog.prepare(table, (), updates, guarded=guarded)
+    otherwise = catalog.prepare(table, (), _said_otherwise(table, updates, every), guarded=guarded)
 
     assert plainly.needs == otherwise.needs
     differs = plainly.metadata.properties != table.metadata.properties or len(plainly.metadata.schemas) > 1

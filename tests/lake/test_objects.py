@@ -9,7 +9,7 @@ from pyiceberg.types import LongType, NestedField
 
 from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import Draft
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.containment import inside, overlap
 from headgate.lake.errors import InvalidError, RuleError
@@ -33,12 +33,12 @@ def warehouse() -> ObjectWarehouse:
 
 def test_a_table_is_made_committed_to_and_purged(warehouse: ObjectWarehouse) -> None:
     store = FakeStore()
-    catalog = TableCatalog(store, warehouse, PARSERS)
+    catalog = TableCatalog(store, warehouse, PARSERS, ORGANIZATION)
     created = catalog.create(NEW, DATABASE)
     store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
 
     change = SetPropertiesUpdate(updates={"a": "1"})
-    catalog.commit([catalog.prepare(created, (), [change], guarded=True, owner=PrincipalId("ann"))])
+    catalog.commit([catalog.prepare(created, (), [change], guarded=True)])
     loaded = catalog.load(created.pointer.table)
 
     assert loaded.metadata.location == f"{ROOT}/organization/d1/{created.pointer.table}"

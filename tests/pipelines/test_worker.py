@@ -17,7 +17,7 @@ from headgate.control.runs import CancelRun, StartRun, WaitingError
 from headgate.control.suspension import ResumeOrganization, SuspendOrganization
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked, RunStarted
-from headgate.facts.ids import RunId
+from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.attempt import FAILURES, INTERRUPTIONS, MOST_INTERRUPTIONS, Attempt
 from headgate.pipelines.worker import SETTLING, Worker, WorkerSettings
 from tests.fakes.world import ADMIN, DELAYS, FLIGHTS, LOAD, ROOT
@@ -388,6 +388,20 @@ def test_runs_of_many_pipelines_go_on_beside_one_that_waits(clock: Clock) -> Non
         ended(organization, "l", SUCCEEDED)
 
     assert len(runs(organization, SUCCEEDED)) == 1
+
+
+def test_runs_of_one_organization_that_do_not_end_leave_a_slot_to_each_other_one(clock: Clock) -> None:
+    acme, beta = opened(clock), replace(opened(clock), id=ResourceId("beta"))
+    queued(acme, "d")
+    queued(acme, "l", pipeline=LOAD)
+    queued(beta, "b")
+    two = Worker(lambda: None, lambda: [acme, beta], Work({"d": [lasting], "l": [lasting]}), replace(QUICK, slots=2))
+    two.start()
+    try:
+        ended(beta, "b", SUCCEEDED)
+        assert len(runs(acme, RUNNING)) == 1
+    finally:
+        two.stop()
 
 
 def test_what_a_headgate_without_a_queue_left_under_way_does_not_keep_its_pipeline_from_running(clock: Clock) -> None:

@@ -68,7 +68,7 @@ class Importing:
             return Found(name, problem="there is something of that name already")
         try:
             path = source.load_table(name).metadata_location
-            loaded = adopted(self._warehouse, path, self._taken, FileParsers(file_parsers(), LAKE))
+            loaded = adopted(self._warehouse, path, self._taken, FileParsers(file_parsers(), self._organization.id))
         except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
             return Found(name, problem=str(error))
         if _id(loaded) in self._organization.control.snapshot.resources:

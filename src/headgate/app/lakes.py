@@ -57,7 +57,9 @@ class Lakes:
     def _opened(self, organization: Organization) -> Lake:
         store, warehouse = organization.store, self._warehouse(organization.id)
         views = ViewCatalog(store, warehouse, self._clock)
-        return Lake(LakeGate(organization, self._audit), TableCatalog(store, warehouse, file_parsers()), views)
+        return Lake(
+            LakeGate(organization, self._audit), TableCatalog(store, warehouse, file_parsers(), organization.id), views
+        )
 
 
 def identifier(identity: Identity, organizations: Organizations, sparks: Sparks, lakes: Lakes) -> Identify:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from headgate.cli.command_groups import group
-from headgate.cli.opened import Data, deployed, refusals
+from headgate.cli.opened import Data, deployed
 from headgate.cli.output import errors, fail, say, table
 
 
@@ -44,11 +44,14 @@ def rotate(
     from headgate.control.vault import VaultError
     from headgate.control.vault_rotation import VaultRotation
 
-    with refusals(), deployed(data) as deployment:
+    with deployed(data) as deployment:
         vault, lost = deployment.vault, list[tuple[str, str, str]]()
         try:
             if not resume:
                 vault.add_key()
+            elif not vault.former_keys:
+                say("no rotation waits to be finished; nothing was changed")
+                return
             rotation = VaultRotation(deployment.organizations, vault)
             waiting = list(rotation.waiting())
             with Progress(console=errors, transient=True) as progress:

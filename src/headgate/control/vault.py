@@ -1,10 +1,12 @@
 """The secrets of connections: sealed with a key of the deployment, so that the store alone tells nobody any of them."""
 
+import fcntl
 import json
 import os
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -61,17 +63,18 @@ class Vault:
 
     def add_key(self) -> None:
         """Have a new key seal from now on; those before it still open. Raises `VaultError`."""
-        self._write([secrets.token_bytes(_KEY_BYTES), *self._keys(make=True)])
+        self._replace(lambda keys: [secrets.token_bytes(_KEY_BYTES), *keys])
 
     def remove_keys(self, names: Collection[str]) -> None:
         """Remove keys: what they have sealed does not open any more. The key that seals stays. Raises `VaultError`."""
-        first, *others = self._keys()
-        self._write([first, *(key for key in others if _name(key) not in names)])
+        self._replace(lambda keys: [keys[0], *(key for key in keys[1:] if _name(key) not in names)])
 
-    def _write(self, keys: Sequence[bytes]) -> None:
+    def _replace(self, change: Callable[[list[bytes]], list[bytes]]) -> None:
+        """Replace the keys by what they are changed to; two processes that do so at once do it one after the other."""
         try:
-            _written(self.file, keys).replace(self.file)
-            _sync(self.file.parent)
+            with _locked(self.file):
+                _write_beside(self.file, change(self._keys(make=True))).replace(self.file)
+                _sync(self.file.parent)
         except OSError as error:
             raise VaultError(f"the key of the secrets in `{self.file}` cannot be written: {error.strerror}") from error
 
@@ -102,7 +105,7 @@ def _name(key: bytes) -> str:
 def _make(file: Path) -> None:
     """Write a new key, whole or not at all; where another process was first, its key stands."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mine = _written(file, [secrets.token_bytes(_KEY_BYTES)])
+    mine = _write_beside(file, [secrets.token_bytes(_KEY_BYTES)])
     try:
         os.link(mine, file)
     except FileExistsError:
@@ -111,14 +114,30 @@ def _make(file: Path) -> None:
         mine.unlink()
 
 
-def _written(file: Path, keys: Sequence[bytes]) -> Path:
-    """Write keys to a new file beside another one, and return it."""
+def _write_beside(file: Path, keys: Sequence[bytes]) -> Path:
+    """Write keys to a new file beside another one, and return it. Raises `OSError`; then no file is left."""
     mine = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    with os.fdopen(os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
-        written.writelines(f"{key.hex()}\n" for key in keys)
-        written.flush()
-        os.fsync(written.fileno())
+    try:
+        with os.fdopen(os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+            opened.writelines(f"{key.hex()}\n" for key in keys)
+            opened.flush()
+            os.fsync(opened.fileno())
+    except OSError:
+        mine.unlink(missing_ok=True)
+        raise
     return mine
+
+
+@contextmanager
+def _locked(file: Path) -> Generator[None]:
+    """Wait for the other processes that change the file, and keep them waiting until the block ends."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _sync(folder: Path) -> None:

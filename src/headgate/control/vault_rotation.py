@@ -1,11 +1,12 @@
-"""Another key for the secrets of connections: each is sealed anew with it, and then the keys before it go."""
+"""A new key for the secrets of connections: each is sealed with it again, and then the former keys are removed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from headgate.control.connections import SECRET
 from headgate.control.organization import Organization, Organizations
-from headgate.control.ports import DocumentConflictError, DocumentPut
+from headgate.control.ports import DocumentConflictError, DocumentPut, Store
 from headgate.control.vault import Vault
 
 
@@ -17,8 +18,21 @@ class SealedSecret:
     connection: str
 
 
+def reseal_new_secret(
+    store: Store, vault: Vault, connection: str, sealed: Mapping[str, str], secret: Mapping[str, str]
+) -> None:
+    """Seal a secret that was just written again, where a rotation has replaced the key since it was sealed.
+
+    The rotation may have ended before the secret was written, and so has not seen it. Raises `VaultError`.
+    """
+    if vault.is_current(sealed) or store.document(SECRET, connection) != sealed:
+        return
+    with suppress(DocumentConflictError):  # another request has changed it meanwhile
+        store.put_document(DocumentPut(SECRET, connection, vault.seal(connection, secret), expected=sealed))
+
+
 class VaultRotation:
-    """Seals the secrets of all organizations anew. It can be interrupted: what is not sealed anew still opens."""
+    """Seals the secrets of all organizations again. It can be interrupted: a secret that waits opens with its former key."""
 
     def __init__(self, organizations: Organizations, vault: Vault) -> None:
         self._organizations = organizations

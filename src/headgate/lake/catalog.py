@@ -7,6 +7,7 @@ pointer leads to it, so every file written here is either pointed to or removed.
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUpdate, TableRequirement, TableUpdate
@@ -50,10 +51,11 @@ class Prepared:
 class TableCatalog:
     """The tables of one warehouse. Safe to use from several threads."""
 
-    def __init__(self, store: Store, warehouse: Warehouse, parsers: BlockingPool) -> None:
+    def __init__(self, store: Store, warehouse: Warehouse, parsers: BlockingPool, organization: ResourceId) -> None:
+        """`parsers` are shared by all organizations: one cannot keep another waiting for long."""
         self._store = store
         self._warehouse = warehouse
-        self._parsers = parsers
+        self._parsers = partial(FileParsers, parsers, organization)
         self._pointed = Pointed(store, warehouse)
         self._staged = StagedCreates()
 
@@ -89,7 +91,7 @@ class TableCatalog:
         check_table_properties({}, metadata.properties)
         check_defaults((), metadata.schemas)
         check_metadata(metadata, staged.table, staged.location)
-        self._check_files(metadata, updates, owner)
+        self._check_files(metadata, updates)
         return self._written(metadata, None)
 
     def created(self, owner: PrincipalId, table: ResourceId) -> None:
@@ -100,12 +102,9 @@ class TableCatalog:
         """Return whether a table was made by this very commit of a staged create, and is as that left it."""
         return assigned(updates) == base.pointer.table and self._is_step(None, updates, base)
 
-    def registered(self, path: str, owner: PrincipalId) -> Loaded:
-        """Return a table of the metadata file of one that was dropped. The pointer goes with the table's fact.
-
-        `owner` shares the parsers with other callers.
-        """
-        return registered(self._store, self._warehouse, path, FileParsers(self._parsers, owner))
+    def registered(self, path: str) -> Loaded:
+        """Return a table of the metadata file of one that was dropped. The pointer goes with the table's fact."""
+        return registered(self._store, self._warehouse, path, self._parsers())
 
     def happened(
         self,
@@ -130,9 +129,8 @@ class TableCatalog:
         updates: Sequence[TableUpdate],
         *,
         guarded: bool,
-        owner: PrincipalId,
     ) -> Prepared:
-        """Check a commit and find what it needs. `owner` shares the parsers with other callers.
+        """Check a commit and find what it needs.
 
         Raises `ConflictError`, `RuleError`, `InvalidError` or `BusyError`.
         """
@@ -142,7 +140,7 @@ class TableCatalog:
         check_table_properties(base.metadata.properties, metadata.properties)
         check_defaults(base.metadata.schemas, metadata.schemas)
         check_metadata(metadata, base.pointer.table, base.metadata.location)
-        files = self._check_files(base.metadata, updates, owner)
+        files = self._check_files(base.metadata, updates)
         needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)
         return Prepared(base, metadata, needs, replaces(base.metadata, metadata), maintains(base.metadata, metadata))
 
@@ -222,9 +220,9 @@ class TableCatalog:
         except LakeError:
             return False
 
-    def _check_files(self, base: TableMetadata, updates: Sequence[TableUpdate], owner: PrincipalId) -> TableFiles:
+    def _check_files(self, base: TableMetadata, updates: Sequence[TableUpdate]) -> TableFiles:
         """Raise `RuleError` if a snapshot that the updates add has a file outside the table's location."""
-        files = TableFiles(self._warehouse, base.location, FileParsers(self._parsers, owner))
+        files = TableFiles(self._warehouse, base.location, self._parsers())
         for update in updates:
             if isinstance(update, AddSnapshotUpdate):
                 parent_id = update.snapshot.parent_snapshot_id
@@ -234,7 +232,7 @@ class TableCatalog:
 
     def _named(self, loaded: Loaded) -> Iterator[str]:
         metadata = loaded.metadata
-        files = TableFiles(self._warehouse, metadata.location, FileParsers(self._parsers, loaded.pointer.table))
+        files = TableFiles(self._warehouse, metadata.location, self._parsers())
         yield from dict.fromkeys(files.named(metadata.snapshots))
         yield from named_files(metadata)
         yield loaded.pointer.metadata_location

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from headgate.control.command import CommandError
@@ -108,8 +109,9 @@ class Worker:
     def _rounds(self) -> None:
         while not self._ending.is_set():
             self._watch_over_attempts()
-            for organization in self._each():
-                self._safely(lambda organization=organization: self._serve(organization))
+            served = self._each()
+            for organization in served:
+                self._safely(partial(self._serve, organization, served))
             self._woken.wait(self.settings.round)
             self._woken.clear()
         for each in self._attempts:
@@ -129,7 +131,7 @@ class Worker:
         self._safely(lambda: found.extend(self._served()))
         return tuple(found)
 
-    def _serve(self, organization: Organization) -> None:
+    def _serve(self, organization: Organization, served: Iterable[Organization]) -> None:
         if organization.control.snapshot.is_suspended:
             return
         if organization.id not in self._schedulers:
@@ -137,7 +139,17 @@ class Worker:
             self._schedulers[organization.id] = Scheduler(organization.control, organization.store)
         self._schedulers[organization.id].tick()
         self._take_over(organization)
-        self._begin(organization)
+        self._begin(organization, self._count_free_slots(organization, served))
+
+    def _count_free_slots(self, organization: Organization, served: Iterable[Organization]) -> int:
+        """Return how many runs of an organization may begin.
+
+        Runs may never end, as stream captures do, so every other organization that has none under way keeps a slot free.
+        """
+        busy = {each.attempt.organization.id for each in self._attempts}
+        waiting = {each.id for each in served if not each.control.snapshot.is_suspended} - busy - {organization.id}
+        free = max(0, self.settings.slots - len(self._attempts))
+        return max(free - len(waiting), 0 if organization.id in busy else min(free, 1))
 
     def _take_over(self, organization: Organization) -> None:
         control = organization.control
@@ -146,10 +158,9 @@ class Worker:
             with suppress(RunConflictError, CommandError):  # another worker has, or its own was only late
                 control.execute(TakeOverRun(row, due=control.now + SETTLING), None)
 
-    def _begin(self, organization: Organization) -> None:
+    def _begin(self, organization: Organization, free: int) -> None:
         """Begin what is due, as far as there is room."""
-        free = self.settings.slots - len(self._attempts)
-        if free <= 0:
+        if not free:
             return
         store = organization.store
         wanted = RunWanted(states=(QUEUED,), due_before=organization.control.now)
@@ -163,7 +174,7 @@ class Worker:
                 running[attempt.row.cluster] += 1
                 self._attempts.append(_UnderWay(attempt, self.settings, self._perform, self.wake, self._lineage))
                 free -= 1
-            if free <= 0:
+            if not free:
                 return
 
     def _look_after(self) -> bool:

@@ -48,5 +48,5 @@ class Purpose:
 
 
 UPLOADS: Final = Purpose(Family.ROWS, 256, 64, "upload", "send fewer rows at once")
-FILES: Final = Purpose(Family.FILES, 32, 16, "file", "write smaller files")
-"""Each job has a thread of the server waiting for it, so few of them wait."""
+FILES: Final = Purpose(Family.FILES, 32, 8, "file", "write smaller files")
+"""Each job has a thread of the server waiting for it, so few of them wait. An owner is an organization."""

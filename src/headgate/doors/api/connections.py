@@ -19,6 +19,7 @@ from headgate.control.connections import (
 )
 from headgate.control.ids import new_id
 from headgate.control.vault import VaultError
+from headgate.control.vault_rotation import reseal_new_secret
 from headgate.doors.api.asking import Asking, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.names import Text, project, resource
@@ -116,15 +117,18 @@ def create_connection(body: NewConnection, services: Uses, caller: By, write: Wr
     """Declare a place. Who makes a connection lends its use to others by assignments."""
     place = project(services) if body.project is None else resource(services, caller, body.project)
     id = ResourceId(new_id("c"))
-    behind = _behind(body)
-    command = CreateConnection(id, place, body.name, behind, _sealed(services, id, _secret(body)))
+    behind, secret = _behind(body), _secret(body)
+    sealed = _sealed(services, id, secret)
+    command = CreateConnection(id, place, body.name, behind, sealed)
 
     def is_allowed() -> None:
         fault = services.egress.fault(behind.document())
         if fault is not None:
             raise InvalidError(fault)
 
-    return write.send(command, of=id, unless=is_allowed, id=id, name=body.name)
+    answer = write.send(command, of=id, unless=is_allowed, id=id, name=body.name)
+    _reseal(services, id, sealed, secret)
+    return answer
 
 
 @router.get(
@@ -151,7 +155,10 @@ def change_secret(connection: Called, body: Secret, services: Uses, caller: By, 
     secret = secret_of(str(document.get("kind", _TYPE)), body.password, body.headers)
     if body.password is None and body.headers is None:
         raise InvalidError("say the new `password`, or the new `headers`")
-    return write.send(ChangeSecret(id, _sealed(services, id, secret) or {}), of=id, id=id)
+    sealed = _sealed(services, id, secret) or {}
+    answer = write.send(ChangeSecret(id, sealed), of=id, id=id)
+    _reseal(services, id, sealed, secret)
+    return answer
 
 
 @router.delete("/connections/{connection}", **DONE, **needs("connection.delete"))
@@ -178,5 +185,14 @@ def _sealed(services: Services, connection: ResourceId, secret: Any) -> Any:
         return None
     try:
         return services.deployed.vault.seal(connection, secret)
+    except VaultError as error:
+        raise ProblemError(503, "unavailable", str(error)) from error
+
+
+def _reseal(services: Services, connection: ResourceId, sealed: Any, secret: Any) -> None:
+    if not sealed:
+        return
+    try:
+        reseal_new_secret(services.store, services.deployed.vault, connection, sealed, secret)
     except VaultError as error:
         raise ProblemError(503, "unavailable", str(error)) from error

@@ -59,9 +59,7 @@ def _decided(asking: Asking, name: Name, base: Loaded, message: CommitTable) -> 
     Decided after the files were read, which takes long, so that a revoke in between counts.
     """
     guarded = asking.who.guarded
-    prepared = asking.lake.tables.prepare(
-        base, message.requirements, message.updates, guarded=guarded, owner=asking.caller.principal
-    )
+    prepared = asking.lake.tables.prepare(base, message.requirements, message.updates, guarded=guarded)
     if guarded and prepared.maintains and asking.gate.serves(asking.caller, name):
         return prepared
     if guarded and prepared.replaces and _may_replace(asking, name):

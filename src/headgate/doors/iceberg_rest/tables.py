@@ -101,7 +101,7 @@ def register_table(asking: Asking) -> Response:
     made = made_before(asking, name)
     if made is not None:
         return table_answer(asking.lake.tables.load(made), guarded=asking.who.guarded)
-    found = asking.lake.tables.registered(message.metadata_location, asking.caller.principal)
+    found = asking.lake.tables.registered(message.metadata_location)
     try:
         asking.gate.register_table(asking.caller, name, found.pointer, asking.call(made=found.pointer.table))
     except RefusedError as error:
