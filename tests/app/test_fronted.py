@@ -1,5 +1,6 @@
 """What stands around the doors knows the deployment: who asks, what was decided, whether the store answers."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import pytest
 
 from headgate.app.fronted import Front, fronted
 from headgate.control.ports import StoreError
+from headgate.control.tokens import RevokeToken
 from headgate.doors.http.limits import Limits
 from tests.app.world import World, world_in
 from tests.doors.http.asking import asks
@@ -46,6 +48,20 @@ class TestARate:
         statuses = [here("GET", "/api/v1/me", headers={"authorization": secret}).status_code for _ in range(2)]
 
         assert statuses == [401, 429]
+
+    def test_and_the_larger_bounds_of_bodies_are_not_of_a_token_that_was_revoked(self, world: World) -> None:
+        here = asks(front(world, principal_rate=0, address_rate=0.001, burst_seconds=1000).app, client=FAR)
+        world.add("gone")
+        known = {"authorization": f"Bearer {world.tokens['gone']}"}
+        large = json.dumps({"name": "x" * 70_000})
+        assert here("POST", "/api/v1/databases", content=large, headers=known).status_code == 422
+
+        token = world.caller("gone").token
+        assert token is not None
+        world.control.execute(RevokeToken(token), None)
+
+        statuses = [here("POST", "/api/v1/databases", content=large, headers=known).status_code for _ in range(2)]
+        assert statuses == [413, 429]
 
 
 class TestTheMetrics:

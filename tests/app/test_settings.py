@@ -79,6 +79,11 @@ class TestDefaultSettings:
         assert found.logins.provider == Provider("https://login.example.com", "headgate", join=domains)
         assert found.logins.session == 60
 
+    @pytest.mark.parametrize("domain", ["\uff41cme.com", "a\u2024com"])
+    def test_refuse_a_domain_that_cannot_be_one_with_the_name_of_the_setting(self, domain: str) -> None:
+        with pytest.raises(SettingsError, match="HEADGATE_OIDC_DOMAINS is not a list of domains"):
+            default_settings({"HEADGATE_OIDC_DOMAINS": f"acme.com, {domain}"})
+
     def test_ignore_what_is_set_to_nothing_and_what_is_not_theirs(self) -> None:
         environ = {
             "HEADGATE_API_PORT": "",

@@ -140,6 +140,15 @@ class TestKeptSessions:
         forget("https://one", home)
         assert kept_session("https://one", home) is None
 
+    def test_of_the_deployment_serve_an_organization_whose_own_has_ended(self, tmp_path: Path) -> None:
+        home = {"XDG_CONFIG_HOME": str(tmp_path)}
+        keep("https://one", "a", time.time() + 60, home)
+        keep("https://one/o/acme", "b", time.time() - 1, home)
+
+        assert kept_session("https://one/o/acme", home) == "a"
+        forget("https://one/o/acme", home)
+        assert kept_session("https://one", home) is None
+
     @pytest.mark.parametrize("content", ["", "[]", "{", "\x00"])
     def test_that_are_damaged_are_none(self, tmp_path: Path, content: str) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}

@@ -1,6 +1,8 @@
 """Organizations and operators, managed on the deployment's own machine."""
 
+import errno
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -167,6 +169,21 @@ class TestRemove:
         done(folder, "organization", "remove", "acme", "--files", "--yes")
 
         assert (outside / id / "kept").exists()
+
+    def test_remove_names_the_folders_that_it_could_not_remove(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        files = filled(folder, id_of(folder))
+
+        def fail(*_: object, **__: object) -> None:
+            raise OSError(errno.EBUSY, "Device or resource busy")
+
+        monkeypatch.setattr(shutil, "rmtree", fail)
+        result = run(folder, "organization", "remove", "acme", "--files", "--yes")
+
+        assert result.exit_code == 1
+        assert "`acme` is removed, but not all of its files (Device or resource busy)" in result.stderr
+        assert str(files[0].parents[1]) in result.stderr
 
     def test_remove_without_a_terminal_asks_for_yes(self, folder: Path) -> None:
         result = run(folder, "organization", "remove", "acme")

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Scope
 
 from headgate.app.deployment import Deployment
 from headgate.control.identity import Identity, Presented
+from headgate.control.organization import Organizations
 from headgate.control.ports import StoreError
 from headgate.doors.cookies import bearer, in_cookie
 from headgate.doors.http.around import around, observers
@@ -46,7 +47,7 @@ def fronted(
     express = Express(app.state.at_once, principals, observers(metrics), settings.limits, hosts=app.state.hosts)
     front = around(
         app,
-        identify=_identify(deployment.identity, session),
+        identify=_identify(deployment, session),
         readiness=readiness,
         metrics=metrics,
         limits=settings.limits,
@@ -57,7 +58,9 @@ def fronted(
     return Front(front, express, readiness)
 
 
-def _identify(identity: Identity, session: Session) -> Identify:
+def _identify(deployment: Deployment, session: Session) -> Identify:
+    identity, organizations = deployment.identity, deployment.organizations
+
     async def identify(scope: Scope) -> str | None:
         secret = _secret(Request(scope))
         if secret is None:
@@ -67,20 +70,32 @@ def _identify(identity: Identity, session: Session) -> Identify:
             caller = session(secret)
             return caller.principal if caller else None
         presented = identity.remembered(secret)
-        if presented is None:
+        if presented is None or not _is_at_hand(organizations, presented):
             # It may have to be looked up in the store, which may be slow: the others do not wait for that.
-            presented = await anyio.to_thread.run_sync(_known, identity, secret)
-        return presented.principal if presented else None
+            return await anyio.to_thread.run_sync(_known, identity, organizations, secret)
+        return _standing(organizations, presented)
 
     return identify
 
 
-def _known(identity: Identity, secret: str) -> Presented | None:
+def _known(identity: Identity, organizations: Organizations, secret: str) -> str | None:
     try:
-        return identity.authenticate(secret)
+        presented = identity.authenticate(secret)
+        return _standing(organizations, presented) if presented else None
     except StoreError:
-        # Counted as nobody's. That it cannot be answered, the doors say.
+        # Counted by its address. That it cannot be answered, the doors say.
         return None
+
+
+def _is_at_hand(organizations: Organizations, presented: Presented) -> bool:
+    return presented.organization is None or organizations.at_hand(presented.organization) is not None
+
+
+def _standing(organizations: Organizations, presented: Presented) -> str | None:
+    """Return the principal of a login, or of a token that is good in its organization now; else None."""
+    if presented.organization is not None and organizations.open(presented.organization).caller(presented) is None:
+        return None
+    return presented.principal
 
 
 def _secret(request: Request) -> str | None:

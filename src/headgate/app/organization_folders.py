@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from headgate.control.command import InvalidError
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import ResourceId, is_folder_name
 
 ROOTS = ("warehouse", "checkpoints", "scratch")
 """Each holds a folder for each organization, of the organization's id."""
@@ -18,7 +18,7 @@ class OrganizationFolders:
 
     def __init__(self, data: Path, organization: ResourceId) -> None:
         """`data` is the data folder. Raises `InvalidError` for an id that is no name of a folder."""
-        if Path(organization).name != organization:
+        if not is_folder_name(organization):
             raise InvalidError(f"`{organization}` cannot be the name of a folder; remove its files by hand")
         self._data = data
         self._name = organization

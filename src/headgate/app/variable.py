@@ -20,6 +20,7 @@ Kind = Literal[
     "flag",
     "choice",
     "words",
+    "domains",
     "networks",
     "origins",
     "address",

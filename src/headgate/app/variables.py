@@ -275,10 +275,10 @@ _LOGINS = (
     ),
     Variable(
         "HEADGATE_OIDC_DOMAINS",
-        "words",
+        "domains",
         "provider.join",
         "domains whose verified e-mail addresses make a newcomer a user, with commas",
-        "only who is known already comes in",
+        "only users that the deployment has already log in",
     ),
     Variable(
         "HEADGATE_OIDC_SKEW_SECONDS", "seconds", "provider.skew", "how far the provider's clock may be from this one"

@@ -13,7 +13,9 @@ from headgate.app.clusters import read_clusters
 from headgate.app.egress_file import read_egress_file
 from headgate.app.variable import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, Kind, Variable
 from headgate.app.variables import VARIABLES
+from headgate.control.command import InvalidError
 from headgate.control.egress import EgressPolicy
+from headgate.control.logins.names import domain_name
 from headgate.spark.clusters import Clusters
 
 # Kubernetes tells a pod of every service in its namespace, and one of them may well be called `headgate`.
@@ -163,6 +165,13 @@ def _words(word: str, _: Sequence[str]) -> tuple[str, ...]:
     return tuple(each.strip() for each in word.split(",") if each.strip())
 
 
+def _domains(word: str, choices: Sequence[str]) -> tuple[str, ...]:
+    try:
+        return tuple(map(domain_name, _words(word, choices)))
+    except InvalidError:
+        raise ValueError("a list of domains in plain letters; use one such as acme.com,example.org") from None
+
+
 def _address(word: str, _: Sequence[str]) -> str:
     try:
         return str(ip_address(word))
@@ -221,6 +230,7 @@ _KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
     "flag": _flag,
     "choice": _choice,
     "words": _words,
+    "domains": _domains,
     "networks": _networks,
     "origins": _origins,
     "address": _address,

@@ -15,9 +15,8 @@ def kept_session(address: str, environ: Mapping[str, str]) -> str | None:
 
     A session is good in every organization of its deployment (`.../o/{organization}`).
     """
-    kept = _read(_file(environ))
-    found = kept.get(address) or kept.get(address.partition("/o/")[0])
-    return str(found["session"]) if found and found["ends"] > time.time() else None
+    found = _find(_read(_file(environ)), address)
+    return str(found[1]["session"]) if found else None
 
 
 def keep(address: str, session: str, ends: float, environ: Mapping[str, str]) -> Path:
@@ -28,11 +27,18 @@ def keep(address: str, session: str, ends: float, environ: Mapping[str, str]) ->
 
 
 def forget(address: str, environ: Mapping[str, str]) -> None:
-    """Keep no session for an address any more."""
+    """Drop the session that `kept_session` returns for an address."""
     file = _file(environ)
     kept = _read(file)
-    if kept.pop(address, None) is not None:
-        _write(file, kept)
+    found = _find(kept, address)
+    if found is not None:
+        _write(file, {key: each for key, each in kept.items() if key != found[0]})
+
+
+def _find(kept: Mapping[str, Any], address: str) -> tuple[str, Any] | None:
+    """Return the address that a session was kept for, and the session: the organization's own, or its deployment's."""
+    keys = dict.fromkeys((address, address.partition("/o/")[0]))
+    return next(((key, kept[key]) for key in keys if key in kept and kept[key]["ends"] > time.time()), None)
 
 
 def _file(environ: Mapping[str, str]) -> Path:

@@ -41,7 +41,7 @@ def remove(name: Login, data: Data = None) -> None:
     with deployed(data) as deployment:
         user = deployment.entrance.logins.user_of(name)
         remove_operator(deployment.organizations.deployment.control, user.principal, Call(Origin("operator")))
-    say(f"{name} is no operator any more")
+    say(f"{name} is no longer an operator")
 
 
 def list_operators(data: Data = None) -> None:

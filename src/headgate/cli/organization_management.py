@@ -123,7 +123,7 @@ def remove(
             _confirm(organization, contents)
         _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=False)
         if folders:
-            folders.remove()
+            _remove_folders(organization, folders)
     say(f"`{organization}` is removed, with {contents}; its log stays (`headgate organization export {id}`)")
 
 
@@ -153,6 +153,16 @@ def _contents(deployment: "Deployment", id: "ResourceId", folders: "Organization
     tables = sum(each.type == "table" for each in facts.resources.values())
     size = f" and {decimal(folders.bytes())} of files" if folders else "; its files stay"
     return f"{len(facts.principals)} principals, {tables} tables{size}"
+
+
+def _remove_folders(organization: str, folders: "OrganizationFolders") -> None:
+    """Remove the files of an organization that is removed; end with exit code 1 and what is left if that fails."""
+    try:
+        folders.remove()
+    except OSError as error:
+        left = ", ".join(f"`{each}`" for each in folders.found())
+        fail(f"`{organization}` is removed, but not all of its files ({error.strerror}); delete {left} by hand")
+        sys.exit(1)
 
 
 def _confirm(organization: str, contents: str) -> None:

@@ -56,11 +56,12 @@ def found(
     deployment = organizations.deployment.control
     if founding.owner not in deployment.snapshot.principals:
         deployment.execute(SignUp(founding.owner, founding.owner_name), None, call)
-    organization = organizations.open(founding.root)
+    organization = organizations.draft(founding.root)
     # Before anything is written for it: what it cannot be, it is not in the deployment's log either.
     organization.control.preview(_begun(founding), None, call)
     if founding.root not in deployment.snapshot.resources or organization.begun:
         deployment.execute(_listed(founding), caller, call)
+    organization = organizations.open(founding.root)
     organization.control.execute(_begun(founding), None, call)
     return organization
 
@@ -70,7 +71,7 @@ def preview_founding(
 ) -> None:
     """Raise the `CommandError` that `found` would raise; write nothing."""
     organizations.deployment.control.preview(_listed(founding), caller, call)
-    organizations.open(founding.root).control.preview(_begun(founding), None, call)
+    organizations.draft(founding.root).control.preview(_begun(founding), None, call)
 
 
 def _listed(founding: Founding) -> CreateResource:

@@ -44,7 +44,7 @@ class Identity:
     """Knows callers by what they present.
 
     Whether a token or a run still stands is not said here: that is a fact of the organization, which its snapshot knows.
-    The deployment's own log is no organization: nothing that lies there is a secret of anybody's.
+    The deployment's own log is no organization: no token or run secret of its own log is accepted.
     """
 
     def __init__(self, stores: Stores, logins: Logins, access: Access = _no_access) -> None:

@@ -169,6 +169,10 @@ class Organizations:
                 self._opened[root] = self._read(root)
             return self._opened[root]
 
+    def draft(self, root: ResourceId) -> Organization:
+        """Return the organization of a log that may never begin: it is not kept open."""
+        return self._opened.get(root) or self._open(root)
+
     def find(self, name: str) -> Organization:
         """Return the organization of this id, or else of this name. Raises `MissingError` if there is none.
 

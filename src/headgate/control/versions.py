@@ -1,4 +1,4 @@
-"""The version of a resource: another one after anything that a caller reads of it has changed, facts and documents."""
+"""The version of a resource: another one after a fact or a document has changed that a caller states of it."""
 
 import hashlib
 import json

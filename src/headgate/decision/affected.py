@@ -100,7 +100,10 @@ def _resource(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any
 
 def _attributes(step: _Step, change: c.AttributesSet) -> Iterator[Scope]:
     # The organization's own attributes say whether it is suspended.
-    yield from (EVERYTHING,) if change.resource == step.after.organization else _place(step, change.resource)
+    if change.resource == step.after.organization:
+        yield EVERYTHING
+    else:
+        yield from _place(step, change.resource)
 
 
 def _access(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any change about an access)

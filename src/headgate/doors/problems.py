@@ -136,11 +136,9 @@ def install(app: FastAPI) -> None:
         listed, more = listed_faults(error.errors(), error.body)
         found = [{"at": each.at, "fault": each.sentence} for each in listed]
         text = "the request is not of the form that this route takes"
-        if not more:
-            return problem(422, "invalid", text, faults=found)
-        return problem(
-            422, "invalid", f"{text}; {len(found)} faults are listed, and there are up to {more} more", faults=found
-        )
+        if more:
+            text = f"{text}; {len(found)} faults are listed, and there are up to {more} more"
+        return problem(422, "invalid", text, faults=found)
 
 
 def _document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:

@@ -58,8 +58,8 @@ class Deployed:
     def access(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
         """Return the organization that a request is for, and the caller there.
 
-        Raises `ProblemError` 401 for an unknown caller, 403 for one of a suspended organization, and 400 where the caller has to name an organization. An
-        organization that is not there and one that the caller is not in look the same.
+        Raises `ProblemError` 401 for an unknown caller, 403 for one of a suspended organization, and 400 where the caller
+        has to name an organization. An organization that is not there and one that the caller is not in look the same.
         """
         presented = self.identity.authenticate(secret)
         if presented is None:

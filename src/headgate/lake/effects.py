@@ -33,9 +33,10 @@ def effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> Ef
     """Return what the snapshot does to what its parent holds."""
     before = files.manifests(parent) if parent else {}
     after = files.manifests(snapshot)
-    left = [each for path, each in before.items() if not _same(each, after.get(path))]
+    # All fields are compared: a scan prunes by the summaries in the manifest list, so changing them hides rows.
+    left = [each for path, each in before.items() if each != after.get(path)]
     gone = _live(files, left)
-    come = _live(files, (each for path, each in after.items() if not _same(each, before.get(path))))
+    come = _live(files, (each for path, each in after.items() if each != before.get(path)))
     lost = gone.keys() - come.keys()
     gained = [come[key] for key in come.keys() - gone.keys()]
     new_data = any(gained)
@@ -43,11 +44,6 @@ def effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> Ef
     # A delete file that is lost brings rows back.
     resurrects = not all(gone[key] for key in lost)
     return Effect(adds=new_data or resurrects, removes=bool(lost) or new_deletes, rewrites=bool(left))
-
-
-def _same(one: ManifestAnswer, other: ManifestAnswer | None) -> bool:
-    # All fields: a scan prunes by the summaries in the manifest list, so changing them hides rows.
-    return other is not None and one == other
 
 
 def _live(files: TableFiles, manifests: Iterable[ManifestAnswer]) -> Mapping[Identity, bool]:

@@ -1,7 +1,6 @@
 """The files of the warehouse: where a table lies, reading, durable writing, removing."""
 
 import os
-import re
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
@@ -9,11 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import ResourceId, is_folder_name
 from headgate.lake.containment import inside, overlap, path_of, place_of
 from headgate.lake.errors import ConflictError, GoneError, InvalidError, RuleError
 
-_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """Of a file that is read whole: metadata, a manifest list or a manifest."""
 TOO_LARGE = f"a file that the table names is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB; rewrite its manifests"
@@ -146,7 +144,7 @@ class FileWarehouse:
 
 def root_of(warehouse: str, organization: ResourceId) -> str:
     """Return the folder, or the prefix, of an organization's tables. Raises `RuleError` for an id that is no such name."""
-    if not _ID.fullmatch(organization):
+    if not is_folder_name(organization):
         raise RuleError(f"the id `{organization}` of the organization cannot be the name of a folder")
     return f"{warehouse.rstrip('/')}/{organization}"
 

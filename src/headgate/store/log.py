@@ -227,7 +227,7 @@ class SqlStore:
     def _put(self, connection: Connection, put: DocumentPut) -> None:
         key = {"log_id": self.root, "kind": put.kind, "id": put.id}
         if put.expected is not None:
-            self._put_where_expected(connection, put, key)
+            self._put_where_expected(connection, put, key, put.expected)
             return
         if put.body is None:
             connection.execute(delete(documents).filter_by(**key))
@@ -239,9 +239,11 @@ class SqlStore:
             return
         self._database.replace(connection, documents, {**key, "body": body})
 
-    def _put_where_expected(self, connection: Connection, put: DocumentPut, key: Mapping[str, str]) -> None:
+    def _put_where_expected(
+        self, connection: Connection, put: DocumentPut, key: Mapping[str, str], expected: Mapping[str, Any]
+    ) -> None:
         changed = delete(documents) if put.body is None else update(documents).values(body=_text(put.body))
-        there = changed.filter_by(**key, body=_text(put.expected or {}))
+        there = changed.filter_by(**key, body=_text(expected))
         if connection.execute(there).rowcount != 1:
             raise DocumentConflictError(f"the {put.kind} `{put.id}` has changed meanwhile, or is gone")
 

@@ -211,6 +211,18 @@ class TestASuspendedOrganization:
         assert (after.status_code, after.text) == (before.status_code, before.text)
         assert (after.status_code, other.status_code) == (401, 401)
 
+    def test_an_invitation_into_it_is_unknown_meanwhile(self, world: World, operator: str, acme: Place) -> None:
+        secret = acme.call("owner", "POST", "/invitations", {"role": "member"}).json()["invitation"]
+        name = f"u{next(_NUMBERS)}"
+        suspend(world, operator, acme)
+
+        path, body = f"/api/v1/invitations/{secret}/accept", {"login": name, "password": "correct horse battery"}
+        refused = world.http.post(path, json=body)
+
+        assert refused.status_code == 404, refused.text
+        resume(world, operator, acme)
+        assert world.http.post(path, json=body).status_code == 201
+
     def test_resuming_restores_every_answer(self, world: World, operator: str, acme: Place) -> None:
         table = f"{acme.address}/api/v1/resources/lake.raw.t"
         before = asked(world, acme.tokens["vic"], "GET", table).json()

@@ -54,6 +54,12 @@ class TestABodyOfACallerWithoutACredential:
         assert (answer.status_code, answer.json()["type"]) == (400, "urn:headgate:problem:too-wide")
         assert "credential" not in answer.json()["detail"]
 
+    @pytest.mark.parametrize("content", ['[{"a": 1}]', "[[[1]]]", '{"a": {"b": []}}'])
+    def test_members_of_members_count(self, content: str) -> None:
+        many = f"[{', '.join([content] * 400)}]"
+
+        assert ask(guarded(), "POST", "/things/a", content=many).json()["type"] == "urn:headgate:problem:too-wide"
+
     def test_commas_in_strings_are_no_members(self) -> None:
         content = json.dumps({"text": ',"' * 2000})
 

@@ -31,7 +31,7 @@ class HostRule:
 
     def allows_name(self, name: str) -> bool:
         """Return whether the rule lists a name, which `plain_name` has returned."""
-        return name.endswith(self.name[1:]) if self.name.startswith("*.") else bool(name) and name == self.name
+        return name.endswith(self.name[1:]) if self.name.startswith("*.") else name == self.name
 
     def allows_address(self, address: Address) -> bool:
         """Return whether the rule lists an address, which `plain_address` has returned."""

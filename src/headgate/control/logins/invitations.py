@@ -119,7 +119,8 @@ class Invitations:
         if credential is None or found is None or not credential.matches(found[1]):
             raise missing_invitation()
         root, body = found
-        if body["ends"] <= self._organizations.now:
+        is_suspended = self._organizations.open(root).control.snapshot.is_suspended
+        if body["ends"] <= self._organizations.now or is_suspended:  # only members are told of a suspension
             raise missing_invitation()
         return _invitation(credential.id, root, body)
 

@@ -150,7 +150,7 @@ def begin_organization(
 ) -> dict[str, Any]:
     """Begin an organization, where the deployment's model lets the caller."""
     root = _root(caller.principal, idempotency_key)
-    answer = {"id": root, "name": body.name, "revision": deployed.organizations.open(root).control.snapshot.revision}
+    answer = {"id": root, "name": body.name, "revision": deployed.organizations.draft(root).control.snapshot.revision}
     if answer["revision"]:
         if _named(deployed, deployed.organizations.open(root)) != body.name:
             raise ProblemError(422, "key-reused", "this `Idempotency-Key` was used for another request; use a new one")

@@ -14,6 +14,7 @@ from headgate.doors.problems import problem
 from headgate.doors.scope import KNOWN
 
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_EMPTY = re.compile(rb"\[\s*\]|\{\s*\}")
 _NO_SIGNS = bytes(set(range(256)) - set(b'[]{}"'))
 _DIGITS = 18
 """No length that has more is read as a number."""
@@ -122,7 +123,7 @@ def unusable(body: bytes, bounds: Bounds) -> Response | None:
         return problem(400, "not-text", "the body is not UTF-8")
     if too_deep(body, bounds.depth):
         text = f"arrays and objects of a body lie at most {bounds.depth} deep in each other"
-        return bounds.problem(400, "too-deep", text)
+        return problem(400, "too-deep", text)
     if too_wide(body, bounds.members):
         text = f"arrays and objects of a body have at most {bounds.members} members in all"
         return bounds.problem(400, "too-wide", text)
@@ -145,10 +146,16 @@ def too_deep(body: bytes, depth: int) -> bool:
 
 
 def too_wide(body: bytes, members: int) -> bool:
-    """Return whether JSON has more than so many members; what is not JSON may seem to, and is refused either way."""
-    if body.count(b",") < members:
+    """Return whether JSON has more than so many members. A form has as many as it has commas and brackets."""
+    if _count_members(body) <= members:
         return False
-    return _STRINGS.sub(b"", body).count(b",") >= members
+    signs = _STRINGS.sub(b"", body)
+    return _count_members(signs) - len(_EMPTY.findall(signs)) > members
+
+
+def _count_members(signs: bytes) -> int:
+    """Return how many members there are where no array or object is empty: each has one more than it has commas."""
+    return signs.count(b",") + signs.count(b"[") + signs.count(b"{")
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from headgate.doors.http.bodies import too_deep
+from headgate.doors.http.bodies import too_deep, too_wide
 from headgate.doors.http.exchange import Exchange, RawHeader, sane_id
 from headgate.doors.http.hosts import Hosts
 from headgate.doors.http.limits import Limits
@@ -105,6 +105,7 @@ class Express:
             and size - len(body) <= limits.header_bytes
             and len(body) <= min(limits.body, _LARGE)
             and not too_deep(body, limits.depth)
+            and not too_wide(body, limits.members)
         )
 
 

@@ -185,7 +185,7 @@ def no_such(name: str, *, view: bool) -> SpecError:
 
 
 async def identified(request: Request, identify: Identify) -> Asking:
-    """Read and identify a request. Raises the specification's 401 for nobody, 403 while suspended, 413 for too much."""
+    """Read and identify a request. Raises the specification's 401 for an unknown caller, 403 while suspended, 413 for too much."""
     body = await _body(request)
     raw_path: bytes = request.scope["raw_path"]
     target = raw_path.decode("ascii", "replace")

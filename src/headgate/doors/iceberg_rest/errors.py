@@ -62,7 +62,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     422: {"description": "An argument cannot be used.", "content": _BEFORE},
     429: {"description": "Too many requests.", "content": _BEFORE},
     503: {
-        "description": "The store cannot be used now, or too many files wait to be read.",
+        "description": "The store cannot be used now, or too many files wait to be read; send the request again.",
         "content": {**_SPECIFIED, **_BEFORE},
     },
 }

@@ -64,7 +64,7 @@ def _time(claims: Mapping[str, Any], name: str) -> float:
         raise LoginError(f"the identity token has no `{name}`")
     # `NaN` and `Infinity` are no JSON, but Python reads them; with either, every comparison of times would hold.
     if not abs(value) <= _LATEST:
-        raise LoginError(f"the `{name}` of the identity token is no time")
+        raise LoginError(f"the `{name}` of the identity token is not a number of seconds that can be a time")
     return float(value)
 
 
