@@ -15,7 +15,7 @@ from headgate.lake.containment import inside, path_of
 from headgate.lake.errors import RuleError
 from headgate.lake.pointed import location_of
 from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
-from headgate.lake.warehouse import root_of
+from headgate.lake.warehouse import root_of, sync_folder
 
 _MOVED = ".moved"
 """A file in the former folder of a table, which names the organization that the table was moved for."""
@@ -34,10 +34,9 @@ class FormerTable:
         """The full name."""
         return called(self.organization.control.snapshot, self.pointer.table)
 
-    @property
-    def bytes(self) -> int:
-        """The size of its files."""
-        return sum(each.stat().st_size for each in Path(path_of(self.relocation.old)).rglob("*") if each.is_file())
+    def measure_size(self) -> int:
+        """Return the bytes of its files; of a link, those of the link."""
+        return sum(each.lstat().st_size for each in Path(path_of(self.relocation.old)).rglob("*") if not each.is_dir())
 
 
 class Relocations:
@@ -66,7 +65,7 @@ class Relocations:
         relocation, pointer = table.relocation, table.pointer
         old, new = Path(path_of(relocation.old)), Path(path_of(relocation.new))
         if os.path.realpath(old) != str(old):
-            raise RuleError("its folder is a link")
+            raise RuleError("its folder is a link; put the folder there in place of the link")
         changed = _changed(relocation, pointer.metadata_location)
         _link_all(old, new)
         for path, content in changed.items():
@@ -117,13 +116,16 @@ def _changed(relocation: Relocation, metadata_location: str) -> dict[str, bytes]
         relocation.path(path)
         real = os.path.realpath(path_of(path))
         if not inside(relocation.old, real):
-            raise RuleError("a file of the table leads out of its location by a link")
+            raise RuleError("a file of the table leads out of its location by a link; put the file there in its place")
         return Path(real).read_bytes()
 
     current = json.loads(read(metadata_location))
     past = [each["metadata-file"] for each in current.get("metadata-log", ())]
-    metadata = [metadata_location, *(each for each in past if Path(path_of(each)).exists())]
-    lists = {each["manifest-list"] for path in metadata for each in json.loads(read(path)).get("snapshots", ())}
+    kept = [metadata_location, *(each for each in past if Path(path_of(each)).exists())]
+    metadata = {path: read(path) for path in kept}
+    lists = {
+        each["manifest-list"] for content in metadata.values() for each in json.loads(content).get("snapshots", ())
+    }
     lists = {path: read(path) for path in sorted(lists) if Path(path_of(path)).exists()}
     manifests = {path: read(path) for each in lists.values() for path in manifests_of(each)}
     deletes = {path for each in manifests.values() for path in position_deletes_of(each)}
@@ -132,7 +134,7 @@ def _changed(relocation: Relocation, metadata_location: str) -> dict[str, bytes]
     moved = {path: relocation.manifest(content, sizes) for path, content in manifests.items()}
     lengths = {relocation.path(path): len(content) for path, content in moved.items()}
     moved |= {path: relocation.manifest_list(content, lengths) for path, content in lists.items()}
-    moved |= {path: relocation.metadata(read(path)) for path in metadata} | moved_deletes
+    moved |= {path: relocation.metadata(content) for path, content in metadata.items()} | moved_deletes
     return {relocation.path(path): content for path, content in moved.items()}
 
 
@@ -142,7 +144,7 @@ def _link_all(old: Path, new: Path) -> None:
         there = new / Path(above).relative_to(old)
         there.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(Path(above, each).is_symlink() for each in (*folders, *files)):
-            raise RuleError("there is a link among its files")
+            raise RuleError("there is a link among its files; put the file there in its place")
         for each in files:
             (there / each).unlink(missing_ok=True)
             os.link(Path(above, each), there / each)
@@ -161,8 +163,4 @@ def _sync(folder: Path) -> None:
     """Have the names in a folder, and of those above it, survive a crash."""
     below = [Path(above) for above, _, _ in os.walk(folder)]
     for each in (*below, *folder.parents[:2]):
-        descriptor = os.open(each, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(each)

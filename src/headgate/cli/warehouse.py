@@ -46,7 +46,7 @@ def move(
             sys.exit(1)
         relocations = Relocations(deployment.organizations, deployment.settings.warehouse)
         waiting = list(relocations.waiting())
-        rows = [(each.organization.id, each.name, str(each.bytes)) for each in waiting]
+        rows = [(each.organization.id, each.name, str(each.measure_size())) for each in waiting]
         with Progress(console=errors, transient=True) as progress:
             tables = progress.track(waiting, description="moving")
             results = ["would be moved" if dry_run else _moved(relocations, each) for each in tables]

@@ -108,7 +108,7 @@ class FileWarehouse:
                 stream.flush()
                 os.fsync(stream.fileno())
             for folder in (file.parent, *made):
-                _sync_folder(folder)
+                sync_folder(folder)
         except FileNotFoundError as error:
             raise ConflictError(PURGED) from error
 
@@ -199,6 +199,7 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder survive a crash."""
     with _opened(folder) as descriptor:
         os.fsync(descriptor)
