@@ -1,6 +1,6 @@
 """The files of a table as they are in another folder: each path below the old location becomes one below the new one.
 
-Iceberg writes whole paths into metadata files, manifest lists, manifests and position deletes, so these are written anew;
+Iceberg writes whole paths into metadata files, manifest lists, manifests and position deletes, so these are written again;
 all other files stay as they are.
 """
 
