@@ -76,12 +76,12 @@ def other() -> Iterator[Other]:
 
 def test_makes_the_table_there_and_replaces_it(other: Other) -> None:
     for newest in ("file:/t/1.json", "file:/t/2.json"):
-        register(other.place(), "mirror.flights", newest)
+        register(other.place(), "mirror.flights", newest, lambda: False)
 
         assert other.location == newest
 
 
 def test_says_that_the_other_did_not_take_it(other: Other) -> None:
     with pytest.raises(SyncError, match=r"the other catalog did not take `mirror\.flights`"):
-        register(other.place("wrong"), "mirror.flights", "file:/t/1.json")
+        register(other.place("wrong"), "mirror.flights", "file:/t/1.json", lambda: False)
     assert other.location is None

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from headgate.control.command import InvalidError, Plan, View
 from headgate.control.ports import DocumentPut
@@ -23,8 +23,16 @@ _DATABASE = re.compile(r"[\w.@+-]{1,63}")
 _LAST_PORT = 65535
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _VALUE = re.compile(r"[\x20-\x7e\t]{0,8000}")
-_OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
-"""Headers that say how a request is sent, and so are nobody's to choose."""
+RESERVED_HEADERS = frozenset(
+    {
+        "host", "content-length", "content-encoding", "transfer-encoding", "connection", "keep-alive", "upgrade",
+        "http2-settings", "te", "trailer", "expect", "accept-encoding", "proxy-authenticate", "proxy-authorization",
+        "proxy-connection",
+    }
+)  # fmt: skip
+"""Headers that say how a request is sent and its answer packed. Headgate decides that, not the connection's secret."""
+_UNQUOTED = 4
+"""How often a path may be quoted. More is not written by mistake."""
 
 
 class NoEntranceError(Exception):
@@ -106,9 +114,19 @@ def secret_of(kind: str, password: str | None, headers: Mapping[str, str] | None
             raise InvalidError("a password has no character 0")
         return {"password": password}
     for name, value in (headers or {}).items():
-        if not _HEADER.fullmatch(name) or name.lower() in _OURS or not _VALUE.fullmatch(value):
-            raise InvalidError(f"the header `{name[:100]}` cannot be sent; its value is plain text of one line")
+        _require_header(name, value)
     return dict(headers or {})
+
+
+def has_way_up(path: str) -> bool:
+    """Return whether the path of a URL may lead above where it begins, however often a server unquotes it."""
+    for _ in range(_UNQUOTED):
+        plain = unquote(path)
+        if plain == path:
+            # Some servers take a backslash for a slash, and drop what follows a semicolon in a part.
+            return any(part.partition(";")[0] == ".." for part in plain.replace("\\", "/").split("/"))
+        path = plain
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +180,15 @@ def _kept(connection: ResourceId, sealed: Mapping[str, str] | None) -> tuple[Doc
     return () if sealed is None else (DocumentPut(SECRET, connection, dict(sealed)),)
 
 
+def _require_header(name: str, value: str) -> None:
+    if name.lower() in RESERVED_HEADERS:
+        raise InvalidError(f"the header `{name}` says how a request is sent, which Headgate decides; leave it out")
+    if not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value) or value != value.strip():
+        raise InvalidError(
+            f"the header `{name[:100]}` cannot be sent; its value is plain text of one line, without spaces around it"
+        )
+
+
 def _is_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
@@ -185,5 +212,5 @@ def _is_base(url: str) -> bool:
         and bool(_HOST.fullmatch(host) or _is_address(host))
         and parts.username is None
         and not (parts.query or parts.fragment or url.endswith(("?", "#")))
-        and ".." not in parts.path.split("/")
+        and not has_way_up(parts.path)
     )

@@ -1,49 +1,67 @@
 """Telling another Iceberg catalog, a REST API, where a table's newest metadata lies."""
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
-import httpx
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from headgate.control.error_text import visible_words
-from headgate.pipelines.pinned_http import PinnedTransport
+from headgate.pipelines.http_answers import AnswerBounds, AnswerError, HttpReader
+from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.place import HttpPlace
+from headgate.untrusted_input.errors import UntrustedInputError
+from headgate.untrusted_input.json_documents import read_json
 
-_PATIENCE: Final = 30.0
-_LARGEST: Final = 1 << 20
-"""Bytes of an answer that are read at most."""
+_BOUNDS: Final = AnswerBounds(size=1 << 20, silence=30.0, whole=120.0)
 
 
 class SyncError(Exception):
     """The other catalog did not take the table; the message says what it answered."""
 
 
-def register(place: HttpPlace, into: str, metadata: str) -> None:
-    """Make a table of the other catalog, called `database.table` there, that of this metadata file. Raises `SyncError`."""
+class _Settings(BaseModel):
+    """Of a catalog's configuration nothing is taken but the prefix of its paths."""
+
+    prefix: Annotated[str, StringConstraints(max_length=1000, pattern=r"^\P{C}*$")] | None = None
+    """Without control characters, and without halves of characters, which no address can have."""
+
+
+class _Configuration(BaseModel):
+    """What the Iceberg REST specification has a catalog answer first."""
+
+    defaults: _Settings = Field(default_factory=_Settings)
+    overrides: _Settings = Field(default_factory=_Settings)
+
+    @property
+    def prefix(self) -> str:
+        """The prefix, from the overrides if it is there."""
+        said = self.defaults.prefix if self.overrides.prefix is None else self.overrides.prefix
+        return (said or "").strip("/")
+
+
+def register(place: HttpPlace, into: str, metadata: str, has_to_end: Callable[[], bool]) -> None:
+    """Make a table of the other catalog, called `database.table` there, that of this metadata file.
+
+    Raises `SyncError`, and `EndedError` once the run has to end.
+    """
     database, table = into.split(".")
-    # No redirect is followed, and of the catalog's configuration nothing is taken but the prefix of its paths.
-    with httpx.Client(
-        headers=dict(place.headers), timeout=_PATIENCE, trust_env=False, transport=PinnedTransport(place.decide)
-    ) as client:
+    with HttpReader(place, has_to_end, _BOUNDS) as http:
         try:
-            _Other(client, place.base_url.rstrip("/")).register(database, table, metadata)
-        except (httpx.HTTPError, ValueError) as error:
-            raise SyncError(f"the other catalog did not take `{into}`: {visible_words(error)}") from error
+            _Other(http, place.base_url.rstrip("/")).register(database, table, metadata)
+        except (AnswerError, LoadError) as error:
+            raise SyncError(f"the other catalog did not take `{into}`: {error}") from error
 
 
 class _Other:
-    """The other catalog, asked as the Iceberg REST specification says."""
+    """The other catalog, asked as the Iceberg REST specification says. No redirect is followed."""
 
-    def __init__(self, client: httpx.Client, base: str) -> None:
-        self._client = client
+    def __init__(self, http: HttpReader, base: str) -> None:
+        self._http = http
         self._base = base
 
     def register(self, database: str, table: str, metadata: str) -> None:
-        """Make the database where it is missing, and the table, or replace it. Raises `ValueError` or httpx's errors."""
+        """Make the database where it is missing, and the table, or replace it. Raises as `HttpReader.get` does."""
         root = self._root()
         self._send("POST", f"{root}/namespaces", {"namespace": [database], "properties": {}}, HTTPStatus.CONFLICT)
         place = f"{root}/namespaces/{quote(database, safe='')}"
@@ -52,33 +70,27 @@ class _Other:
         self._send("POST", f"{place}/register", wanted)
 
     def _root(self) -> str:
-        with self._asked("GET", f"{self._base}/v1/config") as answer:
-            _require(answer)
-            said = json.loads(_body(answer))
-        known = {**said.get("defaults", {}), **said.get("overrides", {})} if isinstance(said, dict) else {}
-        prefix = str(known.get("prefix", "")).strip("/")
+        answer = self._http.get(f"{self._base}/v1/config")
+        _require(answer.status)
+        prefix = _configuration(answer.body).prefix
         return f"{self._base}/v1/{quote(prefix)}" if prefix else f"{self._base}/v1"
 
     def _send(self, method: str, address: str, body: Any = None, also: HTTPStatus | None = None) -> int:
-        with self._asked(method, address, body) as answer:
-            _require(answer, also)
-            return answer.status_code
-
-    @contextmanager
-    def _asked(self, method: str, address: str, body: Any = None) -> Iterator[httpx.Response]:
-        with self._client.stream(method, address, json=body) as answer:
-            yield answer
+        status = self._http.send(method, address, body)
+        if status != also:
+            _require(status)
+        return status
 
 
-def _require(answer: httpx.Response, also: HTTPStatus | None = None) -> None:
-    if not answer.is_success and answer.status_code != also:
-        raise ValueError(f"it answered {answer.status_code} {answer.reason_phrase}".rstrip())
+def _require(status: int) -> None:
+    if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        raise AnswerError(f"it answered {status}")
 
 
-def _body(answer: httpx.Response) -> bytes:
-    body = b""
-    for piece in answer.iter_bytes():
-        body += piece
-        if len(body) > _LARGEST:
-            raise ValueError(f"its answer is larger than {_LARGEST:,} bytes")
-    return body
+def _configuration(body: bytes | bytearray) -> _Configuration:
+    try:
+        return _Configuration.model_validate(read_json(body))
+    except UntrustedInputError as error:
+        raise AnswerError(f"its configuration is not taken: {error}") from None
+    except ValidationError:
+        raise AnswerError("its configuration is none of the Iceberg REST specification") from None

@@ -15,14 +15,16 @@ Decide = Callable[[str, int], Sequence[Address]]
 class PinnedTransport(httpx.BaseTransport):
     """Sends each request to a decided address of its host, under the host's name in `Host` and in TLS."""
 
-    def __init__(self, decide: Decide, inner: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, decide: Decide, inner: httpx.BaseTransport) -> None:
+        """`inner` sends the requests, by no proxy: that would resolve the name by itself."""
         self._decide = decide
-        # No proxy of this machine's environment: it would resolve the name by itself.
-        self._inner = inner or httpx.HTTPTransport(trust_env=False)
+        self._inner = inner
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request to the first address that takes the connection. Raises `EgressError`, or what httpx raises."""
-        host, port = request.url.host, request.url.port or DEFAULT_PORTS.get(request.url.scheme, 0)
+        # As it is sent, and not as a name in other letters would be shown.
+        host = request.url.raw_host.decode("ascii")
+        port = request.url.port or DEFAULT_PORTS.get(request.url.scheme, 0)
         try:
             *others, last = self._decide(host, port)
         except OSError as error:

@@ -1,7 +1,8 @@
-"""JSON documents: read within bounds and written again, so that what reads them next meets nothing unexpected."""
+"""JSON documents: read within bounds, and written again so that what reads them next meets nothing unexpected."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
@@ -13,16 +14,28 @@ MAX_VALUES: Final = 1_000_000
 
 
 def rewrite_json(document: bytes | bytearray) -> bytes:
-    """Return the document with the same values, written by us.
+    """Return the document with the same values, written by us. Raises as `read_json` does."""
+    with _named_errors():
+        return json.dumps(read_json(document), ensure_ascii=False, allow_nan=False).encode()
+
+
+def read_json(document: bytes | bytearray) -> Any:
+    """Return the value of a document.
 
     Raises:
         UnreadableInputError: it is not JSON in UTF-8, has a name twice in one object, or a number that is none.
         OversizedInputError: it has too many values, or values too deep within each other.
     """
-    try:
+    with _named_errors():
         value = json.loads(bytes(document).decode(), object_pairs_hook=_distinct, parse_constant=_no_number)
         check_json_bounds(value)
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        return value
+
+
+@contextmanager
+def _named_errors() -> Iterator[None]:
+    try:
+        yield
     except MemoryError:
         raise OversizedInputError("the JSON document needs more memory than one document may use") from None
     except RecursionError:
@@ -33,13 +46,17 @@ def rewrite_json(document: bytes | bytearray) -> bytes:
         ) from None
 
 
-def check_json_bounds(document: Any) -> None:
-    """Raise `OversizedInputError` if a document that was read has too many values, or too deep within each other."""
+def check_json_bounds(document: Any, max_values: int | None = None) -> None:
+    """Raise `OversizedInputError` if a document that was read has too many values, or too deep within each other.
+
+    `max_values` is `MAX_VALUES` unless it is given.
+    """
+    most = MAX_VALUES if max_values is None else max_values
     level, count = [document], 0
     for _ in range(MAX_DEPTH + 1):
         count += len(level)
-        if count > MAX_VALUES:
-            raise OversizedInputError(f"the JSON document has more than {MAX_VALUES:,} values")
+        if count > most:
+            raise OversizedInputError(f"the JSON document has more than {most:,} values")
         level = [part for value in level for part in _parts(value)]
         if not level:
             return

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
@@ -81,7 +82,7 @@ def _metasync(definition: TableServiceDefinition, connection: str, into: str, ex
     place = http_of(execution.place(connection), connection)
     log = execution.spark.table(f"{definition.table}.metadata_log_entries").orderBy("timestamp", ascending=False)
     (newest,) = log.select("file").limit(1).collect()
-    register(place, into, newest.file)
+    register(place, into, newest.file, partial(execution.wait, 0))
     execution.say(f"`{into}` behind `{connection}` is {definition.table} as it is now")
 
 

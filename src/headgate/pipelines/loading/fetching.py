@@ -1,25 +1,33 @@
-"""Asking an HTTP API: its own origin and nothing else, bounded in size and time, tried again where that can help."""
+"""Asking an HTTP API: what lies below its own address and nothing else, bounded, tried again where that can help."""
 
+import hashlib
 import json
 import random
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlencode
 
-import httpx
-
+from headgate.pipelines.base_address import within
+from headgate.pipelines.http_answers import (
+    AnswerBounds,
+    AnswerError,
+    BrokenAnswerError,
+    HttpAnswer,
+    HttpReader,
+    OversizedAnswerError,
+)
 from headgate.pipelines.loading.errors import EndedError, LoadError
 from headgate.pipelines.loading.paging import Answer, Pages, Parameters, Request, first, following, records
-from headgate.pipelines.pinned_http import PinnedTransport
 from headgate.pipelines.place import HttpPlace
+from headgate.untrusted_input.errors import OversizedInputError
+from headgate.untrusted_input.json_documents import check_json_bounds
 
 _PATIENCE = frozenset((408, 425, 429, 500, 502, 503, 504))
 """What an API answers when it may answer otherwise a little later."""
-_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,7 @@ class Bounds:
     silence: float = 30.0
     """Without a byte, so long."""
     answer: float = 300.0
-    """One whole answer, so long."""
+    """One whole answer with its connection, so long."""
     wait: float = 1.0
     """Before the second try; twice as long before each one after."""
     longest_wait: float = 300.0
@@ -56,10 +64,11 @@ class _AgainError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Came:
-    """One answer: what it says, how many bytes it had, and what its Link header names as the next."""
+    """One answer: what it says, how many bytes it had, where it was in the end, and its Link header's next."""
 
     document: Any
     size: int
+    address: str
     link: str | None
 
 
@@ -68,38 +77,34 @@ class Api:
 
     def __init__(self, place: HttpPlace, wait: Callable[[float], bool], bounds: Bounds = BOUNDS) -> None:
         self._base = place.base_url.rstrip("/")
-        self._origin = _origin(self._base)
         self._wait = wait
         self._bounds = bounds
-        # No proxy, no credentials from this machine's environment, and each redirect is decided on.
-        self._client = httpx.Client(
-            headers={"accept": "application/json", **place.headers},
-            timeout=bounds.silence,
-            trust_env=False,
-            transport=PinnedTransport(place.decide),
-        )
+        answers = AnswerBounds(bounds.page, bounds.silence, bounds.answer)
+        self._http = HttpReader(place, partial(wait, 0), answers)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.close()
+        self._http.__exit__()
 
     def pages(self, path: str, parameters: Parameters, pages: Pages | None, pointer: str) -> Iterator[Answer]:
         """Yield every page. Raises `LoadError` where the API does not answer as it should, `EndedError` when told to."""
         asked, so_far, given = first(pages, parameters), 0, 0
-        seen = set[str]()
+        seen, at = set[bytes](), self._base
         for number in range(1, self._bounds.pages + 1):
-            address = self._address(path, asked)
-            if address in seen:
+            address = self._address(path, asked, at)
+            # By its digest: the API chooses how long its cursors are.
+            mark = hashlib.sha256(address.encode()).digest()
+            if mark in seen:
                 raise LoadError(f"page {number} of `{path}` is one that was read before: the API goes round in circles")
-            seen.add(address)
+            seen.add(mark)
             came = self._patient(address, f"page {number} of `{path}`")
             given += came.size
             if given > self._bounds.total:
                 raise LoadError(f"`{path}` gives more than {self._bounds.total:,} bytes; `parameters` can ask for less")
-            link = came.link and urljoin(address, came.link)
-            answer = Answer(came.document, records(came.document, pointer), link)
+            at = came.address
+            answer = Answer(came.document, records(came.document, pointer), came.link)
             so_far += len(answer.records)
             yield answer
             further = following(pages, asked, answer, so_far)
@@ -108,19 +113,13 @@ class Api:
             asked = further
         raise LoadError(f"`{path}` has more than {self._bounds.pages:,} pages; ask for less with `parameters`")
 
-    def _address(self, path: str, asked: Request) -> str:
-        if asked.address is None:
-            return str(httpx.URL(f"{self._base}{path}", params=dict(asked.parameters)))
-        self._own(asked.address)
-        return asked.address
-
-    def _own(self, address: str) -> None:
-        """Raise `LoadError` for an address of somebody else: the headers of the connection are for its own API."""
-        if _origin(address) != self._origin:
-            raise LoadError(
-                f"the API leads to {_shown(address)}, which is not the connection's own address; "
-                "if that is where the API is now, change the connection"
-            )
+    def _address(self, path: str, asked: Request, at: str) -> str:
+        """Return what to ask, where an answer at an address named it. Raises `LoadError` for what is not the API's own."""
+        if asked.address is not None:
+            return str(within(self._base, asked.address, at))
+        # A cursor is the API's: whatever characters it has are sent back.
+        query = urlencode(asked.parameters, errors="surrogatepass")
+        return str(within(self._base, f"{self._base}{path}?{query}" if query else f"{self._base}{path}"))
 
     def _patient(self, address: str, what: str) -> _Came:
         for tried in range(1, self._bounds.tries + 1):
@@ -144,44 +143,43 @@ class Api:
 
     def _ask(self, address: str, what: str) -> _Came:
         for _ in range(self._bounds.redirects + 1):
-            try:
-                with self._client.stream("GET", address) as answer:
-                    if answer.is_redirect:
-                        address = urljoin(address, answer.headers["location"])
-                        self._own(address)
-                        continue
-                    _accepted(answer, what)
-                    body = self._body(answer, what)
-                    self._count_values(body, what)
-                    return _Came(_document(body), len(body), answer.links.get("next", {}).get("url"))
-            except httpx.TimeoutException:
-                raise _AgainError(f"no answer for {self._bounds.silence:,.0f} seconds") from None
-            except httpx.DecodingError:
-                raise _AgainError("the answer is damaged") from None
-            except httpx.TransportError as error:
-                raise _AgainError(f"the connection failed ({error or type(error).__name__})") from None
+            answer = self._answer(address, what)
+            if answer.redirect is not None:
+                address = str(within(self._base, answer.redirect, address))
+                continue
+            _accepted(answer, what)
+            self._count_values(answer.body, what)
+            document = _document(answer.body)
+            self._check_depth(document, what)
+            return _Came(document, len(answer.body), address, answer.next_page)
         raise LoadError(f"{what}: more than {self._bounds.redirects} redirects")
 
-    def _body(self, answer: httpx.Response, what: str) -> bytearray:
-        body, until = bytearray(), time.monotonic() + self._bounds.answer
-        for chunk in answer.iter_bytes():
-            body += chunk
-            if len(body) > self._bounds.page:
-                raise LoadError(f"{what} is larger than {self._bounds.page:,} bytes; ask for smaller pages")
-            if time.monotonic() > until:
-                raise _AgainError(f"the answer is not whole after {self._bounds.answer:,.0f} seconds")
-            if self._wait(0):
-                raise EndedError
-        return body
+    def _answer(self, address: str, what: str) -> HttpAnswer:
+        try:
+            return self._http.get(address)
+        except OversizedAnswerError:
+            raise LoadError(f"{what} is larger than {self._bounds.page:,} bytes; ask for smaller pages") from None
+        except BrokenAnswerError as error:
+            raise _AgainError(str(error)) from None
+        except AnswerError as error:
+            raise LoadError(f"{what}: {error}") from None
 
-    def _count_values(self, body: bytearray, what: str) -> None:
+    def _count_values(self, body: bytes | bytearray, what: str) -> None:
         """Raise `LoadError` for a page that may have too many values, before it is read."""
         if sum(map(body.count, (b",", b"[", b"{"))) > self._bounds.values:
             raise LoadError(f"{what} has more than {self._bounds.values:,} values; ask for smaller pages")
 
+    def _check_depth(self, document: Any, what: str) -> None:
+        """Raise `LoadError` for values too deep within each other: what reads the records next goes down into them."""
+        try:
+            # Counted as bytes before, a document alone is one value more than its commas and brackets.
+            check_json_bounds(document, self._bounds.values + 1)
+        except OversizedInputError as error:
+            raise LoadError(f"{what}: {error}") from None
 
-def _accepted(answer: httpx.Response, what: str) -> None:
-    status = answer.status_code
+
+def _accepted(answer: HttpAnswer, what: str) -> None:
+    status = answer.status
     if status in _PATIENCE:
         raise _AgainError(f"the API answered {_named(status)}", _after(answer.headers))
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -190,7 +188,7 @@ def _accepted(answer: httpx.Response, what: str) -> None:
         raise LoadError(f"{what}: the API answered {_named(status)}; look at the stream's path and parameters")
 
 
-def _document(body: bytearray) -> Any:
+def _document(body: bytes | bytearray) -> Any:
     """Return what an answer says. Half an answer is no JSON, and may be whole the next time."""
     try:
         return json.loads(body, parse_constant=_no_number)
@@ -212,20 +210,10 @@ def _after(headers: Mapping[str, str]) -> float | None:
     try:
         # By the clock of who wrote the date.
         return max(0.0, (parsedate_to_datetime(written) - parsedate_to_datetime(headers["date"])).total_seconds())
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError):
         return None
 
 
 def _named(status: int) -> str:
     known = {each.value: each.phrase for each in HTTPStatus}
     return f"{status} {known[status]}" if status in known else str(status)
-
-
-def _origin(address: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(address)
-    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
-
-
-def _shown(address: str) -> str:
-    scheme, host, port = _origin(address)
-    return f"`{scheme}://{host}:{port}`"

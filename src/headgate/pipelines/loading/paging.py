@@ -109,7 +109,7 @@ def records(document: Any, pointer: str) -> Sequence[Any]:
         raise LoadError(f"the answer has no list {place}; `records` says where it is")
     wrong = next((each for each in found if not isinstance(each, dict)), None)
     if wrong is not None:
-        raise LoadError(f"the list {place} of the answer holds something that is no object: `{str(wrong)[:80]}`")
+        raise LoadError(f"the list {place} of the answer holds something that is no object: a `{type(wrong).__name__}`")
     return found
 
 

@@ -1,10 +1,10 @@
 """Streams of a source: each is read from one place behind its connection, and written into one table."""
 
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import unquote
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, field_validator, model_validator
 
+from headgate.control.connections import has_way_up
 from headgate.pipelines.definition import Name, Strict, TableName
 from headgate.pipelines.loading.paging import Pages
 from headgate.pipelines.touching import Output
@@ -86,7 +86,7 @@ class ApiStream(StreamBase):
     @field_validator("path")
     @classmethod
     def _goes_down(cls, path: str) -> str:
-        if ".." in unquote(path).split("/"):
+        if has_way_up(path):
             raise ValueError("the path of an API's stream leads down from the connection's address")
         return path
 

@@ -1,0 +1,92 @@
+"""Which addresses lie below a connection's own."""
+
+import pytest
+
+from headgate.pipelines.base_address import within
+from headgate.pipelines.loading.errors import LoadError
+
+BASE = "https://api.example.org/v1/tenant"
+
+
+@pytest.mark.parametrize(
+    ("reference", "found"),
+    [
+        ("https://api.example.org/v1/tenant/rows?a=b", "https://api.example.org/v1/tenant/rows?a=b"),
+        ("https://API.example.org:443/v1/tenant", "https://api.example.org/v1/tenant"),
+        ("/v1/tenant/rows", "https://api.example.org/v1/tenant/rows"),
+        ("?page=2", "https://api.example.org/v1/tenant/rows?page=2"),
+        ("more", "https://api.example.org/v1/tenant/more"),
+        ("/v1/%74enant/rows", "https://api.example.org/v1/%74enant/rows"),
+        ("/v1/tenant/a/../b?x=../..", "https://api.example.org/v1/tenant/b?x=../.."),
+    ],
+)
+def test_a_reference_below_the_base_is_followed(reference: str, found: str) -> None:
+    assert str(within(BASE, reference, f"{BASE}/rows")) == found
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "/other/admin",
+        "/v1/tenant2/rows",
+        "/v1",
+        "/v1/tenant/../../admin",
+        "/v1/tenant/%2e%2e/admin",
+        "/v1/tenant/%252E%252e/admin",
+        "/v1/tenant/%25252525252e%25252525252e/admin",
+        "/v1/tenant/..%2fadmin",
+        "/v1/tenant/..%5cadmin",
+        "/v1/tenant/..;/admin",
+        "/v1/tenant\\..\\..\\admin",
+        "/v1%2ftenant/rows",
+        "http://api.example.org/v1/tenant/rows",
+        "https://api.example.org:8443/v1/tenant/rows",
+        "https://api.example.org.evil.example/v1/tenant/rows",
+        "https://evil.example/v1/tenant/rows",
+        "//evil.example/v1/tenant/rows",
+        "https://me:secret@api.example.org/v1/tenant/rows",
+        "https://me@api.example.org/v1/tenant/rows",
+        "https://api.example.org@evil.example/v1/tenant/rows",
+        "https://api.example.org\\@evil.example/v1/tenant/rows",
+        "https://evil.example#@api.example.org/v1/tenant/rows",
+        "file:///v1/tenant/rows",
+    ],
+)
+def test_a_reference_to_elsewhere_is_refused(reference: str) -> None:
+    with pytest.raises(LoadError, match="not the connection's own address"):
+        within(BASE, reference)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "http://[",
+        "http://[::1",
+        "https://api.example.org:port/",
+        "https://\ud800.example/",
+        "/v1/tenant/\ud800",
+        "/v1/tenant/a\x00b",
+        "/v1/tenant/" + "a" * 70_000,
+    ],
+    ids=["bracket", "address", "port", "half host", "half path", "control", "long"],
+)  # fmt: skip
+def test_an_address_that_cannot_be_read_is_refused_as_every_other(reference: str) -> None:
+    with pytest.raises(LoadError):
+        within(BASE, reference)
+
+
+@pytest.mark.parametrize("host", ["[", "xn--a.example", "a..example", "127.0.0.1:99999999"])
+def test_a_host_that_cannot_be_read_is_no_other_error(host: str) -> None:
+    with pytest.raises(LoadError):
+        within(BASE, f"https://{host}/v1/tenant/rows")
+
+
+def test_a_base_that_leads_up_has_nothing_below_it() -> None:
+    base = "https://api.example.org/v1/%2e%2e/admin"
+
+    with pytest.raises(LoadError):
+        within(base, f"{base}/rows")
+
+
+def test_a_base_without_a_path_has_everything_of_its_host_below_it() -> None:
+    assert str(within("http://[::1]:8080", "/rows")) == "http://[::1]:8080/rows"
