@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from headgate.control.command import InvalidError
-from headgate.control.connections import Folder, Http, PostgreSql, secret_of
+from headgate.control.connections import RESERVED_HEADERS, Folder, Http, PostgreSql, secret_of
 
 SHOP = PostgreSql("db.example.org", 5432, "shop", "headgate")
 
@@ -52,7 +52,8 @@ def test_an_api_is_below_an_address(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     ["", "api.example.org", "ftp://example.org", "file:///etc/passwd", "https://", "https://me:secret@example.org", "https://example.org?x=1",
-     "https://example.org#x", "https://example.org/?", "https://example.org/a/../b", "https://exa mple.org", "https://example.org:99999",
+     "https://example.org#x", "https://example.org/?", "https://example.org/a/../b", "https://example.org/%2e%2e/x",
+     "https://example.org/a/%252E./b", "https://example.org/..%2fx", "https://example.org/..;/x", "https://exa mple.org", "https://example.org:99999",
      "https://example.org\\@other", "https://example.org/\r\nX: y", "https://exämple.org", "https://[::1", "https://example.org:x"],
 )  # fmt: skip
 def test_and_nothing_else_is_one(url: str) -> None:
@@ -76,9 +77,20 @@ def test_each_kind_has_its_own_secret() -> None:
             secret_of(kind, password, headers)
 
 
+@pytest.mark.parametrize("name", sorted(RESERVED_HEADERS))
+def test_a_header_that_says_how_a_request_is_sent_is_refused_with_the_reason(name: str) -> None:
+    with pytest.raises(InvalidError, match="says how a request is sent, which Headgate decides; leave it out"):
+        secret_of("http", None, {name.title(): "x"})
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Cookie", "X-Api-Key", "Accept", "User-Agent"])
+def test_a_header_of_the_api_is_a_secret(name: str) -> None:
+    assert secret_of("http", None, {name: "a b"}) == {name: "a b"}
+
+
 @pytest.mark.parametrize(
     "headers",
-    [{"Host": "other"}, {"content-length": "1"}, {"Transfer-Encoding": "chunked"}, {"X: y\r\nZ": "1"}, {"X": "a\r\nY: b"}, {"": "x"}],
+    [{"Host": "other"}, {"content-length": "1"}, {"Transfer-Encoding": "chunked"}, {"X: y\r\nZ": "1"}, {"X": "a\r\nY: b"}, {"": "x"}, {"X": "a "}, {"X": "\ta"}],
     ids=str,
 )  # fmt: skip
 def test_a_header_is_one_line_and_none_of_our_own(headers: dict[str, str]) -> None:

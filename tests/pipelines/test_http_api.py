@@ -1,5 +1,8 @@
 """Reading an HTTP API, page by page, from a real server that does what APIs do."""
 
+import gzip
+import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +17,7 @@ from headgate.pipelines.loading.staged import stage
 from headgate.pipelines.place import HttpPlace
 from tests.egress import open_egress
 from tests.pipelines.api_server import ApiServer, Asked, Given, api_server
+from tests.pipelines.raw_server import endless, raw_server
 
 QUICK = replace(BOUNDS, wait=0.01, tries=3, silence=0.3, answer=5.0)
 ROWS = [{"id": number} for number in range(7)]
@@ -199,6 +203,17 @@ class TestAnApiInTrouble:
 
         assert len(server.asked) == 1
 
+    def test_an_answer_without_end_ends_with_the_run(self) -> None:
+        ends = threading.Event()
+        threading.Timer(0.3, ends.set).start()
+        unhurried = replace(QUICK, silence=60, answer=60)
+        with (
+            raw_server(endless(b"HTTP/1.1 200 OK\r\nx: ", b"y")) as server,
+            Api(server.place(), ends.wait, unhurried) as api,
+            pytest.raises(EndedError),
+        ):
+            list(api.pages("/rows", {}, None, ""))
+
     def test_is_left_when_the_run_has_to_end(self, server: ApiServer) -> None:
         waits = Waits()
         waits.ends = True
@@ -221,6 +236,47 @@ class TestBounds:
 
         with pytest.raises(LoadError, match="page 1 of `/rows` is larger than 1,000 bytes"):
             read(server, bounds=replace(QUICK, page=1000))
+
+    def test_a_page_that_is_packed_twice_is_refused(self, server: ApiServer) -> None:
+        packed = gzip.compress(gzip.compress(json.dumps(ROWS).encode()))
+        server.scripted(Given(body=packed, headers={"content-encoding": "gzip, gzip"}))
+
+        with pytest.raises(LoadError, match="page 1 of `/rows`: the answer is packed in another way than gzip"):
+            read(server)
+
+    def test_a_packed_page_is_bounded_by_what_it_unpacks_to(self, server: ApiServer) -> None:
+        packed = gzip.compress(json.dumps(ROWS * 100).encode())
+        server.scripted(Given(body=packed, headers={"content-encoding": "gzip"}))
+
+        assert len(packed) < 1000
+        assert read(server) == ROWS * 100
+        with pytest.raises(LoadError, match="page 1 of `/rows` is larger than 1,000 bytes"):
+            read(server, bounds=replace(QUICK, page=1000))
+
+    @pytest.mark.parametrize("depth", [200, 100_000])
+    def test_a_page_is_bounded_in_its_depth(self, server: ApiServer, depth: int) -> None:
+        server.scripted(Given(body=b'[{"a": ' + b"[" * depth + b"]" * depth + b"}]"))
+
+        with pytest.raises(LoadError, match="deep"):
+            read(server)
+
+    @pytest.mark.parametrize("cursor", ["\ud800", "a" * 70_000], ids=["half", "long"])
+    def test_a_cursor_that_no_address_can_have_is_no_other_error(self, server: ApiServer, cursor: str) -> None:
+        server.scripted(Given({"next": cursor, "rows": ROWS}))
+
+        with pytest.raises(LoadError, match=r"round in circles|cannot be read"):
+            read(server, CursorPages(by="cursor", next="/next"), pointer="/rows")
+
+    @pytest.mark.parametrize(
+        "date",
+        ["Sun, 22 Nov 2026 00:00:00 +" + "9" * 20, f"Sun, 22 Nov {'9' * 20} 00:00:00 GMT", "9" * 400, "x"],
+        ids=["zone", "year", "seconds", "word"],
+    )
+    def test_a_time_to_wait_that_cannot_be_read_is_no_other_error(self, server: ApiServer, date: str) -> None:
+        server.scripted(Given(status=503, headers={"retry-after": date, "date": date}))
+
+        with pytest.raises(LoadError, match="503"):
+            read(server)
 
     def test_hold_for_all_of_them(self, server: ApiServer) -> None:
         server.scripted(Given(ROWS))
@@ -254,6 +310,44 @@ class TestTheOrigin:
 
         assert read(server) == ROWS
         assert [each.path for each in server.asked] == ["/rows", "/rows/"]
+
+    @pytest.mark.parametrize(
+        "way",
+        [
+            "/other/admin",
+            "/v1/tenant/%2e%2e/admin",
+            "http://me:secret@{}/v1/tenant/x",
+            "http://[",
+            "http://127.0.0.1:99999999/",
+            "http://xn--a.example/",
+            "/a\x01b",
+            "/" + "a" * 60_000,
+        ],
+        ids=["up", "quoted up", "user", "bracket", "port", "name", "control", "long"],
+    )
+    def test_an_api_leads_to_no_address_above_the_connections(self, server: ApiServer, way: str) -> None:
+        led = way.format(server.url.removeprefix("http://"))
+        for given in (
+            Given(status=302, headers={"location": led}),
+            Given(ROWS, headers={"link": f'<{led}>; rel="next"'}),
+        ):
+            server.asked.clear()
+            server.scripted(given)
+            with pytest.raises(LoadError):
+                read(server, LinkedPages(by="link"), base=f"{server.url}/v1/tenant")
+
+            assert {each.path for each in server.asked} == {"/v1/tenant/rows"}
+            assert {each.headers["authorization"] for each in server.asked} == {"Bearer s3cret"}
+
+    def test_a_link_is_one_of_the_address_that_a_redirect_led_to(self, server: ApiServer) -> None:
+        server.scripted(
+            Given(status=302, headers={"location": "/v2/rows"}),
+            Given(ROWS[:3], headers={"link": '<more>; rel="next"'}),
+            Given(ROWS[3:]),
+        )
+
+        assert read(server, LinkedPages(by="link")) == ROWS
+        assert [each.path for each in server.asked] == ["/rows", "/v2/rows", "/v2/more"]
 
     def test_does_not_lead_round_for_ever(self, server: ApiServer) -> None:
         server.scripted(Given(status=302, headers={"location": "/rows"}))

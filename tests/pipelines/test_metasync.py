@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -12,9 +13,12 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
+from headgate.pipelines import metasync
+from headgate.pipelines.loading.errors import EndedError
 from headgate.pipelines.metasync import SyncError, register
 from headgate.pipelines.place import HttpPlace
 from tests.egress import open_egress
+from tests.pipelines.raw_server import Answering, RawServer, body_of, endless, raw_server
 
 TABLE = "/v1/namespaces/mirror/tables/flights"
 METADATA = new_table_metadata(Schema(), UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, "file:/t")
@@ -85,3 +89,101 @@ def test_says_that_the_other_did_not_take_it(other: Other) -> None:
     with pytest.raises(SyncError, match=r"the other catalog did not take `mirror\.flights`"):
         register(other.place("wrong"), "mirror.flights", "file:/t/1.json", lambda: False)
     assert other.location is None
+
+
+def registered(server: RawServer) -> None:
+    register(server.place("/tenant-a/iceberg"), "mirror.flights", "file:/t/1.json", lambda: False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"[" * 1_000_000,
+        b'{"defaults":' + b"[" * 900_000,
+        b'{"defaults": [1]}',
+        b'{"defaults": null}',
+        b'{"overrides": 3}',
+        b'{"overrides": {"prefix": 3}}',
+        b'{"overrides": {"prefix": "\\ud800"}}',
+        b'{"overrides": {"prefix": "a\\r\\nX: y"}}',
+        json.dumps({"overrides": {"prefix": "a" * 100_000}}).encode(),
+        b'{"defaults": ' + b"9" * 5000 + b"}",
+        b"\x00\xff",
+        b"[]",
+        b"",
+    ],
+    ids=[
+        "deep",
+        "deep in it",
+        "list",
+        "null",
+        "number",
+        "prefix number",
+        "prefix half",
+        "prefix control",
+        "prefix long",
+        "long number",
+        "no text",
+        "no object",
+        "empty",
+    ],
+)
+def test_a_configuration_that_cannot_be_read_is_an_error_of_the_other_catalog(said: bytes) -> None:
+    with raw_server(body_of(said)) as server, pytest.raises(SyncError, match="its configuration is"):
+        registered(server)
+    assert server.targets() == ["GET /tenant-a/iceberg/v1/config"]
+
+
+@pytest.mark.parametrize("prefix", ["../../../tenant-b/admin", "%2e%2e/%2e%2e/%2e%2e/tenant-b", "..\\..\\..\\tenant-b"])
+def test_a_prefix_leads_nowhere_above_the_connections_address(prefix: str) -> None:
+    config = json.dumps({"overrides": {"prefix": prefix}}).encode()
+
+    with raw_server(body_of(config)) as server, pytest.raises(SyncError, match="not the connection's own address"):
+        registered(server)
+    assert server.targets() == ["GET /tenant-a/iceberg/v1/config"]
+
+
+def test_a_prefix_is_one_of_the_overrides_before_the_defaults() -> None:
+    config = json.dumps({"defaults": {"prefix": "a"}, "overrides": {"prefix": "b/c?d", "uri": "http://evil.example"}})
+
+    with raw_server(body_of(config.encode())) as server:
+        registered(server)
+    assert server.targets()[1] == "POST /tenant-a/iceberg/v1/b/c%3Fd/namespaces"
+
+
+@pytest.mark.parametrize("status", ["500 \x1b]0;pwned\x07 /etc/passwd", "302 pwned", "500"])
+def test_a_refusal_is_told_by_its_status_alone(status: str) -> None:
+    answering = body_of(b"pwned", "location: http://127.0.0.1/pwned", status=status)
+
+    with raw_server(answering) as server, pytest.raises(SyncError) as raised:
+        registered(server)
+    said = str(raised.value)
+    assert "pwned" not in said
+    assert said.isprintable()
+    assert server.targets() == ["GET /tenant-a/iceberg/v1/config"]
+
+
+@pytest.mark.parametrize(
+    "answering",
+    [
+        endless(b"HTTP/1.1 200 OK\r\nx: ", b"y"),
+        endless(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n", b" "),
+    ],
+    ids=["headers", "body"],
+)
+def test_an_answer_without_end_ends_with_the_run_and_at_a_deadline(
+    answering: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = threading.Event()
+    threading.Timer(0.3, ends.set).start()
+    with raw_server(answering) as server:
+        with pytest.raises(EndedError):
+            register(server.place(), "mirror.flights", "file:/t/1.json", ends.is_set)
+        monkeypatch.setattr(metasync, "_BOUNDS", replace(metasync._BOUNDS, whole=0.3))
+        with pytest.raises(SyncError, match="not whole after"):
+            registered(server)
+
+
+def test_an_answer_larger_than_a_mebibyte_is_not_read() -> None:
+    with raw_server(body_of(b" " * (1 << 20) + b"{}")) as server, pytest.raises(SyncError, match="larger than"):
+        registered(server)
