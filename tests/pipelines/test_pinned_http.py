@@ -92,3 +92,16 @@ def test_a_name_without_an_address_is_a_connection_that_failed() -> None:
 
     with pytest.raises(httpx.ConnectError):
         httpx.Client(transport=PinnedTransport(fails, Wire())).get("http://api.example.org/")
+
+
+def test_a_name_in_other_letters_is_decided_on_as_it_is_sent() -> None:
+    wire, decided = Wire(), list[str]()
+
+    def decide(host: str, _: int) -> Sequence[Address]:
+        decided.append(host)
+        return [ip_address("93.184.215.14")]
+
+    httpx.Client(transport=PinnedTransport(decide, wire)).get("https://xn--bcher-kva.example/")
+
+    assert decided == ["xn--bcher-kva.example"]
+    assert wire.sent[0].headers["host"] == wire.sent[0].extensions["sni_hostname"] == "xn--bcher-kva.example"

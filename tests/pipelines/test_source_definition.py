@@ -20,6 +20,8 @@ class TestADefinition:
             ({"file": "../other.csv"}, "pattern"),
             ({"path": "/../other"}, "leads down"),
             ({"path": "/%2e%2e/other"}, "leads down"),
+            ({"path": "/%252e%252e/other"}, "leads down"),
+            ({"path": "/..;x/other"}, "leads down"),
             ({"path": "/a?b"}, "pattern"),
             ({"table": "flights"}, "pattern"),
             ({"format": "orc"}, "'csv', 'json', 'json_lines' or 'parquet'"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headgate.untrusted_input import json_documents
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
-from headgate.untrusted_input.json_documents import MAX_DEPTH, MAX_VALUES, rewrite_json
+from headgate.untrusted_input.json_documents import MAX_DEPTH, MAX_VALUES, read_json, rewrite_json
 
 texts = st.text(st.characters(codec="utf-8"))
 values = st.recursive(
@@ -22,6 +22,14 @@ values = st.recursive(
 @given(value=values)
 def test_a_document_keeps_its_values(value: Any) -> None:
     assert json.loads(rewrite_json(json.dumps(value).encode())) == value
+
+
+def test_a_document_is_read_within_the_same_bounds() -> None:
+    assert read_json(b'{"a": [1, null]}') == {"a": [1, None]}
+    with pytest.raises(UnreadableInputError):
+        read_json(b'{"a": 1, "a": 2}')
+    with pytest.raises(OversizedInputError):
+        read_json(b"[" * 1_000_000)
 
 
 @given(data=st.binary(max_size=60))

@@ -18,10 +18,12 @@ def within(base: str, reference: str, seen_at: str | None = None) -> httpx.URL:
         found = httpx.URL(seen_at or base).join(reference)
         is_below = _is_below(root, found)
     except (httpx.InvalidURL, ValueError):
-        raise LoadError("the API leads to an address that cannot be read; ask who runs it to correct it") from None
+        raise LoadError(
+            "the API leads to an address that cannot be read; look at the connection's own, and at the API"
+        ) from None
     if not is_below:
         raise LoadError(
-            f"the API leads to {_shown(found)}, which is not the connection's own address or one below it; "
+            f"the API leads to {_shown(found)}, which is not the connection's own address or one below it, or names a user; "
             "if that is where the API is now, change the connection"
         )
     return found

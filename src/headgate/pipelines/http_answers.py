@@ -73,6 +73,10 @@ class HttpReader:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
         self._transport.close()
 
     def get(self, address: str) -> HttpAnswer:

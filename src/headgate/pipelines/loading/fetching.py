@@ -86,7 +86,7 @@ class Api:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.__exit__()
+        self._http.close()
 
     def pages(self, path: str, parameters: Parameters, pages: Pages | None, pointer: str) -> Iterator[Answer]:
         """Yield every page. Raises `LoadError` where the API does not answer as it should, `EndedError` when told to."""
