@@ -1,7 +1,7 @@
 """The one reader of what the host behind a connection answers over HTTP: bounded in bytes and time.
 
-The host is hostile: it may be anybody's, and its answers any bytes. Nothing is sent but to addresses below the
-connection's own, and nothing that the host writes is repeated in an error.
+The host is taken for hostile, and its answers for any bytes. Nothing is sent but to addresses below the
+connection's own, and nothing that the host writes is repeated in an error, but where it leads, as plain letters.
 """
 
 import zlib
