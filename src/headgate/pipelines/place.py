@@ -53,13 +53,31 @@ class HttpPlace:
 Place = FolderPlace | DatabasePlace | HttpPlace
 
 
+DRIVER_PROPERTIES: Final[Mapping[str, str]] = {
+    "ApplicationName": "headgate",
+    "tcpKeepAlive": "true",
+    "sslcert": "",
+    "sslkey": "",
+    "gssEncMode": "disable",
+    "gsslib": "gssapi",
+    "gssUseDefaultCreds": "false",
+    "jaasLogin": "true",
+    "jaasApplicationName": "headgate-without-kerberos",
+}
+"""What every connection says to PostgreSQL's driver.
+
+It takes what is not said from `~/.postgresql` and Kerberos. An empty file means none, and no login module has that name. A
+password that is said, an empty one too, keeps it from `~/.pgpass`; it reads a service file only for a service in the URL.
+"""
+
+
 def entrance(database: DatabasePlace) -> Entrance:
     """Return how Spark enters a database: at the addresses that were decided on, with TLS held against the host's name."""
     host = f"[{database.host}]" if ":" in database.host else database.host
     url = f"jdbc:postgresql://{host}:{database.port}/{quote(database.database, safe='')}"
     properties = {"user": database.user, "password": database.password, "sslmode": database.sslmode}
     properties |= {"socketFactory": _SOCKETS, "socketFactoryArg": _pinned(database)}
-    return Entrance(url, {**properties, "ApplicationName": "headgate", "tcpKeepAlive": "true"})
+    return Entrance(url, {**DRIVER_PROPERTIES, **properties})
 
 
 def _pinned(database: DatabasePlace) -> str:

@@ -10,12 +10,11 @@ from psycopg.sql import SQL, Composed, Identifier
 from pyspark.sql import DataFrame
 
 from headgate.facts.ids import RunId
+from headgate.pipelines.database_connection import connect_database
 from headgate.pipelines.place import DatabasePlace
 
 _LOADS = "headgate_loads"
 """Beside the table: which runs have added their rows to what, written in the same transaction."""
-_PATIENCE = 10
-"""Seconds for a connection to come about."""
 
 
 class LoadError(Exception):
@@ -74,19 +73,8 @@ def write_rows(frame: DataFrame, load: Load) -> int:
 
 @contextmanager
 def _transaction(load: Load) -> Iterator[Connection]:
-    place = load.place
     try:
-        with psycopg.connect(
-            # libpq connects to the addresses that were decided on, and holds the certificate against the name.
-            host=",".join(place.host for _ in place.addresses),
-            hostaddr=",".join(map(str, place.addresses)),
-            port=place.port,
-            dbname=place.database,
-            user=place.user,
-            password=place.password,
-            sslmode=place.sslmode,
-            connect_timeout=_PATIENCE,
-        ) as database:
+        with connect_database(load.place) as database:
             yield database
     except psycopg.Error as error:
         # Without a word of the server's own it is the client's, which tells where the database is.
