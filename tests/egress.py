@@ -15,4 +15,4 @@ OPEN = EgressPolicy(
 
 def open_egress() -> Egress:
     """Return what decides by `OPEN`, where the server has no files and its store no port."""
-    return Egress(OPEN.rules())
+    return Egress(OPEN.rules("organization"))

@@ -44,7 +44,7 @@ def served(tools: Toolchain, folder: Path) -> Iterator[Served]:
     data, log = folder / "data", folder / "headgate.log"
     command = [str(_HEADGATE), "serve", "--data", str(data), "--api-port", "0", "--spark-port", "0"]
     egress = folder / "egress.yaml"
-    egress.write_text(f"organizations: {{main: {{folders: ['{folder / 'files'}']}}}}\n", encoding="utf-8")
+    egress.write_text(f"organizations: {{organization: {{folders: ['{folder / 'files'}']}}}}\n", encoding="utf-8")
     environ = {**os.environ, "HEADGATE_EGRESS": str(egress)}
     with log.open("wb") as output:
         server = subprocess.Popen(command, stdout=output, stderr=output, env=environ)

@@ -4,8 +4,9 @@ import json
 import socket
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from typer.testing import CliRunner
@@ -14,9 +15,10 @@ from headgate.app.checkup import Finding, checkup
 from headgate.app.deployment import open_deployment
 from headgate.app.settings import Settings, SettingsError, default_settings
 from headgate.cli import app
+from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 from headgate.control.queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
-from headgate.store import open_stores
+from headgate.store import FolderLock, open_stores
 from tests.doors.http.test_tls import START, issue
 
 NOW = 4_000_000_000.0
@@ -252,3 +254,51 @@ class TestAStoreInPostgresql:
 
         assert before[0].seen.startswith("is empty yet")
         assert {each.state for name in ("store", "logs", "clock", "models") for each in found[name]} == {"ok"}
+
+
+class TestTheEgressPolicy:
+    def listing(self, settings: Settings, **rules: EgressRules) -> list[Finding]:
+        """Return what is found of a policy."""
+        return seen(replace(settings, egress=EgressPolicy(rules)))["egress"]
+
+    def test_that_lists_nothing_is_said(self, settings: Settings) -> None:
+        (found,) = self.listing(settings)
+
+        assert found.state == "ok"
+        assert "HEADGATE_EGRESS is not set, or its file lists no organization" in found.seen
+
+    def test_is_counted_in_words(self, settings: Settings, tmp_path: Path) -> None:
+        host = parse_host_rule("db.example.org:5432")
+        (found,) = self.listing(settings, organization=EgressRules((PurePosixPath(tmp_path / "cache"),), (host, host)))[
+            :1
+        ]
+
+        assert found.seen == "connections of `organization` reach 1 folder and 2 hosts"
+
+    def test_of_an_id_that_no_organization_has_is_doubtful(self, settings: Settings) -> None:
+        found = self.listing(settings, organisation=EgressRules(), main=EgressRules())
+
+        doubts = [each for each in found if each.state == "warn"]
+        assert "did you mean `organization`?" in doubts[0].seen
+        assert "`main`" in doubts[1].seen
+        assert all("headgate organization list" in each.do for each in doubts)
+
+    def test_of_all_organizations_is_known(self, settings: Settings) -> None:
+        found = seen(replace(settings, egress=EgressPolicy({"*": EgressRules()})))["egress"]
+
+        assert [each.state for each in found] == ["ok"]
+
+    def test_with_a_folder_that_cannot_be_looked_at_is_doubtful(self, settings: Settings) -> None:
+        # As one below a folder that may not be searched, which root can always search: `Path.is_dir` raises for both.
+        folders = (PurePosixPath("/", "x" * 300), PurePosixPath(settings.folder))
+
+        found = self.listing(settings, organization=EgressRules(folders))
+
+        assert "may not be seen" in found[1].seen
+        assert "the server's own" in found[2].seen
+
+    def test_beside_a_server_is_said_to_be_of_this_shell(self, settings: Settings) -> None:
+        with closing(FolderLock.take(settings.folder)):
+            (found,) = self.listing(settings, organization=EgressRules())
+
+        assert found.seen.endswith("in this shell's settings; a running server may have others")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -14,6 +13,8 @@ from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 from headgate.pipelines.egress import EgressError
 from tests.app.world import Place, World, serving, settings_in
 
+NAMES = ("partner", "not-created-yet")
+"""Names that the operator has written where ids belong."""
 HTTP = {"http": {"base_url": "http://127.0.0.1:8556", "headers": {}}}
 METADATA = {"http": {"base_url": "http://169.254.169.254/latest"}}
 STORE = {"postgresql": {"host": "127.0.0.1", "port": 5544, "database": "hg", "user": "postgres"}}
@@ -21,19 +22,24 @@ STORE = {"postgresql": {"host": "127.0.0.1", "port": 5544, "database": "hg", "us
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Serve a deployment in which `acme` may connect one folder and one database, and `main` another folder."""
+    """Serve a deployment in which `acme` may connect one folder and one database, and `main` another folder.
+
+    The rules of a name beside these ids are nobody's.
+    """
     folder = tmp_path_factory.mktemp("egress")
-    for name in ("acme", "main", "secrets"):
+    for name in ("acme", "main", "secrets", "named"):
         (folder / name).mkdir()
     (folder / "secrets" / "store").write_text("postgresql://headgate:S3cretPw@db/headgate\n")
     acme = EgressRules((PurePosixPath(folder / "acme"),), (parse_host_rule("db.acme.example:5432"),))
     main = EgressRules((PurePosixPath(folder / "main"),))
-    settings = replace(settings_in(folder), egress=EgressPolicy({"acme": acme, "main": main}))
+    rules = EgressRules((PurePosixPath(folder / "named"),), (parse_host_rule("10.0.0.0/8:*"),))
+    named = dict.fromkeys(NAMES, rules)
+    settings = replace(settings_in(folder), egress=EgressPolicy({"o_acme": acme, "organization": main, **named}))
     deployment = open_deployment(settings)
     try:
         opened = World(deployment)
         with serving(opened):
-            opened.organization("acme", "nekt")
+            opened.organization("acme", "nekt", id="o_acme")
             yield opened
     finally:
         deployment.close()
@@ -43,7 +49,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def acme(world: World) -> Place:
     found = world.deployment.organizations.find("acme")
     owner = next(each for each in found.control.snapshot.principals)
-    place = Place(world.http, found, "/o/acme", {})
+    place = Place(world.http, found, "/o/o_acme", {})
     place.tokens["owner"] = place.token(owner)
     return place
 
@@ -99,6 +105,39 @@ class TestAtCreation:
         assert "HEADGATE_EGRESS" not in answers[1].text
 
 
+class TestAnOrganization:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_gets_no_rules_by_the_name_that_its_owner_gives_it(self, world: World, acme: Place, name: str) -> None:
+        root = world.deployment.settings.folder.parent
+        acme.call("owner", "PATCH", "/organization", {"name": name}).raise_for_status()
+        try:
+            answers = [
+                create(acme, "taken", {"folder": f"{root}/named"}),
+                create(acme, "taken", {"http": {"base_url": "http://10.1.2.3:8080"}}),
+                create(acme, "taken", {"folder": f"{root}/main"}),
+            ]
+        finally:
+            acme.call("owner", "PATCH", "/organization", {"name": "acme"}).raise_for_status()
+
+        assert [each.status_code for each in answers] == [422, 422, 422]
+
+    def test_gets_no_rules_by_the_name_that_it_is_created_with(self, world: World) -> None:
+        root = world.deployment.settings.folder.parent
+        place = world.organization(NAMES[1], "nekt")
+
+        assert create(place, "taken", {"folder": f"{root}/named"}).status_code == 422
+
+    def test_keeps_its_own_rules_under_another_name(self, world: World, acme: Place) -> None:
+        root = world.deployment.settings.folder.parent
+        acme.call("owner", "PATCH", "/organization", {"name": "renamed"}).raise_for_status()
+        try:
+            answer = create(acme, "kept", {"folder": f"{root}/acme"})
+        finally:
+            acme.call("owner", "PATCH", "/organization", {"name": "acme"}).raise_for_status()
+
+        assert answer.status_code == 201
+
+
 def source(name: str) -> dict[str, Any]:
     """Return a source of the connection `former`."""
     stream = {"name": name, "file": f"{name}.csv", "into": f"lake.raw.{name}"}
@@ -114,7 +153,7 @@ def former(world: World, acme: Place) -> Iterator[Place]:
     acme.call("owner", "PUT", "/pipelines/before", source("before")).raise_for_status()
     before = world.app.state.deployed
     emptied = replace(world.deployment.settings, egress=EgressPolicy())
-    world.app.state.deployed = replace(before, egress=partial(egress_of, emptied, world.deployment.organizations))
+    world.app.state.deployed = replace(before, egress=egress_of(emptied))
     yield acme
     world.app.state.deployed = before
 
@@ -142,7 +181,7 @@ class TestAConnectionThatIsNotListedAnyMore:
 
     def test_is_reached_by_no_run(self, world: World, former: Place) -> None:
         settings = replace(world.deployment.settings, egress=EgressPolicy())
-        emptied = replace(world.deployment, settings=settings)
+        emptied = replace(world.deployment, egress=egress_of(settings))
         connection = next(each.id for each in former.control.snapshot.resources.values() if each.name == "former")
 
         with pytest.raises(EgressError, match="HEADGATE_EGRESS"):

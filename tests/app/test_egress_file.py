@@ -36,7 +36,7 @@ def write(tmp_path: Path) -> Write:
 def test_a_file_says_what_each_organization_may_reach(write: Write) -> None:
     found = default_settings({"HEADGATE_EGRESS": str(write(GOOD))}).egress
 
-    assert found.rules("main").folders == (PurePosixPath("/srv/shared"),)
+    assert found.rules("organization").folders == (PurePosixPath("/srv/shared"),)
     assert found.rules("acme").folders == (PurePosixPath("/srv/shared"), PurePosixPath("/srv/acme"))
     assert found.rules("acme").hosts[2] == parse_host_rule("10.0.0.0/8:5432")
 
@@ -79,4 +79,4 @@ def test_the_file_of_the_howto_can_be_used(write: Write) -> None:
     howto = Path(__file__).resolve().parents[2] / "docs" / "howto" / "connections.md"
     (text,) = (body for _, _, file, body in BLOCK.findall(howto.read_text(encoding="utf-8")) if file == "egress.yaml")
 
-    assert read_egress_file(write(text)).rules("acme").folder_fault(PurePosixPath("/srv/acme/flights")) is None
+    assert read_egress_file(write(text)).rules("o_acme").root(PurePosixPath("/srv/acme/flights"))

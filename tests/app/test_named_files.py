@@ -43,7 +43,7 @@ def test_a_file_of_a_setting_is_the_servers_own(tmp_path: Path, variable: Variab
     file = named(tmp_path, variable.name, CONTENTS[variable.kind])
     environ = {variable.name: str(file)}
 
-    assert server_files(settings_with(variable, environ), environ).hold(file)
+    assert server_files(settings_with(variable, environ), environ).is_own(file)
 
 
 @pytest.mark.parametrize("variable", SECRETS, ids=lambda each: each.name)
@@ -51,7 +51,7 @@ def test_a_file_of_a_secret_is_the_servers_own(tmp_path: Path, variable: Variabl
     file = named(tmp_path, variable.name, VALUES.get(variable.name, "secret"))
     environ = {variable.name + FILE: str(file)}
 
-    assert server_files(settings_with(variable, environ), environ).hold(file)
+    assert server_files(settings_with(variable, environ), environ).is_own(file)
 
 
 @pytest.mark.parametrize("variable", [each for each in (*FILES, *SECRETS) if each.in_file], ids=lambda each: each.name)
@@ -65,8 +65,8 @@ def test_a_file_that_the_configuration_file_names_is_the_servers_own(tmp_path: P
 
     found = server_files(settings_with(variable, environ), environ)
 
-    assert found.hold(file)
-    assert found.hold(config)
+    assert found.is_own(file)
+    assert found.is_own(config)
 
 
 def test_every_field_that_is_a_path_is_the_servers_own(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_every_field_that_is_a_path_is_the_servers_own(tmp_path: Path) -> None:
         "cache/jars",
         "config/headgate/x",
     ):
-        assert found.hold(tmp_path / name)
-    assert not found.hold(tmp_path / "other")
+        assert found.is_own(tmp_path / name)
+    assert not found.is_own(tmp_path / "other")
 
 
 def test_a_file_of_the_stores_url_is_the_servers_own(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_a_file_of_the_stores_url_is_the_servers_own(tmp_path: Path) -> None:
 
     found = server_files(settings, {})
 
-    assert found.hold(key)
-    assert found.hold(password)
+    assert found.is_own(key)
+    assert found.is_own(password)
 
 
 def test_a_file_of_a_cluster_is_the_servers_own(tmp_path: Path) -> None:
@@ -106,4 +106,4 @@ def test_a_file_of_a_cluster_is_the_servers_own(tmp_path: Path) -> None:
     found = server_files(default_settings(environ), environ)
 
     for file in (clusters, secret, tmp_path / "conf" / "core-site.xml"):
-        assert found.hold(file)
+        assert found.is_own(file)

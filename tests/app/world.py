@@ -107,10 +107,10 @@ class World(Place):
         owner = deployment.settings.owner_token.read_text(encoding="utf-8").strip()
         super().__init__(httpx.Client(trust_env=False, timeout=60), deployment.home, "", {"owner": owner})
 
-    def organization(self, name: str, model: str, tree: str | None = None) -> Place:
-        """Return a new organization of that model, with that ownership tree next to it."""
+    def organization(self, name: str, model: str, tree: str | None = None, *, id: str = "") -> Place:
+        """Return a new organization of that model and id, with that ownership tree next to it."""
         owner = PrincipalId(new_id("p"))
-        founding = Founding(ResourceId(new_id("o")), name, owner, "owner", model, tree)
+        founding = Founding(ResourceId(id or new_id("o")), name, owner, "owner", model, tree)
         place = Place(self.http, found(self.deployment.organizations, founding), f"/o/{name}", {})
         place.tokens["owner"] = place.token(owner)
         return place

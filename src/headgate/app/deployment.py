@@ -34,6 +34,7 @@ from headgate.model.diagnostics import ModelError
 from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import Vocabulary, load_actions
+from headgate.pipelines.egress import Egress
 from headgate.pipelines.places import Places
 from headgate.store import FolderLock, open_stores
 
@@ -66,6 +67,8 @@ class Deployment:
     audit: Audit
     home: Organization
     places: Places
+    egress: Callable[[Organization], Egress]
+    """What decides about an organization's connections."""
     tasks: BackgroundTasks
 
     @property
@@ -102,7 +105,7 @@ class Deployment:
         """Return what is behind an organization's connections, and whose files are whose."""
         if organization is self.home:
             return self.places
-        return _places(organization, self.organizations, self.settings)
+        return _places(organization, self.egress(organization), self.settings)
 
     def close(self) -> None:
         """Keep what makes the next start fast, and let go of the store and of the data folder."""
@@ -165,9 +168,10 @@ def _over(
         _found(settings, organizations)
     move_checkpoints(settings.folder / "checkpoints", organizations)
     home = organizations.open(_home(organizations))
-    places = _places(home, organizations, settings)
+    egress = egress_of(settings)
+    places = _places(home, egress(home), settings)
     audit = Audit(stores, settings.audit, tasks)
-    return Deployment(settings, lock, stores, organizations, entrance, identity, audit, home, places, tasks)
+    return Deployment(settings, lock, stores, organizations, entrance, identity, audit, home, places, egress, tasks)
 
 
 def _home(organizations: Organizations) -> ResourceId:
@@ -182,8 +186,8 @@ def _home(organizations: Organizations) -> ResourceId:
     return ResourceId(str(kept["organization"]))
 
 
-def _places(organization: Organization, organizations: Organizations, settings: Settings) -> Places:
-    vault, egress = Vault(settings.vault_key), egress_of(settings, organizations, organization)
+def _places(organization: Organization, egress: Egress, settings: Settings) -> Places:
+    vault = Vault(settings.vault_key)
     return Places(organization.id, organization.control, organization.store, settings.folder, vault, egress)
 
 

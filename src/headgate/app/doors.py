@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from headgate.app.deployment import Deployment
-from headgate.app.egress import egress_of
 from headgate.app.lakes import Lakes, identifier, warehouse_of
 from headgate.doors import identity, problems
 from headgate.doors.api import api_routes, openapi
@@ -49,7 +48,7 @@ def http_application(
         has_spark=sparks.serves,
         vault=deployment.vault,
         clusters=deployment.settings.clusters.names,
-        egress=partial(egress_of, deployment.settings, deployment.organizations),
+        egress=deployment.egress,
     )
     problems.install(app)
     document(app)

@@ -40,7 +40,7 @@ def _organizations(document: Marked) -> Iterator[tuple[Text, Marked]]:
     for key, value in _table(document, f"a mapping with `{_ORGANIZATIONS}`"):
         if key.value != _ORGANIZATIONS:
             raise _FaultError(key, f"unknown key `{key.value}`; the only one is `{_ORGANIZATIONS}`")
-        yield from _table(value, "a mapping of organizations, by name, id or `*` for all")
+        yield from _table(value, "a mapping of organizations, by their ids or `*` for all")
 
 
 def _rules(document: Marked) -> EgressRules:

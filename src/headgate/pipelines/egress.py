@@ -104,8 +104,8 @@ class Egress:
         folder = PurePosixPath(path)
         root = self.rules.root(folder)
         if root is None:
-            raise EgressError(self.rules.folder_fault(folder) or "")
-        if self.server_files.hold(Path(folder)):
+            raise EgressError(self.rules.folder_refusal(folder))
+        if self.server_files.is_own(Path(folder)):
             raise EgressError(f"the folder `{folder}` is one of the server's own; connect another one")
         return AllowedFolder(Path(root), folder.relative_to(root), self.server_files)
 
@@ -124,7 +124,7 @@ class Egress:
         resolved = (written,) if written is not None else self.resolve(host, port)
         allowed = self.rules.allowed(resolved, host, port)
         if not allowed:
-            raise EgressError(self.rules.address_fault(host, port, resolved) or "")
+            raise EgressError(self.rules.address_refusal(host, port))
         if any(self.store.is_at(each, port, self.resolve) for each in allowed):
             raise EgressError(f"port {port} of `{host}` is Headgate's own store; connect another database")
         return allowed

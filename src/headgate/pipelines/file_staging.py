@@ -141,7 +141,7 @@ def _copy_by_hand(source: int, goal: int) -> int:
 
 
 def _require_not_own(folder: AllowedFolder, descriptor: int, name: str) -> None:
-    if folder.server_files.hold_open(descriptor):
+    if folder.server_files.is_own_open(descriptor):
         raise LoadError(f"`{name}` in the connection's folder is a file of the server's own, and is not read")
 
 

@@ -8,19 +8,23 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ServerFiles:
-    """Files and folders with all that lies in them."""
+    """Files and folders with all that lies in them.
+
+    Each named file or folder is known by every path: through links, a second mount and, for a file, a hard link. A file
+    that lies in a named folder is known by its path there alone: a hard link to it elsewhere cannot be told from another file.
+    """
 
     paths: Sequence[Path] = ()
 
-    def hold(self, path: Path) -> bool:
-        """Return whether a path is one of them or lies in one, links resolved; also by a hard link or a second mount."""
+    def is_own(self, path: Path) -> bool:
+        """Return whether a path is one of them or lies in one, links resolved."""
         found = Path(os.path.realpath(path))
         if any(found.is_relative_to(each) for named in self.paths for each in (named, Path(os.path.realpath(named)))):
             return True
         own = {each for named in self.paths for each in _identity(named)}
         return any(each in own for part in (found, *found.parents) for each in _identity(part))
 
-    def lie_in(self, path: Path) -> bool:
+    def has_own_below(self, path: Path) -> bool:
         """Return whether one of them is a path or lies in it, links resolved or not: it would go with what is there."""
         found = set(_identity(path))
         for named in self.paths:
@@ -29,12 +33,12 @@ class ServerFiles:
                     return True
         return False
 
-    def hold_open(self, descriptor: int) -> bool:
+    def is_own_open(self, descriptor: int) -> bool:
         """Return whether an open file is one of them or lies in one."""
         status = os.fstat(descriptor)
         if any((status.st_dev, status.st_ino) in _identity(named) for named in self.paths):
             return True
-        return (path := _path_of(descriptor)) is not None and self.hold(path)
+        return (path := _path_of(descriptor)) is not None and self.is_own(path)
 
 
 def _identity(path: Path) -> Iterator[tuple[int, int]]:

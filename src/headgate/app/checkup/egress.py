@@ -1,31 +1,72 @@
-"""The egress policy: what connections may reach, and whether its folders are there and are not the server's own."""
+"""The egress policy: what connections may reach, for which organizations, and whether its folders can be connected."""
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from headgate.app.checkup.finding import Finding, doubtful
+from headgate.app.checkup.listening import may_be_served
 from headgate.app.named_files import server_files
 from headgate.app.settings import Settings
-from headgate.control.egress.policy import SETTING
+from headgate.control.egress import EgressRules
+from headgate.control.egress.policy import EVERY, SETTING
+from headgate.control.organizations import DEPLOYMENT
+from headgate.control.ports import StoreError
+from headgate.pipelines.server_files import ServerFiles
+from headgate.store.glance import glance
 
 _WHAT = "egress"
+_ELSEWHERE = ", in this shell's settings; a running server may have others"
 
 
 def egress(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look at the folders of each organization's rules."""
-    policy, own = settings.egress, server_files(settings, environ)
-    if not policy.organizations:
-        yield Finding(_WHAT, "ok", f"no connection reaches anything: {SETTING} is not set")
+    """Look at each organization that is listed, and at the folders of its rules."""
+    listed, own = settings.egress.organizations, server_files(settings, environ)
+    where = _ELSEWHERE if may_be_served(settings) else ""
+    if not listed:
+        seen = f"no connection reaches anything: {SETTING} is not set, or its file lists no organization{where}"
+        yield Finding(_WHAT, "ok", seen)
         return
-    for name, rules in policy.organizations.items():
-        counted = f"{len(rules.folders)} folders and {len(rules.hosts)} hosts"
-        yield Finding(_WHAT, "ok", f"connections of `{name}` reach {counted}")
-        for folder in map(Path, rules.folders):
-            if not folder.is_dir():
-                yield doubtful(
-                    _WHAT, f"the folder `{folder}` of `{name}` is not there", "make it, or take it off the list"
-                )
-            elif own.hold(folder):
-                yield doubtful(
-                    _WHAT, f"the folder `{folder}` of `{name}` is the server's own, and never reached", "list another"
-                )
+    ids = _organizations(settings)
+    for id, rules in listed.items():
+        yield Finding(_WHAT, "ok", f"connections of `{id}` reach {_counted(rules)}{where}")
+        if ids is not None and id not in (EVERY, *ids):
+            yield _unknown(id, ids)
+        yield from _folders(id, rules, own)
+
+
+def _organizations(settings: Settings) -> Sequence[str] | None:
+    """Return the ids of the organizations; None where the store cannot be read, which another check says."""
+    try:
+        seen = glance(settings.store_url or settings.folder)
+    except StoreError:
+        return None
+    return [tail.log for tail in seen.tails if tail.log != DEPLOYMENT] if seen.schema == seen.newest else None
+
+
+def _unknown(id: str, ids: Sequence[str]) -> Finding:
+    near = "".join(f" (did you mean `{each}`?)" for each in get_close_matches(id, ids, 1))
+    do = "list organizations by their ids; `headgate organization list` shows each with its name"
+    return doubtful(_WHAT, f"no organization has the id `{id}`{near}, so its rules hold for none", do)
+
+
+def _folders(id: str, rules: EgressRules, own: ServerFiles) -> Iterator[Finding]:
+    for folder in map(Path, rules.folders):
+        if fault := _fault(folder, own):
+            yield doubtful(_WHAT, f"the folder `{folder}` of `{id}` {fault[0]}", fault[1])
+
+
+def _fault(folder: Path, own: ServerFiles) -> tuple[str, str] | None:
+    """Return what is wrong with a listed folder and what to do about it, or None."""
+    # `Path.is_dir` would raise below a folder that may not be searched, in Python 3.11.
+    if not os.path.isdir(folder):  # noqa: PTH112
+        return "is not there, or may not be seen", "make it, give this user access, or take it off the list"
+    if own.is_own(folder):
+        return "is the server's own, and never reached", "list another one"
+    return None
+
+
+def _counted(rules: EgressRules) -> str:
+    parts = ((len(rules.folders), "folder"), (len(rules.hosts), "host"))
+    return " and ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in parts)

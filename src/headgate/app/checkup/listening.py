@@ -66,6 +66,17 @@ def certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> 
         yield Finding("TLS", "ok", seen)
 
 
+def may_be_served(settings: Settings) -> bool:
+    """Return whether another process may serve the deployment: it holds the data folder, or the store is shared."""
+    if settings.store_url is not None or not settings.folder.exists():
+        return settings.store_url is not None
+    try:
+        FolderLock.take(settings.folder).close()
+    except StoreError:
+        return True
+    return False
+
+
 def _serving(settings: Settings) -> Finding | None:
     """Return what is to say of a server that runs on the data folder; None if there is none."""
     if settings.store_url is not None or not settings.folder.exists():

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from headgate.app.background import running
-from headgate.app.deployment import FIRST
 from headgate.app.server import Server
 from headgate.app.settings import Settings
 from headgate.cli.demo.data import DemoError, unpack
@@ -20,6 +19,7 @@ from headgate.cli.demo.things import try_everything
 from headgate.cli.demo.world import make_lakehouse, make_people
 from headgate.cli.output import console, progress, say
 from headgate.control.egress import EgressRules
+from headgate.control.organizations import ORGANIZATION
 
 
 def run_demo(settings: Settings, *, once: bool) -> int:
@@ -32,7 +32,7 @@ def run_demo(settings: Settings, *, once: bool) -> int:
     began = time.monotonic()
     # Not in the data folder or the cache: no connection reaches those.
     folder = unpack(settings.folder.with_name(f"{settings.folder.name}-files"))
-    egress = settings.egress.extended(FIRST, EgressRules((PurePosixPath(folder),)))
+    egress = settings.egress.extended(ORGANIZATION, EgressRules((PurePosixPath(folder),)))
     with running(replace(settings, owner=PARTS[0].name, egress=egress), say) as server:
         with _naming_the_rescue(settings.folder):
             people = make_people(server)

@@ -28,10 +28,8 @@ class EgressRules:
         roots = (each for each in self.folders if folder.is_relative_to(each))
         return None if ".." in folder.parts else max(roots, key=lambda each: len(each.parts), default=None)
 
-    def folder_fault(self, folder: PurePosixPath) -> str | None:
-        """Return why a folder may not be connected, or None."""
-        if self.root(folder) is not None:
-            return None
+    def folder_refusal(self, folder: PurePosixPath) -> str:
+        """Return why a folder without an allowed root may not be connected."""
         return f"the folder `{folder}` may not be connected; {_ASK}"
 
     def host_fault(self, host: str, port: int) -> str | None:
@@ -50,10 +48,8 @@ class EgressRules:
             return None
         return self._fault(host, port)
 
-    def address_fault(self, host: str, port: int, addresses: Sequence[Address]) -> str | None:
-        """Return why a host with these addresses may not be connected, or None."""
-        if self.allowed(addresses, host, port):
-            return None
+    def address_refusal(self, host: str, port: int) -> str:
+        """Return why a host none of whose addresses is allowed may not be connected."""
         if self._lists(host, port):
             return (
                 f"`{host}` is allowed at port {port}, but resolves to no public address; a private, loopback or link-local "
@@ -83,18 +79,21 @@ class EgressRules:
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """The rules of each organization, by its name or id; those of `*` hold for all. Without any nothing is allowed."""
+    """The rules of each organization, by its id; those of `*` hold for all. Without any nothing is allowed.
+
+    Not by its name: an owner may change that to the name of another one.
+    """
 
     organizations: Mapping[str, EgressRules] = field(default_factory=dict[str, EgressRules])
 
-    def rules(self, *names: str) -> EgressRules:
-        """Return the rules of the organization that has these names."""
-        found = [self.organizations[each] for each in (EVERY, *names) if each in self.organizations]
+    def rules(self, organization: str) -> EgressRules:
+        """Return the rules of the organization with this id."""
+        found = [self.organizations[each] for each in (EVERY, organization) if each in self.organizations]
         folders = tuple(folder for each in found for folder in each.folders)
         return EgressRules(folders, tuple(rule for each in found for rule in each.hosts))
 
-    def extended(self, name: str, rules: EgressRules) -> "EgressPolicy":
-        """Return the same policy with more rules for an organization."""
-        before = self.organizations.get(name, EgressRules())
+    def extended(self, organization: str, rules: EgressRules) -> "EgressPolicy":
+        """Return the same policy with more rules for the organization with this id."""
+        before = self.organizations.get(organization, EgressRules())
         both = EgressRules((*before.folders, *rules.folders), (*before.hosts, *rules.hosts))
-        return EgressPolicy({**self.organizations, name: both})
+        return EgressPolicy({**self.organizations, organization: both})

@@ -5,7 +5,6 @@ from headgate.control.connections import CONNECTION
 from headgate.control.egress.policy import SETTING
 from headgate.doors.services import Services
 from headgate.facts.changes import Relations
-from headgate.facts.ids import ResourceId
 from headgate.pipelines.places import CONNECTIONS
 
 _SOURCE = "source"
@@ -16,17 +15,13 @@ def require_egress(services: Services, relations: Relations) -> None:
 
     The text names the connection, and not what is behind it: the caller may use it, but perhaps not describe it.
     """
-    resources = services.control.snapshot.resources
+    resources, egress = services.control.snapshot.resources, services.egress
     sources = [resources[edge.target] for edge in relations.get(_SOURCE, ()) if edge.target in resources]
     through = (edge for each in sources for edge in each.edges(CONNECTIONS))
     for edge in (*relations.get(CONNECTIONS, ()), *through):
-        if _is_refused(services, edge.target):
+        document = services.store.document(CONNECTION, edge.target)
+        if document is not None and egress.fault(document) is not None:
             raise InvalidError(
                 f"what is behind the connection `{resources[edge.target].name}` is not allowed to this organization; "
                 f"the operator lists it in the file that {SETTING} names"
             )
-
-
-def _is_refused(services: Services, connection: ResourceId) -> bool:
-    document = services.store.document(CONNECTION, connection)
-    return document is not None and services.egress.fault(document) is not None

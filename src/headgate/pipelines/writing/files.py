@@ -50,7 +50,7 @@ def write_files(
     frame.write.format(format).options(**_OPTIONS.get(format, {})).save(str(written))
     staged = f".{name}.{run}"
     with open_connected(folder) as goal:
-        if folder.server_files.hold(folder.path / name) or folder.server_files.lie_in(folder.path / name):
+        if folder.server_files.is_own(folder.path / name) or folder.server_files.has_own_below(folder.path / name):
             raise FilesError(f"`{name}` is or holds files of the server's own; name another one")
         _remove(goal, staged)
         try:
