@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+from psycopg.pq import Conninfo
 
 from headgate.app.deployment import open_deployment
 from headgate.app.egress import egress_of, store_server
@@ -192,12 +193,50 @@ class TestAConnectionThatIsNotListedAnyMore:
     ("url", "listens"),
     [
         ("postgresql://u:p@db.example.org/headgate", [("db.example.org", 5432)]),
-        ("postgresql://u@a:1,b:2/headgate", [("a", 1), ("b", 2)]),
+        ("postgresql://u@/headgate?host=a:1&host=b:2", [("a", 1), ("b", 2)]),
+        ("postgresql://u@/headgate?hostaddr=10.0.0.1", [("10.0.0.1", 5432)]),
         ("postgresql://u@/headgate?host=/var/run/postgresql&port=5433", [("", 5433)]),
         ("postgresql:///headgate", [("", 5432)]),
         ("postgresql://u@db/headgate?hostaddr=10.0.0.1", [("db", 5432), ("10.0.0.1", 5432)]),
         (None, []),
     ],
 )
-def test_the_store_is_known_by_its_url(url: str | None, listens: list[tuple[str, int]]) -> None:
-    assert list(store_server(url, {}).listens) == listens
+def test_the_store_is_known_by_its_url(
+    monkeypatch: pytest.MonkeyPatch, url: str | None, listens: list[tuple[str, int]]
+) -> None:
+    clear_libpq(monkeypatch)
+
+    assert list(store_server(url).listens) == listens
+
+
+@pytest.mark.parametrize(
+    ("environ", "query", "listens"),
+    [
+        ({"PGHOST": "db.example.org", "PGPORT": "5433"}, "", [("db.example.org", 5433)]),
+        ({"PGHOSTADDR": "10.0.0.1"}, "", [("10.0.0.1", 5432)]),
+        ({"PGHOST": "db", "PGHOSTADDR": "10.0.0.1", "PGPORT": "5433"}, "", [("db", 5433), ("10.0.0.1", 5433)]),
+        ({"PGSERVICE": "own"}, "", [("10.0.0.9", 5444)]),
+        ({}, "?service=own", [("10.0.0.9", 5444)]),
+        ({"PGHOSTADDR": "10.0.0.1"}, "?host=db", [("db", 5432), ("10.0.0.1", 5432)]),
+    ],
+)
+def test_the_store_is_known_by_what_libpq_takes_from_elsewhere(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    environ: dict[str, str],
+    query: str,
+    listens: list[tuple[str, int]],
+) -> None:
+    clear_libpq(monkeypatch)
+    (tmp_path / "services").write_text("[own]\nhostaddr=10.0.0.9\nport=5444\n")
+    for name, value in {**environ, "PGSERVICEFILE": str(tmp_path / "services")}.items():
+        monkeypatch.setenv(name, value)
+
+    assert list(store_server(f"postgresql:///headgate{query}").listens) == listens
+
+
+def clear_libpq(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what the environment of the tests says to libpq."""
+    for each in Conninfo.get_defaults():
+        if each.envvar:
+            monkeypatch.delenv(each.envvar.decode(), raising=False)

@@ -1,5 +1,6 @@
 """No file that a setting names is reached by a connection: held for every setting that there is."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,6 +95,48 @@ def test_a_file_of_the_stores_url_is_the_servers_own(tmp_path: Path) -> None:
 
     assert found.is_own(key)
     assert found.is_own(password)
+
+
+@pytest.mark.parametrize(
+    "name", ["PGPASSFILE", "PGSSLKEY", "PGSSLCERT", "PGSSLROOTCERT", "PGSSLCRL", "PGSSLCRLDIR", "PGSERVICEFILE"]
+)
+def test_a_file_that_libpqs_environment_names_is_the_servers_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, str(tmp_path / "named"))
+
+    for url in (None, STORE):
+        assert server_files(replace(default_settings({}), store_url=url), os.environ).is_own(tmp_path / "named")
+
+
+@pytest.mark.parametrize("named", ["url", "environment"])
+def test_a_file_of_the_stores_service_is_the_servers_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    services, key = tmp_path / "services", tmp_path / "service.key"
+    services.write_text(f"[own]\nhost=db\nsslkey={key}\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(services))
+    if named == "environment":
+        monkeypatch.setenv("PGSERVICE", "own")
+    url = STORE if named == "environment" else f"{STORE}?service=own"
+
+    found = server_files(replace(default_settings({}), store_url=url), os.environ)
+
+    assert found.is_own(key)
+    assert found.is_own(services)
+
+
+def test_the_files_that_libpq_finds_in_the_home_folder_are_the_servers_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("PGPASSFILE", "PGSERVICEFILE"):
+        monkeypatch.delenv(name, raising=False)
+
+    found = server_files(default_settings({}), os.environ)
+
+    for name in (".pgpass", ".pg_service.conf", ".postgresql/postgresql.key"):
+        assert found.is_own(tmp_path / name)
 
 
 def test_a_file_of_a_cluster_is_the_servers_own(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import queue
 import signal
+import socket
 import tempfile
 import threading
 import time
@@ -242,6 +243,31 @@ class TestTrouble:
         postgres.run(f"ALTER DATABASE {name} RESET default_transaction_read_only")
         assert store.append(0, created(1)) == 1
         stores.close()
+
+
+class TestParametersOfAConnection:
+    def test_are_found_without_a_connection(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listening_here:
+            port = listening_here.getsockname()[1]
+            found = postgresql.connection_parameters(f"postgresql://u:secret@127.0.0.1:{port}/headgate?sslkey=/a%20key")
+            listening_here.setblocking(False)  # noqa: FBT003
+            with pytest.raises(BlockingIOError):
+                listening_here.accept()
+
+        assert found.items() >= {"host": "127.0.0.1", "port": str(port), "dbname": "headgate"}.items()
+        assert found["sslkey"] == "/a key"
+
+    def test_are_the_environments_where_the_service_is_missing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name, value in {"PGSERVICEFILE": tmp_path / "none", "PGSSLKEY": "/own.key"}.items():
+            monkeypatch.setenv(name, str(value))
+
+        assert postgresql.connection_parameters("postgresql:///headgate?service=none")["sslkey"] == "/own.key"
+
+    def test_of_a_url_that_cannot_be_read_are_refused(self) -> None:
+        with pytest.raises(StoreError, match="cannot be read"):
+            postgresql.connection_parameters("postgresql://u@a:1,b:2/headgate")
 
 
 @contextlib.contextmanager

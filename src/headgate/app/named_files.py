@@ -6,23 +6,28 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from psycopg.conninfo import conninfo_to_dict
-
 from headgate.app.settings import Settings
 from headgate.app.variable import CONFIG, FILE, FILE_KINDS, Variable
 from headgate.app.variables import VARIABLES
 from headgate.pipelines.server_files import ServerFiles
+from headgate.store.postgresql import connection_parameters
 
-_IN_STORE_URL = ("passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl")
-"""The parameters of a store's URL that name files."""
+_OF_LIBPQ = ("passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslcrldir", "sslkeylogfile")
+"""The parameters of libpq that name files."""
+_NO_STORE = "postgresql://"
+"""The URL that says nothing: what is left is the environment's."""
 
 
 def server_files(settings: Settings, environ: Mapping[str, str]) -> ServerFiles:
-    """Return what the settings of this process name, where they come from, and where the command line keeps sessions."""
+    """Return what the settings of this process name, where they come from, and where the command line keeps sessions.
+
+    libpq's files belong to them, as it reads them for the store. Raises `StoreError` for a store's URL that cannot be read.
+    """
     clusters = tuple(settings.clusters.find(name) for name in settings.clusters.names)
     named = (*_paths(settings), *(path for each in clusters for path in _paths(each)))
     owned = (settings.warehouse, settings.seal_key, settings.vault_key, settings.owner_token)
-    found = (*named, *owned, *_named(environ), *_of_store(settings.store_url), operator_folder(environ))
+    of_libpq = _of_libpq(settings.store_url or _NO_STORE, environ)
+    found = (*named, *owned, *_named(environ), *of_libpq, operator_folder(environ))
     return ServerFiles(tuple(dict.fromkeys(found)))
 
 
@@ -68,8 +73,9 @@ def _paths(found: Any) -> Iterator[Path]:
             yield from _paths(getattr(found, field.name))
 
 
-def _of_store(url: str | None) -> Iterator[Path]:
-    parts = conninfo_to_dict(url) if url else {}
-    for name in _IN_STORE_URL:
-        if parts.get(name):
-            yield Path(str(parts[name]))
+def _of_libpq(url: str, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the files that libpq reads for the store's connections, named by its URL, a service or the environment, or not."""
+    parameters = connection_parameters(url)
+    yield from (Path(parameters[each]) for each in _OF_LIBPQ if each in parameters)
+    yield Path(environ.get("PGSERVICEFILE") or Path.home() / ".pg_service.conf")
+    yield Path.home() / ".postgresql"  # the certificates and keys that are not named

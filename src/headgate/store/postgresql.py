@@ -1,9 +1,12 @@
 """PostgreSQL: the store of several processes. Nothing waits for it longer than the seconds that stand here."""
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import Conninfo, PGconn
 from sqlalchemy import URL, Connection, ExceptionContext, create_engine, event, func, make_url, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError
@@ -76,6 +79,25 @@ def at(url: str) -> Backend:
         announce=_announce,
         alone=_alone,
     )
+
+
+def connection_parameters(url: str) -> Mapping[str, str]:
+    """Return the parameters with which libpq connects to the store of a URL. Nothing is connected. Raises `StoreError`.
+
+    They are the URL's, then those of its service, of `PG*` variables and of libpq itself. Where it has a service that is not
+    found, libpq does not connect, and they are the variables' and libpq's.
+    """
+    read = _url(url)
+    _, given = read.get_dialect()().create_connect_args(read)
+    defaults = Conninfo.get_defaults()
+    keywords = {each.keyword.decode() for each in defaults}
+    said = {name: value for name, value in given.items() if name in keywords}
+    # libpq refuses the empty `sslmode` after it has taken the parameters from everywhere, and before it connects.
+    connection = PGconn.connect_start(make_conninfo(**{**said, "sslmode": ""}).encode())
+    try:
+        return {each.keyword.decode(): each.val.decode() for each in (*defaults, *connection.info) if each.val}
+    finally:
+        connection.finish()
 
 
 def _url(url: str) -> URL:

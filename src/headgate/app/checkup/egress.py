@@ -22,12 +22,16 @@ _ELSEWHERE = ", in this shell's settings; a running server may have others"
 
 def egress(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
     """Look at each organization that is listed, and at the folders of its rules."""
-    listed, own = settings.egress.organizations, server_files(settings, environ)
+    listed = settings.egress.organizations
     where = _ELSEWHERE if may_be_served(settings) else ""
     if not listed:
         seen = f"no connection reaches anything: {SETTING} is not set, or its file lists no organization{where}"
         yield Finding(_WHAT, "ok", seen)
         return
+    try:
+        own = server_files(settings, environ)
+    except StoreError:
+        return  # the store's URL cannot be read, which another check says
     ids = _organizations(settings)
     for id, rules in listed.items():
         yield Finding(_WHAT, "ok", f"connections of `{id}` reach {_counted(rules)}{where}")
@@ -37,7 +41,7 @@ def egress(settings: Settings, environ: Mapping[str, str], _now: float) -> Itera
 
 
 def _organizations(settings: Settings) -> Sequence[str] | None:
-    """Return the ids of the organizations; None where the store cannot be read, which another check says."""
+    """Return the ids of the organizations; None where the store cannot be read or is not begun, which another check says."""
     try:
         seen = glance(settings.store_url or settings.folder)
     except StoreError:
