@@ -6,9 +6,8 @@ batches, one commit each. Spark notes a batch's files before it begins and
 that it is done after its commit, and Iceberg which batch a commit was of: so an attempt goes on where another was killed.
 """
 
-import csv
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from pyspark.sql.connect.functions import col, lit
 from pyspark.sql.types import StructField, StructType
 
 from headgate.control.error_text import REFUSED, raw_words
+from headgate.pipelines.csv_headers import require_one_header
 from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.file_staging import FoundFile, copy_files, list_files, open_connected, require_no_links
@@ -118,7 +118,7 @@ class Capture:
     def _found(self, came: Sequence[Path]) -> StructType:
         definition = self._definition
         if definition.format == "csv":
-            one_header(came)
+            require_one_header(came)
         told = [str(each) for each in came] if len(came) <= _MOST_TOLD else [str(self._folder)]
         reader = self._execution.spark.read.options(**self._options())
         if definition.format == "csv":
@@ -214,21 +214,6 @@ class Capture:
         except PySparkException:
             return False
         return True
-
-
-def one_header(files: Iterable[Path]) -> None:
-    """Raise `LoadError` if these CSV files do not all have the same columns: one stream reads them all in one way."""
-    headers = dict[tuple[str, ...], Path]()
-    for each in files:
-        with each.open(newline="", encoding="utf-8", errors="replace") as file:
-            header = next(csv.reader(file), None)
-        if header is not None:
-            headers.setdefault(tuple(header), each)
-    if len(headers) > 1:
-        one, other = list(headers.values())[:2]
-        raise LoadError(
-            f"`{one.name}` and `{other.name}` have different columns and wait together; take one away until the other is in"
-        )
 
 
 def _noted(progress: Path) -> float:
