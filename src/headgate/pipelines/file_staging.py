@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from headgate.pipelines.beneath import READ, open_beneath, open_folder
 from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.folder_descriptors import READ, open_beneath, open_folder
 from headgate.pipelines.loading.errors import EndedError, LoadError
 
 _PIECE: Final = 16 << 20

@@ -16,9 +16,9 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from headgate.facts.ids import RunId
-from headgate.pipelines.beneath import READ, open_beneath, open_folder
 from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.file_staging import copy_bytes, open_connected
+from headgate.pipelines.folder_descriptors import READ, open_beneath, open_folder
 
 _EXCHANGE: Final = 2
 """The kernel's word for: both stay, each in the other's place."""

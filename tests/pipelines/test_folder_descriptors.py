@@ -6,16 +6,16 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from headgate.pipelines import beneath
-from headgate.pipelines.beneath import READ, open_beneath, open_folder
+from headgate.pipelines import folder_descriptors
+from headgate.pipelines.folder_descriptors import READ, open_beneath, open_folder
 
 
 @pytest.fixture(params=[True, False], ids=["openat2", "by parts"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Return an open folder with a file, a folder and links, in both ways of opening."""
-    if request.param and not beneath._HAS_OPENAT2:
+    if request.param and not folder_descriptors._HAS_OPENAT2:
         pytest.skip("this kernel has no openat2, or does not allow it here")
-    monkeypatch.setattr(beneath, "_HAS_OPENAT2", request.param)
+    monkeypatch.setattr(folder_descriptors, "_HAS_OPENAT2", request.param)
     top = tmp_path / "top"
     (top / "deep").mkdir(parents=True)
     for file in (top / "a", top / "deep" / "b", tmp_path / "secret"):
