@@ -8,6 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from headgate.facts.ids import RunId
+from headgate.pipelines import disk_space
 from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.server_files import ServerFiles
@@ -94,6 +95,15 @@ class TestAFolder:
             write(tmp_path / "out", "new")
 
         assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+    def test_that_its_disk_cannot_hold_is_as_before(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write(tmp_path / "out", "old")
+        monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
+
+        with pytest.raises(LoadError, match="the disk has no room"):
+            write(tmp_path / "out", "new")
+
+        assert there(tmp_path) == {"out/part-0.csv": "old"}
 
     def test_is_written_by_spark_nowhere_in_the_connection(self, tmp_path: Path) -> None:
         seen: list[list[Path]] = []

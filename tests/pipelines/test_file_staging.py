@@ -6,9 +6,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from headgate.pipelines import file_staging
+from headgate.pipelines import disk_space, file_staging
 from headgate.pipelines.egress import AllowedFolder
-from headgate.pipelines.file_staging import copy_bytes
 from headgate.pipelines.loading.connected_files import stage_files
 from headgate.pipelines.loading.errors import EndedError, LoadError
 from headgate.pipelines.loading.streams import FileStream
@@ -124,20 +123,19 @@ class TestAStream:
 
     def test_that_the_disk_cannot_hold_says_so(self, connected: Connected, monkeypatch: pytest.MonkeyPatch) -> None:
         (connected.folder / "a.csv").write_text("a")
-        monkeypatch.setattr(file_staging, "_LEFT_FREE", 1 << 62)
+        monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
 
-        with pytest.raises(LoadError, match="no room for a copy"):
+        with pytest.raises(LoadError, match=r"`a\.csv`: the disk has no room"):
             connected.stage({"file": "a.csv"})
 
+    def test_that_grows_while_it_is_copied_says_so(self, connected: Connected) -> None:
+        (connected.folder / "a.csv").write_text("a")
 
-@pytest.mark.parametrize("fails", [False, True], ids=["in the kernel", "by hand"])
-def test_all_bytes_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, fails: bool) -> None:
-    content = os.urandom(3_000_000)
-    (tmp_path / "a").write_bytes(content)
-    monkeypatch.setattr(file_staging, "_PIECE", 1_000_000)
-    if fails:
-        monkeypatch.delattr(os, "copy_file_range")
-    with (tmp_path / "a").open("rb") as source, (tmp_path / "b").open("wb") as goal:
-        assert copy_bytes(source.fileno(), goal.fileno(), lambda: False) == len(content)
+        def grow() -> bool:
+            with (connected.folder / "a.csv").open("a") as file:
+                file.write("b" * 1000)
+            return False
 
-    assert (tmp_path / "b").read_bytes() == content
+        with pytest.raises(LoadError, match=r"`a\.csv`: the file changed while it was read"):
+            connected.stage({"file": "a.csv"}, grow)
+        assert (connected.goal / "a.csv").stat().st_size <= 2

@@ -6,23 +6,18 @@ link.
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.file_copies import copy_bytes
 from headgate.pipelines.folder_descriptors import READ, open_beneath, open_folder
-from headgate.pipelines.loading.errors import EndedError, LoadError
+from headgate.pipelines.loading.errors import LoadError
 
-_PIECE: Final = 16 << 20
-_LEFT_FREE: Final = 256 << 20
-"""Bytes of the data folder's disk that copies leave free."""
 _LINKED = (errno.ELOOP, errno.EXDEV)
-_NO_REFLINK = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,55 +84,21 @@ def _copy_file(folder: AllowedFolder, source: int, name: str, goal: Path, has_to
         if not stat.S_ISREG(status.st_mode):
             raise LoadError(f"`{name}` in the connection's folder is no file; remove it")
         _require_not_own(folder, found, name)
-        if status.st_size + _LEFT_FREE > shutil.disk_usage(goal).free:
-            raise LoadError(f"`{name}` has {status.st_size:,} bytes, and the data folder's disk has no room for a copy")
-        copied = _write_copy(found, goal / name, has_to_end)
+        copied = _write_copy(found, goal / name, status.st_size, has_to_end)
         os.utime(goal / name, ns=(status.st_atime_ns, status.st_mtime_ns))
         return copied
     finally:
         os.close(found)
 
 
-def _write_copy(source: int, goal: Path, has_to_end: Callable[[], bool]) -> int:
+def _write_copy(source: int, goal: Path, size: int, has_to_end: Callable[[], bool]) -> int:
     copy = os.open(goal, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        return copy_bytes(source, copy, has_to_end)
+        return copy_bytes(source, copy, has_to_end, most=size)
+    except LoadError as error:
+        raise LoadError(f"`{goal.name}`: {error}") from None
     finally:
         os.close(copy)
-
-
-def copy_bytes(source: int, goal: int, has_to_end: Callable[[], bool]) -> int:
-    """Copy what one open file holds into another, and return how many bytes. Raises `EndedError`."""
-    total, step = 0, _copy_in_kernel
-    while True:
-        if has_to_end():
-            raise EndedError
-        try:
-            count = step(source, goal)
-        except OSError as error:
-            if step is _copy_by_hand or error.errno not in _NO_REFLINK:
-                raise
-            step = _copy_by_hand
-            continue
-        if count == 0 and (step is _copy_by_hand or total):
-            return total
-        # The kernel copies nothing of some file systems, and does not say so.
-        step = _copy_by_hand if count == 0 else step
-        total += count
-
-
-def _copy_in_kernel(source: int, goal: int) -> int:
-    if not hasattr(os, "copy_file_range"):
-        raise OSError(errno.ENOSYS, "no copy_file_range")
-    return os.copy_file_range(source, goal, _PIECE)
-
-
-def _copy_by_hand(source: int, goal: int) -> int:
-    piece = os.read(source, _PIECE)
-    left = memoryview(piece)
-    while left:
-        left = left[os.write(goal, left) :]
-    return len(piece)
 
 
 def _require_not_own(folder: AllowedFolder, descriptor: int, name: str) -> None:

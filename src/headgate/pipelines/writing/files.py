@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame
 
 from headgate.facts.ids import RunId
 from headgate.pipelines.egress import AllowedFolder
-from headgate.pipelines.file_staging import copy_bytes, open_connected
+from headgate.pipelines.file_copies import copy_bytes
+from headgate.pipelines.file_staging import open_connected
 from headgate.pipelines.folder_descriptors import READ, open_beneath, open_folder
 
 _EXCHANGE: Final = 2
@@ -77,7 +78,7 @@ def _copy_file(source: int, target: int, name: str, has_to_end: Callable[[], boo
     try:
         made = open_beneath(target, PurePosixPath(name), _NEW, 0o666)
         try:
-            copy_bytes(found, made, has_to_end)
+            copy_bytes(found, made, has_to_end, most=os.fstat(found).st_size)
         finally:
             os.close(made)
     finally:

@@ -1,0 +1,46 @@
+"""Records of an API as JSON lines: with the values that came, in about as many bytes, while the disk has room."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate.pipelines import disk_space
+from headgate.pipelines.loading import staged
+from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.loading.paging import Answer
+from headgate.pipelines.loading.staged import stage
+
+
+def answer(*records: Any) -> Answer:
+    """Return one page with these records."""
+    return Answer(None, list(records), None)
+
+
+def test_every_record_is_a_line_with_the_values_that_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staged, "PIECE", 20)
+    records = [{"a": "é\n\u2028"}, {"a": "\ud800 half"}, {"a": [1, 2.5, None]}, 7, {"b\udfff": "\U0001f600"}]
+
+    assert stage([answer(*records[:2]), answer(), answer(*records[2:])], tmp_path / "new") == len(records)
+
+    lines = (tmp_path / "new" / "records.jsonl").read_bytes().decode().split("\n")
+    assert lines.pop() == ""
+    assert [json.loads(line) for line in lines] == records
+
+
+def test_records_take_no_more_bytes_than_they_came_with(tmp_path: Path) -> None:
+    came = json.dumps({"a": "é" * 1000, "b": [1, 2, 3]}, ensure_ascii=False)
+
+    stage([answer(json.loads(came))], tmp_path / "new")
+
+    assert (tmp_path / "new" / "records.jsonl").stat().st_size <= len(came.encode()) + 1
+
+
+def test_records_that_the_disk_cannot_hold_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
+
+    with pytest.raises(LoadError, match="the disk has no room"):
+        stage([answer({"a": 1})], tmp_path / "new")
+
+    assert (tmp_path / "new" / "records.jsonl").stat().st_size == 0
