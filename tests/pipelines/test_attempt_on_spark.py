@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from headgate.control.organization import Organization
 from headgate.control.runs import StartRun
 from headgate.control.vault import Vault
+from headgate.facts.changes import ResourceDeleted
 from headgate.pipelines import attempt_on_spark
 from headgate.pipelines.attempt import Attempt, Stop
 from headgate.pipelines.attempt_on_spark import OnSpark
@@ -22,7 +24,7 @@ from headgate.pipelines.places import Places
 from headgate.pipelines.touching import Touches
 from tests.egress import open_egress
 from tests.fakes.world import DELAYS
-from tests.pipelines.working import Clock, defined, opened, queued, row
+from tests.pipelines.working import Clock, change, defined, opened, queued, row
 
 NOW = 1_800_000_000.0
 
@@ -91,6 +93,13 @@ def begun() -> Attempt:
     return Attempt(organization, row(organization, "r"), read(defined(DELAYS).body), "a token")
 
 
+def copy_one(execution: Execution, seen: list[Path]) -> None:
+    """Have a copy of a file that came."""
+    execution.incoming.mkdir(parents=True)
+    (execution.incoming / "1.csv").write_text("n")
+    seen.append(execution.incoming / "1.csv")
+
+
 class TestAnAttempt:
     def test_has_a_folder_of_its_own_and_one_that_stays(
         self, carry_out: Any, session: FakeSession, tmp_path: Path
@@ -110,6 +119,45 @@ class TestAnAttempt:
         assert not (tmp_path / "scratch" / "runs" / "r").exists()
         assert (execution.checkpoints / "1").read_text() == "here"
         assert session.stopped == 1
+
+    @pytest.mark.parametrize("fails", [False, True])
+    def test_leaves_no_copies_of_files_that_came(self, carry_out: Any, *, fails: bool) -> None:
+        seen = list[Path]()
+
+        def work(execution: Execution) -> None:
+            copy_one(execution, seen)
+            if fails:
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError) if fails else nullcontext():
+            carry_out(work)
+
+        assert not seen[0].exists()
+
+    def test_leaves_the_copies_to_the_attempt_after_it(self, carry_out: Any, session: FakeSession) -> None:
+        seen = list[Path]()
+
+        def work(execution: Execution) -> None:
+            copy_one(execution, seen)
+            session.attempt.stop(Stop.LOST)
+
+        carry_out(work).ended()
+
+        assert seen[0].exists()
+
+    def test_of_a_pipeline_that_is_gone_leaves_no_copies_however_late_it_ends(
+        self, carry_out: Any, session: FakeSession
+    ) -> None:
+        seen = list[Path]()
+
+        def work(execution: Execution) -> None:
+            copy_one(execution, seen)
+            change(session.attempt.organization, ResourceDeleted(DELAYS))
+            session.attempt.close()
+
+        carry_out(work)
+
+        assert not seen[0].exists()
 
     def test_lets_go_of_its_session_however_it_ends(self, carry_out: Any, session: FakeSession) -> None:
         def work(execution: Execution) -> None:

@@ -1,13 +1,16 @@
 """Files copied from a connection's folder into a run's: by descriptors, so that nothing in between can be exchanged."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from headgate.pipelines import disk_space, file_staging
 from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.file_staging import list_files
+from headgate.pipelines.folder_descriptors import open_folder
 from headgate.pipelines.loading.connected_files import stage_files
 from headgate.pipelines.loading.errors import EndedError, LoadError
 from headgate.pipelines.loading.streams import FileStream
@@ -115,6 +118,39 @@ class TestAStream:
         with pytest.raises(LoadError, match="no file"):
             connected.stage({"file": "a.csv"})
 
+    def test_does_without_a_file_that_is_removed_after_the_listing(
+        self, connected: Connected, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("a.csv", "b.csv"):
+            (connected.folder / name).write_text(name)
+        listed = file_staging.list_files
+
+        def list_and_remove(folder: int) -> object:
+            found = listed(folder)
+            (connected.folder / "a.csv").unlink(missing_ok=True)
+            return found
+
+        monkeypatch.setattr("headgate.pipelines.loading.connected_files.list_files", list_and_remove)
+
+        assert connected.stage({"file": "."}) == {"b.csv": "b.csv"}
+        (connected.folder / "a.csv").write_text("a")
+        with pytest.raises(LoadError, match="there is no file"):
+            connected.stage({"prefix": "a"})
+
+    @pytest.mark.parametrize("name", [b"a\xff.csv", b"a:b.csv", b"a\n.csv", b"a%2e.csv", b"a{b}*.csv", b"a.csv.gz"])
+    def test_gets_nothing_while_a_file_has_a_name_that_spark_does_not_open(
+        self, connected: Connected, name: bytes
+    ) -> None:
+        for each in (b"a", name):
+            Path(os.fsdecode(os.fsencode(connected.folder) + b"/" + each)).write_text("n\n1\n")
+
+        with pytest.raises(LoadError, match=r"rename the file|compressed files are not read") as raised:
+            connected.stage({"prefix": "a"})
+
+        assert str(raised.value).encode().isascii()
+        assert str(connected.root.parent) not in str(raised.value)
+        assert not list(connected.goal.iterdir())
+
     def test_is_left_when_the_run_has_to_end(self, connected: Connected) -> None:
         (connected.folder / "a.csv").write_text("a")
 
@@ -139,3 +175,32 @@ class TestAStream:
         with pytest.raises(LoadError, match=r"`a\.csv`: the file changed while it was read"):
             connected.stage({"file": "a.csv"}, grow)
         assert (connected.goal / "a.csv").stat().st_size <= 2
+
+
+def test_a_listing_does_without_a_file_that_is_removed_after_the_folder_named_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).touch()
+    read = os.scandir
+
+    @contextmanager
+    def read_and_remove(folder: int) -> Iterator[list[os.DirEntry[str]]]:
+        with read(folder) as entries:
+            found = list(entries)
+        (tmp_path / "a.csv").unlink()
+        yield found
+
+    monkeypatch.setattr(os, "scandir", read_and_remove)
+
+    with open_folder(tmp_path, PurePosixPath()) as folder:
+        assert [each.name for each in list_files(folder)] == ["b.csv"]
+
+
+def test_a_listing_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(file_staging, "MAX_FILES", 1)
+
+    with open_folder(tmp_path, PurePosixPath()) as folder, pytest.raises(LoadError, match="more than 1 files"):
+        list_files(folder)

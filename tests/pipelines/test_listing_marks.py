@@ -1,31 +1,57 @@
-"""When a stream last listed its folder."""
+"""Which files of a folder are new, by the last listing whose files were all taken in."""
 
 import os
 from pathlib import Path
 
+import pytest
+
+from headgate.pipelines import disk_space
+from headgate.pipelines.file_staging import FoundFile
 from headgate.pipelines.listing_marks import ListingMarks
+from headgate.pipelines.loading.errors import LoadError
+
+SECOND = 1_000_000_000
+A, B, C = (FoundFile(name, at * SECOND) for name, at in (("a", 30), ("b", 20), ("c", 10)))
 
 
-def test_a_listing_counts_from_its_beginning_once_it_has_ended(tmp_path: Path) -> None:
+def test_files_are_new_oldest_first_until_their_listing_was_taken_in(tmp_path: Path) -> None:
     marks = ListingMarks(tmp_path, 0)
-    assert marks.last is None
+    assert marks.select_new([A, B], 0.0) == [B, A]
+    assert marks.select_new([A, B], 0.0) == [B, A]
 
-    marks.begin()
-    assert marks.last is None
-    os.utime(tmp_path / "0.listing", (5, 5))
-    marks.end()
+    marks.keep([A, B])
 
-    assert marks.last == 5
-    assert ListingMarks(tmp_path, 1).last is None
+    assert ListingMarks(tmp_path, 0).select_new([A, B], 0.0) == []
+    assert ListingMarks(tmp_path, 1).select_new([A, B], 0.0) == [B, A]
 
 
-def test_a_listing_that_did_not_end_is_forgotten(tmp_path: Path) -> None:
-    ListingMarks(tmp_path, 0).begin()
-    os.utime(tmp_path / "0.listing", (5, 5))
+def test_a_file_that_came_by_an_older_clock_is_new(tmp_path: Path) -> None:
+    ListingMarks(tmp_path, 0).keep([A, B])
 
-    marks = ListingMarks(tmp_path, 0)
-    marks.begin()
-    marks.end()
+    assert ListingMarks(tmp_path, 0).select_new([A, B, C], 1e12) == [C]
 
-    assert marks.last is not None
-    assert marks.last > 5
+
+def test_a_file_that_was_changed_is_new(tmp_path: Path) -> None:
+    changed = FoundFile("a", A.came + 1)
+    ListingMarks(tmp_path, 0).keep([A, B])
+
+    assert ListingMarks(tmp_path, 0).select_new([changed, B], 0.0) == [changed]
+
+
+@pytest.mark.parametrize("of_earlier_version", [False, True])
+def test_files_before_the_first_listing_are_new_by_their_time(tmp_path: Path, *, of_earlier_version: bool) -> None:
+    if of_earlier_version:
+        mark = tmp_path / "0.listed"
+        mark.touch()
+        os.utime(mark, (20, 20))
+
+    assert ListingMarks(tmp_path, 0).select_new([A, B, C], 0.0 if of_earlier_version else 20.0) == [B, A]
+
+
+def test_a_listing_that_the_disk_cannot_hold_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
+
+    with pytest.raises(LoadError, match="the disk has no room"):
+        ListingMarks(tmp_path, 0).keep([A])
+
+    assert ListingMarks(tmp_path, 0).select_new([A], 0.0) == [A]

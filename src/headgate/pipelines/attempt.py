@@ -70,6 +70,11 @@ class Attempt:
         """Why it was told to end; None if it was not."""
         return self._stopped
 
+    @property
+    def may_be_followed(self) -> bool:
+        """Whether another attempt of its pipeline may be under way by now."""
+        return self._over or self._stopped is Stop.LOST
+
     def stop(self, why: Stop) -> None:
         """Tell it to end; the first reason counts, but that it has lost its lease comes before all others."""
         with self._lock:

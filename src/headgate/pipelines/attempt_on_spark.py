@@ -55,8 +55,16 @@ class OnSpark:
             # Said once: where nobody hears it, the session has gone or goes with its identity.
             spark.client.set_retry_policies([])
             spark.stop()
-            # With what an attempt before it may have left, whose worker did not live to remove it.
-            shutil.rmtree(places.staging(attempt.row.run), ignore_errors=True)
+            _remove_copies(attempt, places)
+
+
+def _remove_copies(attempt: Attempt, places: Places) -> None:
+    """Remove what the attempt read and wrote, and what an earlier one may have left whose worker did not live to."""
+    shutil.rmtree(places.staging(attempt.row.run), ignore_errors=True)
+    is_gone = attempt.row.pipeline not in attempt.organization.control.snapshot.resources
+    # An attempt after this one reads from the same folder, and would find nothing of what has come.
+    if is_gone or not attempt.may_be_followed:
+        shutil.rmtree(places.incoming(attempt.row.pipeline), ignore_errors=True)
 
 
 def _interrupt(spark: "SparkSession") -> None:

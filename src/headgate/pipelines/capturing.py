@@ -1,9 +1,9 @@
-"""Taking files into a table as they come: Spark's stream keeps count of them, and looks begin with their columns.
+"""Files taken into a table as they come: Spark's stream keeps a record of them, and each look begins with their columns.
 
-Each look copies the files that have come since the last into a folder of the pipeline's own, by open descriptors, and Spark
+Each look copies the files that are new since the last one into a folder of the pipeline, by open descriptors, and Spark
 takes them from there: it opens no path that a user of the connection's folder could exchange for a link. It does so in
-batches, one commit each. Spark notes a batch's files before it begins and
-that it is done after its commit, and Iceberg which batch a commit was of: so an attempt goes on where another was killed.
+batches, one commit each. Spark notes a batch's files before the batch begins, and that it is done after its commit, and
+Iceberg notes which batch a commit was of: so an attempt goes on where another was killed.
 """
 
 import shutil
@@ -80,8 +80,7 @@ class Capture:
 
     def look(self) -> None:
         """Take in what has come since the last look."""
-        self._marks.begin()
-        came = self._copy_new()
+        listed, came = self._copy_new()
         if not came:
             return
         try:
@@ -90,20 +89,20 @@ class Capture:
                 self._take(columns)
         except PySparkException as error:
             raise self._told(error, came) from error
-        self._marks.end()
+        self._marks.keep(listed)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _copy_new(self) -> list[Path]:
-        """Copy the files that have come since the last look, and return the copies, oldest first."""
-        since = self._marks.last or _noted(self._progress)
+    def _copy_new(self) -> tuple[Sequence[FoundFile], list[Path]]:
+        """Copy the files that are new since the last look; return the listing, and the copies, oldest first."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
         folder = self._connected()
         with open_connected(folder, self._definition.path or ".") as source:
             require_no_links(source)
-            names = [each.name for each in sorted(list_files(source), key=_came) if each.came >= since]
-            copy_files(folder, source, names, self._folder, partial(self._execution.wait, 0))
-        return [self._folder / name for name in names]
+            listed = list_files(source)
+            names = [each.name for each in self._marks.select_new(listed, _noted(self._progress))]
+            copied = copy_files(folder, source, names, self._folder, partial(self._execution.wait, 0))
+        return listed, [self._folder / name for name in copied]
 
     def _schema(self, came: Sequence[Path]) -> StructType:
         """Return the columns to read with, in the files' order where that counts; the table has them all afterwards."""
@@ -226,10 +225,6 @@ def _noted(progress: Path) -> float:
 
 def _in(folder: Path) -> list[Path]:
     return list(folder.iterdir()) if folder.is_dir() else []
-
-
-def _came(file: FoundFile) -> float:
-    return file.came
 
 
 def _name(table: str) -> str:

@@ -7,26 +7,29 @@ link.
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.file_copies import copy_bytes
+from headgate.pipelines.file_names import require_plain_name, shown_name
 from headgate.pipelines.folder_descriptors import READ, open_beneath, open_folder
 from headgate.pipelines.loading.errors import LoadError
 
+MAX_FILES: Final = 1_000_000
+"""Of one folder."""
 _LINKED = (errno.ELOOP, errno.EXDEV)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A regular file of an open folder, and when it came or was changed last."""
+    """A regular file of an open folder, and when it came or was changed last, in nanoseconds of its own file system."""
 
     name: str
-    size: int
-    came: float
+    came: int
 
 
 @contextmanager
@@ -44,14 +47,24 @@ def open_connected(folder: AllowedFolder, below: str = ".") -> Iterator[int]:
 
 
 def list_files(folder: int) -> Sequence[FoundFile]:
-    """Return the regular files of an open folder by name, without those that are not whole yet: `.name` and `_name`."""
+    """Return the regular files of an open folder by name, without those that are not whole yet: `.name` and `_name`.
+
+    Raises `LoadError` where there are too many.
+    """
     found = list[FoundFile]()
     with os.scandir(folder) as entries:
         for each in entries:
             if each.name[0] not in "._" and each.is_file(follow_symlinks=False):
-                status = each.stat(follow_symlinks=False)
-                found.append(FoundFile(each.name, status.st_size, max(status.st_mtime, status.st_ctime)))
+                found.extend(_look_at(each))
+            if len(found) > MAX_FILES:
+                raise LoadError(f"a folder behind the connection has more than {MAX_FILES:,} files; move some away")
     return sorted(found, key=lambda each: each.name)
+
+
+def _look_at(entry: os.DirEntry[str]) -> Iterator[FoundFile]:
+    with suppress(FileNotFoundError):  # removed after the folder named it
+        status = entry.stat(follow_symlinks=False)
+        yield FoundFile(entry.name, max(status.st_mtime_ns, status.st_ctime_ns))
 
 
 def require_no_links(folder: int, beginning: str = "") -> None:
@@ -60,23 +73,29 @@ def require_no_links(folder: int, beginning: str = "") -> None:
         named = (each for each in entries if each.name.startswith(beginning) and each.name[0] not in "._")
         link = next((each.name for each in named if each.is_symlink()), None)
     if link is not None:
-        raise LoadError(f"`{link}` in the connection's folder is a link, and links are not followed; put a copy there")
+        raise _link_fault(link)
 
 
 def copy_files(
     folder: AllowedFolder, source: int, names: Sequence[str], goal: Path, has_to_end: Callable[[], bool]
-) -> int:
-    """Copy files of an open folder into an existing one, and return how many bytes they have.
+) -> Mapping[str, int]:
+    """Copy files of an open folder into an existing one, and return how many bytes each has that was still there.
 
-    Raises `LoadError` for what is no regular file, is one of the server's own, or does not fit the disk, and
-    `EndedError` once the run has to end.
+    Raises `LoadError` for what has a name that Spark does not open, is no regular file, is one of the server's own, is
+    changed meanwhile or does not fit the disk, and `EndedError` once the run has to end.
     """
-    return sum(_copy_file(folder, source, name, goal, has_to_end) for name in names)
+    for each in names:
+        require_plain_name(each)
+    sizes = ((each, _copy_file(folder, source, each, goal, has_to_end)) for each in names)
+    return {name: size for name, size in sizes if size is not None}
 
 
-def _copy_file(folder: AllowedFolder, source: int, name: str, goal: Path, has_to_end: Callable[[], bool]) -> int:
+def _copy_file(folder: AllowedFolder, source: int, name: str, goal: Path, has_to_end: Callable[[], bool]) -> int | None:
+    """Return how many bytes were copied, or None if there is no such file any longer."""
     try:
         found = open_beneath(source, PurePosixPath(name), READ)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise _fault(error, name) from error
     try:
@@ -108,5 +127,12 @@ def _require_not_own(folder: AllowedFolder, descriptor: int, name: str) -> None:
 
 def _fault(error: OSError, name: str) -> LoadError:
     if error.errno in _LINKED:
-        return LoadError(f"`{name}` in the connection's folder is a link, or leads through one; put a copy there")
+        return _link_fault(name)
     return LoadError(f"`{name}` in the connection's folder cannot be opened: {os.strerror(error.errno or 0)}")
+
+
+def _link_fault(name: str) -> LoadError:
+    return LoadError(
+        f"`{shown_name(name)}` in the connection's folder is a link, or leads through one; "
+        "links are not followed, so put a copy there"
+    )

@@ -1,27 +1,55 @@
-"""When a stream last listed its folder and took in all that was there, kept beside the stream's progress."""
+"""Which files of its folder a stream had taken in when it last took in all of a listing, kept beside the stream's progress.
 
+Files are compared with those of the listing, and no times of two file systems with each other: what a listing missed while
+files came, and what came while a clock stood back, is new at the next one. Spark's own record of names keeps a file that is
+new here twice from being taken in twice.
+"""
+
+import os
+from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
+from typing import Final
+
+from headgate.pipelines.disk_space import require_room
+from headgate.pipelines.file_staging import FoundFile
+
+_DIGEST: Final = 16
+"""Bytes by which a file is known: its name, and when it came or was changed last."""
+_SECOND: Final = 1_000_000_000
 
 
 class ListingMarks:
-    """Times of listings as files: their time is that of the file system, and what comes while a look goes on is later."""
+    """The files of the last listing that were all taken in."""
 
     def __init__(self, folder: Path, cleaned: int) -> None:
-        self._begun, self._done = folder / f"{cleaned}.listing", folder / f"{cleaned}.listed"
+        self._writing, self._done = folder / f"{cleaned}.listing", folder / f"{cleaned}.listed"
 
-    @property
-    def last(self) -> float | None:
-        """When the last listing began whose files were all taken in; None before the first."""
+    def select_new(self, listed: Sequence[FoundFile], since: float) -> list[FoundFile]:
+        """Return the files that were not there or not the same then, oldest first.
+
+        Before the first listing, those that came at the time `since` or later.
+        """
         try:
-            return self._done.stat().st_mtime
+            kept = self._done.read_bytes()
+            # Of a version before 0.1 it is empty, and its own time is when the listing began.
+            since = self._done.stat().st_mtime
         except FileNotFoundError:
-            return None
+            kept = b""
+        seen = {kept[at : at + _DIGEST] for at in range(0, len(kept), _DIGEST)}
+        new = (each for each in listed if (_digest(each) not in seen if seen else each.came >= since * _SECOND))
+        return sorted(new, key=lambda each: each.came)
 
-    def begin(self) -> None:
-        """Note that a listing begins."""
-        self._begun.unlink(missing_ok=True)
-        self._begun.touch()
+    def keep(self, listed: Sequence[FoundFile]) -> None:
+        """Note that all files of a listing were taken in. Raises `LoadError` where the disk has no room for that."""
+        digests = b"".join(map(_digest, listed))
+        with self._writing.open("wb") as file:
+            require_room(file.fileno(), len(digests))
+            file.write(digests)
+            file.flush()
+            os.fsync(file.fileno())
+        self._writing.replace(self._done)
 
-    def end(self) -> None:
-        """Note that all files of the listing that began last were taken in."""
-        self._begun.replace(self._done)
+
+def _digest(file: FoundFile) -> bytes:
+    return blake2b(f"{file.came} {file.name}".encode(errors="surrogateescape"), digest_size=_DIGEST).digest()

@@ -3,7 +3,7 @@
 import os
 import shutil
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from headgate.pipelines.egress import AllowedFolder
@@ -24,19 +24,18 @@ def stage_files(
     with open_connected(folder) as top:
         is_one = stream.file is not None and not _is_folder(top, stream.file)
         if stream.file is not None and is_one:
-            return 1, copy_files(folder, top, (stream.file,), goal, has_to_end)
+            return _counted(copy_files(folder, top, (stream.file,), goal, has_to_end), stream)
     with open_connected(folder, stream.file or ".") as found:
         require_no_links(found, stream.prefix or "")
-        names = _named(found, stream)
-        return len(names), copy_files(folder, found, names, goal, has_to_end)
+        names = [each.name for each in list_files(found) if each.name.startswith(stream.prefix or "")]
+        return _counted(copy_files(folder, found, names, goal, has_to_end), stream)
 
 
-def _named(folder: int, stream: FileStream) -> Sequence[str]:
-    names = [each.name for each in list_files(folder) if each.name.startswith(stream.prefix or "")]
-    if not names:
+def _counted(sizes: Mapping[str, int], stream: FileStream) -> tuple[int, int]:
+    if not sizes:
         what = f"file `{stream.file}`" if stream.file is not None else f"file whose name begins with `{stream.prefix}`"
         raise LoadError(f"there is no {what} in the connection's folder")
-    return names
+    return len(sizes), sum(sizes.values())
 
 
 def _is_folder(top: int, name: str) -> bool:

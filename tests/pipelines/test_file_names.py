@@ -1,0 +1,40 @@
+"""Names of files in a connection's folder: which are opened, and how any is shown."""
+
+import pytest
+
+from headgate.pipelines.file_names import require_plain_name, shown_name
+from headgate.pipelines.loading.errors import LoadError
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.csv",
+        "a b.csv",
+        "Stra\u00dfe \u65e5\u672c.csv",
+        "at 1.23\u202fPM.csv",
+        "a.gz.parquet",
+        "gz",
+        "a#b'c\"d&e+f=g@h!i~.csv",
+    ],
+)
+def test_a_plain_name_passes(name: str) -> None:
+    require_plain_name(name)
+
+
+@pytest.mark.parametrize("name", ["a\x1b]0;x\x07\n.csv", "\udcff\udcfe.csv", "a\u2028.csv", "a\x7f", *r"*?[]{}\:%"])
+def test_a_name_that_spark_takes_for_another_is_refused(name: str) -> None:
+    with pytest.raises(LoadError, match="rename the file") as raised:
+        require_plain_name(name)
+
+    assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("ending", ["bz2", "deflate", "gz", "lz4", "passthrough", "snappy", "zst", "GZ"])
+def test_a_compressed_file_is_refused(ending: str) -> None:
+    with pytest.raises(LoadError, match="compressed files are not read"):
+        require_plain_name(f"a.csv.{ending}")
+
+
+def test_a_name_is_shown_on_one_line() -> None:
+    assert shown_name("a\n\x1b\udcff\u00df.csv") == "a???\u00df.csv"
