@@ -11,6 +11,7 @@ from headgate.app.deployment import open_deployment
 from headgate.control.ports import StoreError
 from tests.app.serving import HEADGATE
 from tests.app.world import settings_in, world_in
+from tests.store.tampering import rehash
 
 
 def test_a_restart_gives_the_same_snapshot(tmp_path: Path) -> None:
@@ -39,6 +40,8 @@ def test_a_folder_of_another_model_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "data" / "headgate.db") as database:
         database.execute('UPDATE log SET changes = replace(changes, \'"model_hash":"\', \'"model_hash":"0\')')
         database.execute('UPDATE log SET changes = replace(changes, \'"model_hash": "\', \'"model_hash": "0\')')
+    for root in ("deployment", "organization"):
+        rehash(tmp_path / "data", root)
 
     with pytest.raises(StoreError, match="another version"):
         open_deployment(settings_in(tmp_path))

@@ -35,3 +35,8 @@ def anywhere(_: Pointer) -> bool:
 def any_model(_: str) -> bool:
     """Let any text be the source of a model."""
     return True
+
+
+def drafted(*changes: c.Change) -> Draft:
+    """A draft of these changes, without documents."""
+    return Draft(0.0, None, "something", changes)

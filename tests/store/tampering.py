@@ -3,11 +3,14 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 
-from headgate.store import FILE
+from headgate.store import FILE, chain
+from headgate.store.rows import hash_of
+from headgate.store.tables import log
 
 
 def run(where: str | Path, *statements: str) -> list[tuple[Any, ...]]:
@@ -18,3 +21,18 @@ def run(where: str | Path, *statements: str) -> list[tuple[Any, ...]]:
             return cursors[-1].fetchall() if cursors[-1].description else []
     with closing(sqlite3.connect(where / FILE)) as file, file:
         return [file.execute(statement) for statement in statements][-1].fetchall()
+
+
+def rehash(where: str | Path, root: str) -> None:
+    """Give each entry of a log the hashes that its content asks for, as somebody does who knows how the chain is made."""
+    columns = [column.name for column in log.columns]
+    previous = chain.GENESIS
+    for values in run(where, f"SELECT {', '.join(columns)} FROM log WHERE log_id = '{root}' ORDER BY revision"):
+        row: Any = SimpleNamespace(**dict(zip(columns, values, strict=True)) | {"previous_hash": previous})
+        hash = hash_of(row) or ""
+        run(
+            where,
+            f"UPDATE log SET previous_hash = '{previous}', hash = '{hash}' "
+            f"WHERE log_id = '{root}' AND revision = {row.revision}",
+        )
+        previous = hash

@@ -141,3 +141,23 @@ def test_a_checkpoint_that_is_made_twice_is_one(sql_log: SqlStore) -> None:
         sql_log.put_checkpoint(Checkpoint(1, 0.0, content))
 
     assert sql_log.checkpoint() == Checkpoint(1, 0.0, b"one")
+
+
+@pytest.mark.parametrize(
+    ("statement", "revision"),
+    [
+        ("UPDATE log SET actor = 'u9' WHERE revision = 3", 3),
+        ("UPDATE log SET hash = previous_hash WHERE revision = 2", 3),
+        ("DELETE FROM log WHERE revision = 2", 3),
+        ("DELETE FROM log WHERE revision = 3", 3),
+    ],
+)
+def test_entries_that_do_not_follow_are_not_read(sql_log: SqlStore, statement: str, revision: int) -> None:
+    for number in range(4):
+        sql_log.append(number, created(number))
+    database = sql_log._database
+    with database.writing() as connection:
+        connection.exec_driver_sql(statement)
+
+    with pytest.raises(StoreError, match=f"revision {revision} of the log `organization` was altered or lost"):
+        list(sql_log.entries(after=2))

@@ -54,6 +54,11 @@ def load(content: bytes) -> Snapshot:
         return assembled(image.facts, image.assignments)
 
 
+def is_of_this_version(content: bytes) -> bool:
+    """Return whether these bytes begin as what this version dumps; they can be damaged."""
+    return len(content) >= _HEAD.size and _HEAD.unpack_from(content)[:3] == (_MAGIC, VERSION, _SHAPE_SUM)
+
+
 @contextmanager
 def _nothing_to_collect() -> Generator[None]:
     """Keep the garbage collector from looking through millions of new records again and again: it took two thirds."""

@@ -49,6 +49,7 @@ def restore(file: Path, folder: Path, known: KnownKeys | None) -> list[Proof]:
             copy.chmod(0o600)
             stores = open_stores(Path(beside))
             try:
+                stores.drop_checkpoints()
                 proofs = stores.verify(known=known)
             finally:
                 stores.close()

@@ -69,6 +69,11 @@ class SealKey:
             raise _unusable(file, error) from error
         return key
 
+    @classmethod
+    def generate(cls) -> Self:
+        """Return a new key that is in no file."""
+        return cls(Ed25519PrivateKey.generate())
+
     @property
     def fingerprint(self) -> str:
         """The short name of its public half."""
@@ -77,6 +82,10 @@ class SealKey:
     def sign(self, text: bytes) -> str:
         """Return the signature, in hex."""
         return self.private.sign(text).hex()
+
+    def signed(self, signature: str, text: bytes) -> bool:
+        """Return whether this key made the signature (hex) of the text."""
+        return KnownKeys({self.fingerprint: self.private.public_key()}).signed(self.fingerprint, signature, text)
 
 
 def rotate(file: Path) -> SealKey:

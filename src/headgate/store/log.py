@@ -23,23 +23,20 @@ from headgate.control.queue import Line, RunPut, RunRow, RunWanted
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId, RunId
 from headgate.store import chain, seals
+from headgate.store.checkpoints import Checkpoints
 from headgate.store.database import Database, storable
 from headgate.store.keys import KnownKeys, SealKey
-from headgate.store.proof import Proof, Seen, prove, unseen
+from headgate.store.proof import Proof, Seen, prove, require_next, unseen
 from headgate.store.queue import Queue
 from headgate.store.rows import entry_of, row_of
 from headgate.store.seals import Seal
-from headgate.store.tables import checkpoints, documents, log, pointers
+from headgate.store.tables import documents, log, pointers
 
 _PAGE = 500
-NEWEST = 3
-"""So many of the newest checkpoints are kept, for starts."""
-STEP = 10_000
-"""Of each so many revisions one checkpoint is kept, for questions about the past."""
-
 _ROOT = bindparam("root")
 _LAST = select(log).where(log.c.log_id == _ROOT).order_by(log.c.revision.desc()).limit(1)
 _HEAD = select(log.c.revision, log.c.hash).where(log.c.log_id == _ROOT).order_by(log.c.revision.desc()).limit(1)
+_HASH = select(log.c.hash).where(log.c.log_id == _ROOT, log.c.revision == bindparam("revision"))
 _ENTRIES = select(log).where(log.c.log_id == _ROOT, log.c.revision > bindparam("after")).order_by(log.c.revision)
 _DOCUMENTS = select(documents.c.id, documents.c.body).where(
     documents.c.log_id == _ROOT, documents.c.kind == bindparam("kind")
@@ -54,9 +51,11 @@ _POINTER = select(pointers.c.metadata_location).where(
 class SqlStore:
     """The entries, the documents and the pointers. Every write is one transaction that survives a crash."""
 
-    def __init__(self, database: Database, root: ResourceId, key: SealKey | None = None) -> None:
+    def __init__(self, database: Database, root: ResourceId, signer: SealKey, key: SealKey | None = None) -> None:
+        """`signer` signs checkpoints, `key` the log; without `key` the log is not sealed."""
         self._database = database
         self._key = key
+        self._checkpoints = Checkpoints(database, root, signer)
         self._queue = Queue(database, root)
         self.root = root
 
@@ -66,8 +65,16 @@ class SqlStore:
         return found[0].revision if found else 0
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
-        """Yield the entries above revision `after`, oldest first. Raises `StoreError` for one it cannot read."""
-        return map(entry_of, self.rows(after))
+        """Yield the entries above revision `after`, oldest first, each proved to follow the one before it.
+
+        Raises `StoreError` for one that cannot be read, or that was altered or lost.
+        """
+        previous: str | None = None
+        for row in self.rows(after):
+            entry, after = entry_of(row), after + 1
+            require_next(self.root, row, after, self._hash(after - 1) if previous is None else previous)
+            previous = row.hash
+            yield entry
 
     def entry(self, revision: int) -> Entry | None:
         """Return one entry, or None."""
@@ -100,22 +107,12 @@ class SqlStore:
         return expected + 1
 
     def checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
-        """Return the newest checkpoint, or the newest of a revision that is not above `at_most`."""
-        query = select(checkpoints).where(checkpoints.c.log_id == self.root)
-        if at_most is not None:
-            query = query.where(checkpoints.c.revision <= at_most)
-        found = self._database.rows(query.order_by(checkpoints.c.revision.desc()).limit(1))
-        return Checkpoint(found[0].revision, found[0].at, found[0].content) if found else None
+        """Return the newest checkpoint that holds, or the newest that holds and is not above the revision `at_most`."""
+        return self._checkpoints.newest(at_most)
 
     def put_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint, and let go of older ones but `NEWEST` of them and the first of each `STEP` revisions."""
-        mine = checkpoints.c.log_id == self.root
-        values = {"log_id": self.root, "revision": checkpoint.revision}
-        values |= {"at": checkpoint.at, "content": checkpoint.content}
-        with self._database.writing() as connection:
-            self._database.insert_new(connection, checkpoints, values)
-            kept = connection.execute(select(checkpoints.c.revision).where(mine)).scalars().all()
-            connection.execute(delete(checkpoints).where(mine, checkpoints.c.revision.in_(outlived(kept))))
+        """Keep a checkpoint, signed, and delete those that are not needed; see `headgate.store.checkpoints`."""
+        self._checkpoints.put(checkpoint)
 
     def pointer(self, table: ResourceId) -> Pointer | None:
         """Return the table's pointer, or None."""
@@ -192,9 +189,13 @@ class SqlStore:
     def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen, known: KnownKeys | None = None) -> Proof:
         """Walk the hash chain, and hold it to the seals beside it and to those given, which were kept elsewhere.
 
+        The newest checkpoint is compared with the entries, too.
+
         Raises `StoreError` that names the first revision that does not hold.
         """
-        return prove(self.root, self.rows(), [*seals.kept(self._database, self.root), *given], known, seen)
+        proof = prove(self.root, self.rows(), [*seals.kept(self._database, self.root), *given], known, seen)
+        self._checkpoints.compare(self.entries())
+        return proof
 
     def seal(self) -> Seal | None:
         """Sign the newest entry; None for an empty log. Raises `StoreError` where the store was opened without a key."""
@@ -213,6 +214,11 @@ class SqlStore:
         while page := self._database.rows(query, root=self.root, after=after):
             yield from page
             after = page[-1].revision
+
+    def _hash(self, revision: int) -> str:
+        """Return the hash of an entry as it is written there; that before the first for none."""
+        found = self._database.rows(_HASH, root=self.root, revision=revision)
+        return found[0].hash if found else chain.GENESIS
 
     def _add_entry(self, connection: Connection, expected: int, draft: Draft) -> None:
         last = connection.execute(_HEAD, {"root": self.root}).first()
@@ -279,10 +285,3 @@ def _bodies(rows: Iterable[Row[Any]]) -> dict[str, Mapping[str, Any]]:
 def _text(body: Mapping[str, Any]) -> str:
     """Return the one text of a document, in ASCII, so that any text that JSON can say can be stored."""
     return json.dumps(dict(body), sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def outlived(revisions: Iterable[int]) -> list[int]:
-    """Return the revisions of the checkpoints that nothing is kept for any more."""
-    ordered = sorted(revisions)
-    first = {revision // STEP: revision for revision in reversed(ordered)}
-    return [revision for revision in ordered[:-NEWEST] if first[revision // STEP] != revision]

@@ -43,8 +43,7 @@ def prove(
     head, previous = 0, chain.GENESIS
     for row in rows:
         head += 1
-        if row.revision != head or row.previous_hash != previous or row.hash != hash_of(row):
-            raise _broken(root, head, "was altered or lost")
+        require_next(root, row, head, previous)
         for seal in said.pop(head, ()):
             _hold(root, seal, row, known)
         previous = row.hash
@@ -52,6 +51,12 @@ def prove(
     if said:
         raise _broken(root, head + 1, f"was cut off: there is a seal of revision {max(said)}")
     return Proof(root, head, max((seal.revision for seal in seals), default=0))
+
+
+def require_next(root: ResourceId, row: Row[Any], revision: int, previous: str) -> None:
+    """Raise `StoreError` unless a row is the unaltered entry of this revision, after the entry with this hash."""
+    if row.revision != revision or row.previous_hash != previous or row.hash != hash_of(row):
+        raise _broken(root, revision, "was altered or lost")
 
 
 def _hold(root: ResourceId, seal: Seal, row: Row[Any], known: KnownKeys | None) -> None:

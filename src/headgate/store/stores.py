@@ -21,7 +21,7 @@ from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log import SqlStore
 from headgate.store.proof import Proof, Seen, unseen
 from headgate.store.seals import Seal
-from headgate.store.tables import FIRST, documents, log, seals
+from headgate.store.tables import FIRST, checkpoints, documents, log, seals
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +53,8 @@ class SqlStores:
     def __init__(self, database: Database, key: SealKey | None = None) -> None:
         self._database = database
         self._key = key
+        # Without a key of the deployment, the checkpoints of this process alone can be used.
+        self._signer = key or SealKey.generate()
 
     def moved(self) -> bool:
         """Say whether another process may have written since this was asked last. A store that cannot tell says yes."""
@@ -70,7 +72,7 @@ class SqlStores:
 
     def log(self, root: ResourceId) -> SqlStore:
         """Return the store of a log, which need not have begun."""
-        return SqlStore(self._database, root, self._key)
+        return SqlStore(self._database, root, self._signer, self._key)
 
     def logs(self) -> Sequence[ResourceId]:
         """Return the roots of the logs that have begun."""
@@ -122,6 +124,11 @@ class SqlStores:
         found = self._database.rows(union(select(log.c.log_id), select(seals.c.log_id)))
         roots = sorted({*(row.log_id for row in found), *(seal.log for seal in given)})
         return [self.log(root).verify([seal for seal in given if seal.log == root], seen, known) for root in roots]
+
+    def drop_checkpoints(self) -> None:
+        """Delete every checkpoint: the next start reads the logs from their beginning."""
+        with self._database.writing() as connection:
+            connection.execute(delete(checkpoints))
 
     def export(self, root: ResourceId) -> Iterator[str]:
         """Yield the lines of one log's file, as it is now (`headgate.store.exporting`). Raises `StoreError`."""

@@ -1,0 +1,159 @@
+"""Checkpoints in the database: each names the hash of its newest entry and is signed, so that a forged one is not used."""
+
+import hashlib
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select
+
+from headgate.control.ports import Checkpoint, Entry, StoreError
+from headgate.facts import checkpoint as facts_checkpoint
+from headgate.facts.fold import fold
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
+from headgate.store import chain
+from headgate.store.database import Database
+from headgate.store.keys import SealKey
+from headgate.store.tables import checkpoints, log
+
+logger = logging.getLogger(__name__)
+
+NEWEST = 3
+"""So many of the newest checkpoints are kept, for starts."""
+STEP = 10_000
+"""Of each so many revisions one checkpoint is kept, for questions about the past."""
+
+_MAGIC = b"HGSIGNED"
+_HEADER = Struct("<8s64s32s64s")
+"""What it is, the hash of the newest entry in hex, the SHA-256 of the facts that follow, and the signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What stands before the facts of a checkpoint."""
+
+    hash: str
+    digest: bytes
+    signature: bytes
+
+    @property
+    def packed(self) -> bytes:
+        return _HEADER.pack(_MAGIC, self.hash.encode(), self.digest, self.signature)
+
+
+class Checkpoints:
+    """The checkpoints of one log. Only those that this key signed, for the entries that are in the log, are used."""
+
+    def __init__(self, database: Database, root: ResourceId, key: SealKey) -> None:
+        self._database = database
+        self._root = root
+        self._key = key
+        self._mine = checkpoints.c.log_id == root
+
+    def newest(self, at_most: int | None = None) -> Checkpoint | None:
+        """Return the newest checkpoint that holds, or the newest that holds and is not above the revision `at_most`."""
+        query = select(checkpoints.c.revision).where(self._mine).order_by(checkpoints.c.revision.desc())
+        if at_most is not None:
+            query = query.where(checkpoints.c.revision <= at_most)
+        for each in self._database.rows(query):
+            found = self._read(each.revision)
+            if found is not None:
+                return found
+            logger.warning(
+                "the checkpoint of revision %d of the log `%s` is ignored: this server's key did not sign it for this log",
+                each.revision,
+                self._root,
+            )
+        return None
+
+    def put(self, checkpoint: Checkpoint) -> None:
+        """Keep a signed checkpoint. Delete those of other keys and older ones, but `NEWEST` and one of each `STEP`."""
+        with self._database.writing() as connection:
+            self._delete(connection, self._unsigned(connection))
+            self._database.insert_new(connection, checkpoints, self._signed(connection, checkpoint))
+            kept = connection.execute(select(checkpoints.c.revision).where(self._mine)).scalars().all()
+            self._delete(connection, _outlived(kept))
+
+    def compare(self, entries: Iterable[Entry]) -> None:
+        """Hold the newest checkpoint of this version, signed or not, to the entries. Raises `StoreError` if it differs."""
+        query = select(checkpoints).where(self._mine).order_by(checkpoints.c.revision.desc()).limit(1)
+        for row in self._database.rows(query):
+            facts = _facts(row.content)
+            if facts_checkpoint.is_of_this_version(facts) and facts != _dumped(entries, row.revision):
+                raise StoreError(
+                    f"the checkpoint of revision {row.revision} of the log `{self._root}` is not what the log says: "
+                    "it was altered in the database; restore a copy from before that"
+                )
+
+    def _read(self, revision: int) -> Checkpoint | None:
+        """Return the checkpoint of a revision if it holds."""
+        for row in self._database.rows(select(checkpoints).where(self._mine, checkpoints.c.revision == revision)):
+            header, facts = _header(row.content), _facts(row.content)
+            if header is None or hashlib.sha256(facts).digest() != header.digest or not self._is_signed(row, header):
+                continue
+            found = self._database.rows(self._hashes(revision))
+            if header.hash == (found[0].hash if found else chain.GENESIS):
+                return Checkpoint(revision, row.at, facts)
+        return None
+
+    def _signed(self, connection: Connection, checkpoint: Checkpoint) -> dict[str, Any]:
+        revision, at = checkpoint.revision, float(checkpoint.at)
+        hash = connection.execute(self._hashes(revision)).scalar() or chain.GENESIS
+        digest = hashlib.sha256(checkpoint.content).digest()
+        signature = bytes.fromhex(self._key.sign(self._text(revision, at, hash, digest)))
+        content = _Header(hash, digest, signature).packed + checkpoint.content
+        return {"log_id": self._root, "revision": revision, "at": at, "content": content}
+
+    def _unsigned(self, connection: Connection) -> list[int]:
+        """Return the revisions of the checkpoints that this key did not sign."""
+        columns = (checkpoints.c.revision, checkpoints.c.at)
+        query = select(*columns, func.substr(checkpoints.c.content, 1, _HEADER.size).label("content")).where(self._mine)
+        found = ((row, _header(bytes(row.content))) for row in connection.execute(query))
+        return [row.revision for row, header in found if header is None or not self._is_signed(row, header)]
+
+    def _is_signed(self, row: Any, header: _Header) -> bool:
+        text = self._text(row.revision, row.at, header.hash, header.digest)
+        return self._key.signed(header.signature.hex(), text)
+
+    def _text(self, revision: int, at: float, hash: str, digest: bytes) -> bytes:
+        """Return what is signed."""
+        said = {"log": self._root, "revision": revision, "at": at, "hash": hash, "facts": digest.hex()}
+        return chain.canonical({"checkpoint": said}).encode()
+
+    def _hashes(self, revision: int) -> Any:
+        return select(log.c.hash).where(log.c.log_id == self._root, log.c.revision == revision)
+
+    def _delete(self, connection: Connection, revisions: list[int]) -> None:
+        connection.execute(delete(checkpoints).where(self._mine, checkpoints.c.revision.in_(revisions)))
+
+
+def _header(content: bytes) -> _Header | None:
+    """Return the header of a checkpoint; None for one without, of an earlier version or forged."""
+    if not content.startswith(_MAGIC) or len(content) < _HEADER.size:
+        return None
+    _, hash, digest, signature = _HEADER.unpack_from(content)
+    return _Header(hash.rstrip(b"\0").decode(errors="replace"), digest, signature)
+
+
+def _facts(content: bytes) -> bytes:
+    return content[_HEADER.size :] if content.startswith(_MAGIC) else content
+
+
+def _dumped(entries: Iterable[Entry], last: int) -> bytes | None:
+    """Return the checkpoint of a revision as the entries have it; None for a revision that they do not reach."""
+    snapshot = Snapshot()
+    for entry in entries:
+        if entry.revision > last:
+            break
+        snapshot = fold(snapshot, entry.changes, entry.revision)
+    return facts_checkpoint.dump(snapshot) if snapshot.revision == last else None
+
+
+def _outlived(revisions: Iterable[int]) -> list[int]:
+    """Return the revisions of the checkpoints that nothing is kept for any more."""
+    ordered = sorted(revisions)
+    first = {revision // STEP: revision for revision in reversed(ordered)}
+    return [revision for revision in ordered[:-NEWEST] if first[revision // STEP] != revision]
