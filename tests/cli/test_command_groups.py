@@ -29,7 +29,7 @@ def test_the_help_sets_local_commands_apart() -> None:
 
 @pytest.mark.parametrize(
     ("group", "calling", "local"),
-    [("log", {"show"}, {"verify", "seal", "rotate"}), ("users", set(), {"create", "password", "list"})],
+    [("log", {"show"}, {"verify", "accept", "seal", "rotate"}), ("users", set(), {"create", "password", "list"})],
 )
 def test_the_help_of_a_group_sets_local_commands_apart(group: str, calling: set[str], local: set[str]) -> None:
     assert sections(group) == (calling, local)

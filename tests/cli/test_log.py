@@ -54,6 +54,21 @@ class TestVerify:
         assert result.exit_code == 1
         assert "revision 2 of the log `organization` was altered or lost" in result.stderr
 
+    def test_finds_logs_that_have_gone_back_until_they_are_accepted(
+        self, folder: Path, tamper: Callable[..., None]
+    ) -> None:
+        tamper("DELETE FROM log WHERE revision > 1", "DELETE FROM seals")
+
+        result = run("log", "verify", "--data", folder)
+
+        assert result.exit_code == 1
+        assert "is not the one that this deployment sealed at revision" in result.stderr
+        assert "run `headgate log accept`" in result.stderr
+        accepted = run("log", "accept", "--data", folder)
+        assert accepted.exit_code == 0
+        assert "the log `deployment` is whole up to revision 1, not sealed" in accepted.stdout
+        assert run("log", "verify", "--data", folder).exit_code == 0
+
     def test_is_possible_while_the_folder_is_served(self, folder: Path) -> None:
         deployment = open_deployment(default_settings({}, folder=folder))
         try:
@@ -68,6 +83,18 @@ class TestVerify:
         assert list(tmp_path.iterdir()) == []
 
 
+class TestAccept:
+    def test_accepts_no_log_that_does_not_prove(self, folder: Path, tamper: Callable[[str], None]) -> None:
+        before = (folder / "keys" / "log.seals.jsonl").read_text()
+        tamper("UPDATE log SET actor = 'somebody' WHERE log_id = 'organization' AND revision = 2")
+
+        result = run("log", "accept", "--data", folder)
+
+        assert result.exit_code == 1
+        assert "revision 2 of the log `organization` was altered or lost" in result.stderr
+        assert (folder / "keys" / "log.seals.jsonl").read_text() == before
+
+
 class TestSeal:
     def test_prints_what_shows_a_cut_that_nothing_in_the_store_does(
         self, folder: Path, tmp_path: Path, tamper: Callable[..., None]
@@ -75,6 +102,7 @@ class TestSeal:
         elsewhere = tmp_path / "seals.jsonl"
         elsewhere.write_text(run("log", "seal", "--data", folder).stdout)
         tamper("DELETE FROM log WHERE revision > 1", "DELETE FROM seals WHERE revision > 1")
+        (folder / "keys" / "log.seals.jsonl").unlink()
 
         assert run("log", "verify", "--data", folder).exit_code == 0
         result = run("log", "verify", "--data", folder, "--seal", elsewhere)

@@ -2,6 +2,7 @@
 
 import stat
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from headgate.control.ports import Draft, StoreError
 from headgate.store import FILE, FolderInUseError, FolderLock, open_stores
 from headgate.store.backup import back_up, restore
 from headgate.store.keys import KnownKeys
+from headgate.store.marks import Marks
 from headgate.store.proof import Proof
 from tests.store.samples import OTHER, ROOT, created
 from tests.store.tampering import run
@@ -70,6 +72,21 @@ def test_a_copy_that_is_made_while_it_is_written_to_is_of_one_moment(folder: Pat
     for number in range(5):
         proofs = restore(tmp_path / f"copy{number}", tmp_path / f"again{number}", _known(folder))
         assert before <= proofs[0].head <= after
+
+
+def test_a_copy_that_is_put_back_moves_the_marks_to_its_seals(folder: Path, tmp_path: Path) -> None:
+    copy, key = tmp_path / "copy", folder / "keys" / "log.pem"
+    back_up(folder, copy)
+    with closing(open_stores(folder, key)) as stores:
+        stores.log(ROOT).append(5, created(5))
+    marks = Marks.beside(key)
+    assert marks.read()[ROOT].revision == 6
+
+    restore(copy, tmp_path / "again", _known(folder), marks)
+
+    assert marks.read()[ROOT].revision == 5
+    with closing(open_stores(tmp_path / "again")) as stores:
+        assert stores.verify(known=_known(folder), marks=marks)[0] == Proof(ROOT, 5, 5)
 
 
 def test_nothing_is_written_over(folder: Path, tmp_path: Path) -> None:

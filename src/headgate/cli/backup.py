@@ -41,13 +41,15 @@ def restore(file: Annotated[Path, typer.Argument(help="what `headgate backup` wr
     from headgate.app.settings import default_settings
     from headgate.store import backup
     from headgate.store.keys import KnownKeys
+    from headgate.store.marks import Marks
 
     settings = default_settings(os.environ, folder=data)
     _embedded(settings)
     with refusals():
         # Where the keys were not put back, nobody knows whose seals are true; that there are none to compare is said.
         known = KnownKeys.beside(settings.seal_key)
-        proofs = backup.restore(file, settings.folder, known if known.keys else None)
+        marks = Marks.beside(settings.seal_key)
+        proofs = backup.restore(file, settings.folder, known if known.keys else None, marks)
     for proof in proofs:
         say(f"the log `{proof.log}` is whole up to revision {proof.head}")
     if not known.keys:

@@ -1,11 +1,11 @@
 """`headgate log`: who changed what, and the proof that nothing of it was altered, cut or written anew."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +14,14 @@ from headgate.cli.command_groups import group
 from headgate.cli.opened import Data, opened
 from headgate.cli.output import errors, say, table, write_text
 
+if TYPE_CHECKING:
+    from headgate.store.proof import Proof
+
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     logs = group("log", "Who changed what, and the proof of it.")
-    for command in (show, verify, seal, rotate):
+    for command in (show, verify, accept, seal, rotate):
         logs.command(command.__name__)(command)
     app.add_typer(logs)
 
@@ -48,21 +51,35 @@ def verify(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Prove every log: each entry follows from the one before it, and each seal holds.
+    """Prove every log: each entry follows from the one before it, each seal holds, and no log has gone back.
 
     Ends with exit code 1 and the first revision that does not hold.
     """
     from headgate.store.keys import KnownKeys
+    from headgate.store.marks import Marks
     from headgate.store.seals import read_seals
 
     with opened(data) as (stores, settings):
         given = [seal for file in seals or () for seal in read_seals(file.read_text(encoding="utf-8").splitlines())]
         total = sum(stores.heads(stores.logs()).values())
         with _progress(total) as seen:
-            proofs = stores.verify(given, seen, KnownKeys.beside(settings.seal_key))
-    for proof in proofs:
-        sealed = f"sealed up to {proof.sealed}" if proof.sealed else "not sealed"
-        say(f"the log `{proof.log}` is whole up to revision {proof.head}, {sealed}")
+            proofs = stores.verify(given, seen, KnownKeys.beside(settings.seal_key), Marks.beside(settings.seal_key))
+    _say(proofs)
+
+
+def accept(data: Data = None) -> None:
+    """Accept the logs as they are in the store, after you put back an older copy on purpose; every log is proved first.
+
+    Servers seal them again from now on. Run it on each machine that has the key.
+    """
+    from headgate.store.keys import KnownKeys
+    from headgate.store.marks import Marks
+
+    with opened(data) as (stores, settings):
+        known = KnownKeys.beside(settings.seal_key)
+        proofs = stores.verify(known=known)
+        stores.accept(Marks.beside(settings.seal_key), known)
+    _say(proofs)
 
 
 def seal(data: Data = None) -> None:
@@ -79,6 +96,12 @@ def rotate(data: Data = None) -> None:
 
     key = rotate_key(default_settings(os.environ, folder=data).seal_key)
     say(f"the logs are sealed by the key {key.fingerprint} from now on")
+
+
+def _say(proofs: "Sequence[Proof]") -> None:
+    for proof in proofs:
+        sealed = f"sealed up to {proof.sealed}" if proof.sealed else "not sealed"
+        say(f"the log `{proof.log}` is whole up to revision {proof.head}, {sealed}")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 from headgate.control.ports import StoreError
 from headgate.store.keys import KnownKeys
 from headgate.store.lock import FolderLock
+from headgate.store.marks import Marks
 from headgate.store.proof import Proof
 from headgate.store.sqlite import FILE
 from headgate.store.stores import open_stores
@@ -32,9 +33,10 @@ def back_up(folder: Path, file: Path) -> None:
         half.unlink(missing_ok=True)
 
 
-def restore(file: Path, folder: Path, known: KnownKeys | None) -> list[Proof]:
+def restore(file: Path, folder: Path, known: KnownKeys | None, marks: Marks | None = None) -> list[Proof]:
     """Make a copy the store of a data folder that has none, if every log in it proves to be whole.
 
+    The copy is accepted as it is: its newest seals by known keys take the place of the marks. It has no checkpoints.
     Raises `StoreError` if it does not, if the folder has a store, or if somebody serves from it; then nothing is changed.
     """
     if not file.is_file():
@@ -51,6 +53,8 @@ def restore(file: Path, folder: Path, known: KnownKeys | None) -> list[Proof]:
             try:
                 stores.drop_checkpoints()
                 proofs = stores.verify(known=known)
+                if known is not None and marks is not None:
+                    stores.accept(marks, known)
             finally:
                 stores.close()
             copy.rename(folder / FILE)

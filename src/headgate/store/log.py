@@ -1,8 +1,8 @@
 """The store of one log. Implements `headgate.control.ports.Store`."""
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
@@ -26,11 +26,15 @@ from headgate.store import chain, seals
 from headgate.store.checkpoints import Checkpoints
 from headgate.store.database import Database, storable
 from headgate.store.keys import KnownKeys, SealKey
+from headgate.store.marks import require_reached
 from headgate.store.proof import Proof, Seen, prove, require_next, unseen
 from headgate.store.queue import Queue
 from headgate.store.rows import entry_of, row_of
+from headgate.store.sealing import Sealing
 from headgate.store.seals import Seal
 from headgate.store.tables import documents, log, pointers
+
+logger = logging.getLogger(__name__)
 
 _PAGE = 500
 _ROOT = bindparam("root")
@@ -51,10 +55,10 @@ _POINTER = select(pointers.c.metadata_location).where(
 class SqlStore:
     """The entries, the documents and the pointers. Every write is one transaction that survives a crash."""
 
-    def __init__(self, database: Database, root: ResourceId, signer: SealKey, key: SealKey | None = None) -> None:
-        """`signer` signs checkpoints, `key` the log; without `key` the log is not sealed."""
+    def __init__(self, database: Database, root: ResourceId, signer: SealKey, sealing: Sealing | None = None) -> None:
+        """`signer` signs checkpoints, `sealing` the log; without it the log is not sealed."""
         self._database = database
-        self._key = key
+        self._sealing = sealing
         self._checkpoints = Checkpoints(database, root, signer)
         self._queue = Queue(database, root)
         self.root = root
@@ -104,6 +108,7 @@ class SqlStore:
             for run in draft.runs:
                 self._queue.put(connection, run)
             self._database.backend.announce(connection, self.root, expected + 1)
+        self._seal_now_and_then(expected + 1)
         return expected + 1
 
     def checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
@@ -186,27 +191,36 @@ class SqlStore:
         """Return so many lines of a run's log at most, those above the number `after`, in order."""
         return self._queue.lines(run, after, limit)
 
-    def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen, known: KnownKeys | None = None) -> Proof:
-        """Walk the hash chain, and hold it to the seals beside it and to those given, which were kept elsewhere.
+    def verify(
+        self,
+        given: Sequence[Seal] = (),
+        seen: Seen = unseen,
+        known: KnownKeys | None = None,
+        mark: Seal | None = None,
+    ) -> Proof:
+        """Walk the hash chain, and hold it to the seals beside it, to those given, which were kept elsewhere, and its mark.
 
         The newest checkpoint is compared with the entries, too.
 
         Raises `StoreError` that names the first revision that does not hold.
         """
         proof = prove(self.root, self.rows(), [*seals.kept(self._database, self.root), *given], known, seen)
+        if mark is not None:
+            require_reached(mark, proof.sealed, self._hash)
         self._checkpoints.compare(self.entries())
         return proof
 
     def seal(self) -> Seal | None:
-        """Sign the newest entry; None for an empty log. Raises `StoreError` where the store was opened without a key."""
-        if self._key is None:
+        """Sign the newest entry; None for an empty log.
+
+        Raises `StoreError` where the store was opened without a key, or the log does not prove.
+        """
+        if self._sealing is None:
             raise StoreError("the store was opened without a key; name the file of one")
-        for row in self._database.rows(_LAST, root=self.root):
-            seal = Seal.of(row, self._key)
-            with self._database.writing() as connection:
-                seals.keep(self._database, connection, seal)
-            return seal
-        return None
+        sealed = self._sealing.seal({self.root: self.rows})
+        if sealed.refused:
+            raise sealed.refused[0]
+        return next(iter(sealed.seals), None)
 
     def rows(self, after: int = 0) -> Iterator[Row[Any]]:
         """Yield the rows of the entries above revision `after`, in pages: a slow reader holds no transaction open."""
@@ -227,8 +241,15 @@ class SqlStore:
         # Whoever is faster between the question and the insert has the key that this entry needs.
         if revision != expected or not self._database.insert_new(connection, log, row):
             raise RevisionConflictError(f"the log is not at revision {expected} any more")
-        if self._key is not None and row["revision"] % seals.EVERY == 0:
-            seals.keep(self._database, connection, Seal.of(SimpleNamespace(**row), self._key))
+
+    def _seal_now_and_then(self, revision: int) -> None:
+        """Sign an entry that was written if it is due. The entry stays written if it cannot be signed."""
+        if self._sealing is None or revision % seals.EVERY:
+            return
+        try:
+            self._sealing.seal({self.root: self.rows}, revision).report()
+        except StoreError:
+            logger.exception("revision %d of the log `%s` is not sealed", revision, self.root)
 
     def _put(self, connection: Connection, put: DocumentPut) -> None:
         key = {"log_id": self.root, "kind": put.kind, "id": put.id}

@@ -1,6 +1,6 @@
 """Proving a log: every entry follows from the one before it, and every seal holds."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from headgate.store.seals import Seal
 
 Seen = Callable[[int], None]
 """Told of each revision that was looked at."""
+
+Rows = Callable[[int], Iterator[Row[Any]]]
+"""Yields the rows of a log above a revision, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,33 @@ def prove(
     if said:
         raise _broken(root, head + 1, f"was cut off: there is a seal of revision {max(said)}")
     return Proof(root, head, max((seal.revision for seal in seals), default=0))
+
+
+def prove_from(root: ResourceId, rows: Rows, seal: Seal | None, last: int | None) -> Row[Any] | None:
+    """Return the row of the revision `last`, or the newest, proved from a seal on, or from the first entry.
+
+    None for an empty log. Raises `StoreError` that names the first revision that does not hold.
+    """
+    found, revision, previous = None, 0, chain.GENESIS
+    if seal is not None:
+        found = _sealed_row(root, rows, seal)
+        revision, previous = seal.revision, seal.hash
+    for row in rows(revision):
+        if last is not None and revision >= last:
+            break
+        revision += 1
+        require_next(root, row, revision, previous)
+        found, previous = row, row.hash
+    return found
+
+
+def _sealed_row(root: ResourceId, rows: Rows, seal: Seal) -> Row[Any]:
+    row = next(rows(seal.revision - 1), None)
+    if row is None:
+        raise _broken(root, seal.revision, "was cut off")
+    require_next(root, row, seal.revision, row.previous_hash)
+    _hold(root, seal, row, None)
+    return row
 
 
 def require_next(root: ResourceId, row: Row[Any], revision: int, previous: str) -> None:

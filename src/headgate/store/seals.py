@@ -5,17 +5,25 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
 from headgate.control.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
 from headgate.store.database import Database
-from headgate.store.keys import SealKey
+from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.tables import seals
 
 EVERY = 1000
 """Each entry whose revision is a multiple of this is sealed with it."""
+
+_COLUMNS = [seals.c.log_id.label("log"), *(column for column in seals.c if column.name != "log_id")]
+_OF_LOG = seals.alias("of_log")
+_NEWEST = select(*_COLUMNS).where(
+    seals.c.log_id.in_(bindparam("roots", expanding=True)),
+    seals.c.revision
+    == select(func.max(_OF_LOG.c.revision)).where(_OF_LOG.c.log_id == seals.c.log_id).scalar_subquery(),
+)
 
 _TYPES = {"log": str, "revision": int, "at": float, "hash": str, "key": str, "signature": str}
 
@@ -43,6 +51,10 @@ class Seal:
         said = {name: value for name, value in asdict(self).items() if name != "signature"}
         return chain.canonical({"seal": said}).encode()
 
+    def is_made_by(self, known: KnownKeys) -> bool:
+        """Return whether one of the known keys made the signature."""
+        return known.signed(self.key, self.signature, self.text)
+
     def line(self) -> str:
         """Return the seal as a line that can be kept elsewhere."""
         return chain.canonical(asdict(self))
@@ -50,9 +62,18 @@ class Seal:
 
 def kept(database: Database, root: ResourceId) -> list[Seal]:
     """Return the seals that are kept beside a log, the oldest first."""
-    columns = [seals.c.log_id.label("log"), *(column for column in seals.c if column.name != "log_id")]
-    query = select(*columns).where(seals.c.log_id == root).order_by(seals.c.revision)
-    return [Seal(**row._mapping) for row in database.rows(query)]  # noqa: SLF001 - that is its public name
+    query = select(*_COLUMNS).where(seals.c.log_id == root).order_by(seals.c.revision)
+    return list(map(_seal_of, database.rows(query)))
+
+
+def newest(database: Database, roots: Sequence[ResourceId], known: KnownKeys) -> dict[ResourceId, Seal]:
+    """Return the newest seal of each of these logs that a known key made; logs without one are left out."""
+    rows = database.rows(_NEWEST, roots=list(roots))
+    found = {seal.log: seal for seal in map(_seal_of, rows) if seal.is_made_by(known)}
+    for root in {ResourceId(row.log) for row in rows} - found.keys():
+        # The newest was not made by a known key: an earlier one can be.
+        found.update((root, seal) for seal in kept(database, root) if seal.is_made_by(known))
+    return found
 
 
 def read_seals(lines: Sequence[str]) -> list[Seal]:
@@ -65,6 +86,10 @@ def keep(database: Database, connection: Connection, seal: Seal) -> None:
     row = asdict(seal)
     row["log_id"] = row.pop("log")
     database.insert_new(connection, seals, row)
+
+
+def _seal_of(row: Row[Any]) -> Seal:
+    return Seal(**row._mapping)  # noqa: SLF001 - that is its public name
 
 
 def _read(number: int, line: str) -> Seal:

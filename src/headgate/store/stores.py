@@ -19,8 +19,10 @@ from headgate.store.exporting import exported
 from headgate.store.importing import taken
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log import SqlStore
-from headgate.store.proof import Proof, Seen, unseen
-from headgate.store.seals import Seal
+from headgate.store.marks import Marks
+from headgate.store.proof import Proof, Rows, Seen, unseen
+from headgate.store.sealing import Sealing
+from headgate.store.seals import Seal, newest
 from headgate.store.tables import FIRST, checkpoints, documents, log, seals
 
 logger = logging.getLogger(__name__)
@@ -44,17 +46,19 @@ def open_stores(where: str | Path, log_key: Path | None = None) -> "SqlStores":
     The logs are sealed by the key in the file `log_key`, which is made if it is not there; without one they are not.
     Raises `StoreError` if it cannot be used.
     """
-    return SqlStores(Database(_backend(where)), None if log_key is None else SealKey.open(log_key))
+    return SqlStores(Database(_backend(where)), log_key)
 
 
 class SqlStores:
     """All logs of a deployment. Safe to use from several threads."""
 
-    def __init__(self, database: Database, key: SealKey | None = None) -> None:
+    def __init__(self, database: Database, log_key: Path | None = None) -> None:
         self._database = database
-        self._key = key
+        self._sealing = None if log_key is None else Sealing(database, log_key)
         # Without a key of the deployment, the checkpoints of this process alone can be used.
-        self._signer = key or SealKey.generate()
+        self._signer = SealKey.generate() if self._sealing is None else self._sealing.key
+        if self._sealing is not None:
+            self._sealing.begin(self.logs())
 
     def moved(self) -> bool:
         """Say whether another process may have written since this was asked last. A store that cannot tell says yes."""
@@ -72,7 +76,7 @@ class SqlStores:
 
     def log(self, root: ResourceId) -> SqlStore:
         """Return the store of a log, which need not have begun."""
-        return SqlStore(self._database, root, self._signer, self._key)
+        return SqlStore(self._database, root, self._signer, self._sealing)
 
     def logs(self) -> Sequence[ResourceId]:
         """Return the roots of the logs that have begun."""
@@ -115,15 +119,33 @@ class SqlStores:
         return listen(self._database.backend.engine, heard, tasks)
 
     def seal(self) -> list[Seal]:
-        """Sign the newest entry of every log, and return the seals. Raises `StoreError`."""
-        sealed = (self.log(root).seal() for root in self.logs())
-        return [seal for seal in sealed if seal is not None]
+        """Sign the newest entry of every log, and return the seals. Raises `StoreError` if a log does not prove."""
+        if self._sealing is None:
+            raise StoreError("the store was opened without a key; name the file of one")
+        sealed = self._sealing.seal(self._rows_of(self.logs()))
+        if sealed.refused:
+            raise sealed.refused[0]
+        return sealed.seals
 
-    def verify(self, given: Sequence[Seal] = (), seen: Seen = unseen, known: KnownKeys | None = None) -> list[Proof]:
+    def verify(
+        self,
+        given: Sequence[Seal] = (),
+        seen: Seen = unseen,
+        known: KnownKeys | None = None,
+        marks: Marks | None = None,
+    ) -> list[Proof]:
         """Prove every log, or raise `StoreError` with the first revision that does not hold; see `SqlStore.verify`."""
+        marked = marks.read() if marks is not None else {}
         found = self._database.rows(union(select(log.c.log_id), select(seals.c.log_id)))
-        roots = sorted({*(row.log_id for row in found), *(seal.log for seal in given)})
-        return [self.log(root).verify([seal for seal in given if seal.log == root], seen, known) for root in roots]
+        roots = sorted({*(row.log_id for row in found), *(seal.log for seal in given), *marked})
+        return [
+            self.log(root).verify([seal for seal in given if seal.log == root], seen, known, marked.get(root))
+            for root in roots
+        ]
+
+    def accept(self, marks: Marks, known: KnownKeys) -> None:
+        """Put the newest seals by known keys in the place of the marks. The logs should have been verified before."""
+        marks.replace(newest(self._database, self.logs(), known).values())
 
     def drop_checkpoints(self) -> None:
         """Delete every checkpoint: the next start reads the logs from their beginning."""
@@ -151,13 +173,15 @@ class SqlStores:
 
     def close(self) -> None:
         """Seal what is not sealed yet, where there is a key, and let go of the database."""
-        if self._key is not None:
+        if self._sealing is not None:
             try:
-                for root in self._unsealed():
-                    self.log(root).seal()
+                self._sealing.seal(self._rows_of(self._unsealed())).report()
             except StoreError:
                 logger.warning("the logs end without a seal", exc_info=True)
         self._database.close()
+
+    def _rows_of(self, roots: Iterable[ResourceId]) -> dict[ResourceId, Rows]:
+        return {root: self.log(root).rows for root in roots}
 
     def _unsealed(self) -> list[ResourceId]:
         newest = select(seals.c.log_id, func.max(seals.c.revision).label("revision")).group_by(seals.c.log_id)

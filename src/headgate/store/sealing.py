@@ -1,0 +1,96 @@
+"""Sealing: the newest entry of a log is signed once the log is proved from its newest seal on, and has passed its mark."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import select
+
+from headgate.control.ports import StoreError
+from headgate.facts.ids import ResourceId
+from headgate.store import chain, seals
+from headgate.store.database import Database
+from headgate.store.keys import KnownKeys, SealKey
+from headgate.store.marks import Marks, require_reached
+from headgate.store.proof import Rows, prove_from
+from headgate.store.seals import Seal
+from headgate.store.tables import log
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """The seals that were made, and why other logs were not sealed."""
+
+    seals: list[Seal] = field(default_factory=list[Seal])
+    refused: list[StoreError] = field(default_factory=list[StoreError])
+
+    def report(self) -> None:
+        """Write the reasons to the server's log."""
+        for each in self.refused:
+            logger.error("a log is not sealed: %s", each)
+
+
+class Sealing:
+    """Seals logs with the key of a file. A log that was cut or rewritten is not sealed."""
+
+    def __init__(self, database: Database, file: Path) -> None:
+        """Raises `StoreError` for a file of something else than a key; where there is none, a key is made."""
+        self.key = SealKey.open(file)
+        self._file = file
+        self._database = database
+        self._marks = Marks.beside(file)
+
+    def begin(self, roots: Sequence[ResourceId]) -> None:
+        """Move the marks up to the newest seals, and report each log that is behind its mark."""
+        sealed = Sealed()
+        try:
+            self._starts([*roots, *(self._marks.read().keys() - set(roots))], sealed)
+        except StoreError as error:
+            sealed.refused.append(error)
+        sealed.report()
+
+    def seal(self, logs: Mapping[ResourceId, Rows], last: int | None = None) -> Sealed:
+        """Sign the newest entry of each log, or that of the revision `last`. Logs that do not prove are left out.
+
+        Raises `StoreError` if the store or the files of the key cannot be used.
+        """
+        sealed = Sealed()
+        for root, start in self._starts(list(logs), sealed).items():
+            try:
+                row = prove_from(root, logs[root], start, last)
+            except StoreError as error:
+                sealed.refused.append(error)
+            else:
+                sealed.seals.extend([] if row is None else [Seal.of(row, self.key)])
+        with self._database.writing() as connection:
+            for each in sealed.seals:
+                seals.keep(self._database, connection, each)
+        self._marks.advance(sealed.seals)
+        return sealed
+
+    def _starts(self, roots: Sequence[ResourceId], sealed: Sealed) -> dict[ResourceId, Seal | None]:
+        """Return the newest seal of each log that is not behind its mark. The marks are moved up to these seals."""
+        marks, found = self._marks.read(), dict[ResourceId, Seal | None]()
+        newest = seals.newest(self._database, roots, KnownKeys.beside(self._file))
+        for root in roots:
+            try:
+                if root in marks:
+                    sealed_up_to = newest[root].revision if root in newest else 0
+                    require_reached(marks[root], sealed_up_to, self._hash_in(root))
+            except StoreError as error:
+                sealed.refused.append(error)
+            else:
+                found[root] = newest.get(root)
+        # Before a log is signed: where the marks cannot be written, no seal is made on top of one that has no mark.
+        self._marks.advance(seal for seal in found.values() if seal is not None)
+        return found
+
+    def _hash_in(self, root: ResourceId) -> Callable[[int], str]:
+        def hash(revision: int) -> str:
+            found = self._database.rows(select(log.c.hash).where(log.c.log_id == root, log.c.revision == revision))
+            return found[0].hash if found else chain.GENESIS
+
+        return hash

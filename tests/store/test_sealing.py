@@ -1,0 +1,215 @@
+"""Sealing on a database that somebody else can write to, who has not the key: only what proves is signed."""
+
+import logging
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headgate.control.ports import StoreError
+from headgate.store import SqlStores, open_stores, seals
+from headgate.store.keys import KnownKeys, public_file
+from headgate.store.marks import Marks
+from headgate.store.proof import Proof
+from tests.store.samples import OTHER, ROOT, created
+from tests.store.tampering import rehash, run
+
+
+@pytest.fixture
+def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a key would be, apart from the store."""
+    return tmp_path_factory.mktemp("keys") / "log.pem"
+
+
+@pytest.fixture
+def marks(key: Path) -> Marks:
+    return Marks.beside(key)
+
+
+@pytest.fixture(autouse=True)
+def left(lasting: str | Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> str | Path:
+    """A store with a log of four entries that was sealed when its server ended; each third entry is sealed."""
+    monkeypatch.setattr(seals, "EVERY", 3)
+    with closing(open_stores(lasting, key)) as stores:
+        _append(stores, 4)
+    return lasting
+
+
+@pytest.fixture
+def started(left: str | Path, key: Path) -> Iterator[SqlStores]:
+    """A server that was started on that store."""
+    with closing(open_stores(left, key)) as stores:
+        yield stores
+
+
+def _append(stores: SqlStores, many: int) -> None:
+    store = stores.log(ROOT)
+    for _ in range(many):
+        store.append(store.head(), replace(created(store.head() + 1), pointers=()))
+
+
+def _sealed(where: str | Path) -> list[int]:
+    return [row[0] for row in run(where, "SELECT revision FROM seals ORDER BY revision")]
+
+
+ALTER = "UPDATE log SET command = 'forged' WHERE revision = 2"
+CUT = "DELETE FROM log WHERE revision > 3"
+UNSEAL = "DELETE FROM seals"
+
+
+def _forge(where: str | Path, *statements: str) -> None:
+    """Write another history, with hashes that fit."""
+    run(where, *statements)
+    rehash(where, ROOT)
+
+
+FORGERIES = {
+    "an altered entry": (ALTER, UNSEAL),
+    "an altered entry under a seal": (ALTER,),
+    "a cut tail": (CUT, f"{UNSEAL} WHERE revision > 3"),
+    "a cut tail without seals": (CUT, UNSEAL),
+    "no entries": ("DELETE FROM log", UNSEAL),
+}
+
+
+class TestALogThatWasForged:
+    @pytest.fixture(autouse=True, params=list(FORGERIES.values()), ids=list(FORGERIES))
+    def forged(self, left: str | Path, request: pytest.FixtureRequest) -> list[int]:
+        """The revisions whose seals are left."""
+        _forge(left, *request.param)
+        return _sealed(left)
+
+    def test_is_not_sealed_when_the_server_ends(
+        self, left: str | Path, key: Path, forged: list[int], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with caplog.at_level(logging.ERROR):
+            for _ in range(2):
+                with closing(open_stores(left, key)) as stores:
+                    _append(stores, 1)
+
+        assert _sealed(left) == forged
+        assert "a log is not sealed" in caplog.text
+
+    def test_is_not_sealed_as_it_grows(self, left: str | Path, started: SqlStores, forged: list[int]) -> None:
+        _append(started, 6)
+
+        assert _sealed(left) == forged
+
+    def test_is_not_sealed_on_demand(self, left: str | Path, started: SqlStores, forged: list[int]) -> None:
+        _append(started, 1)
+
+        with pytest.raises(StoreError, match="is not the one that"):
+            started.seal()
+        assert _sealed(left) == forged
+
+    def test_does_not_verify_later(self, left: str | Path, key: Path, marks: Marks) -> None:
+        for _ in range(2):
+            with closing(open_stores(left, key)) as stores:
+                _append(stores, 1)
+
+        with (
+            closing(open_stores(left)) as stores,
+            pytest.raises(StoreError, match="is not the one that"),
+        ):
+            stores.verify(known=KnownKeys.beside(key), marks=marks)
+
+
+class TestALog:
+    def test_whose_chain_is_broken_is_not_sealed(self, left: str | Path, key: Path) -> None:
+        with closing(open_stores(left, key)) as stores:
+            _append(stores, 4)
+            run(left, "UPDATE log SET command = 'forged' WHERE revision = 7")
+            _append(stores, 1)
+            assert _sealed(left) == [3, 4, 6]
+
+        assert _sealed(left) == [3, 4, 6]
+
+    def test_is_sealed_from_an_earlier_seal_beside_one_of_an_unknown_key(
+        self, left: str | Path, key: Path, marks: Marks
+    ) -> None:
+        run(left, f"INSERT INTO seals VALUES ('{ROOT}', 9, 'unknown', 0.0, 'hash', 'ab')")
+        with closing(open_stores(left, key)) as stores:
+            _append(stores, 2)
+
+        assert _sealed(left) == [3, 4, 6, 9]
+        assert marks.read()[ROOT].revision == 6
+
+    def test_is_sealed_by_several_servers_with_one_key(
+        self, left: str | Path, key: Path, marks: Marks, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        other = tmp_path_factory.mktemp("replica") / "log.pem"
+        shutil.copy(key, other)
+        shutil.copy(public_file(key), public_file(other))
+        for number in range(3):
+            with closing(open_stores(left, (other, key)[number % 2])) as stores:
+                _append(stores, 1)
+
+        with closing(open_stores(left)) as stores:
+            for each in (marks, Marks.beside(other)):
+                assert stores.verify(known=KnownKeys.beside(key), marks=each) == [Proof(ROOT, 7, 7)]
+        assert (marks.read()[ROOT].revision, Marks.beside(other).read()[ROOT].revision) == (6, 7)
+
+    def test_is_not_sealed_above_a_mark_that_cannot_be_written(
+        self, left: str | Path, key: Path, marks: Marks, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        lock = marks.file.with_suffix(".lock")
+        lock.unlink()
+        lock.mkdir()
+        with caplog.at_level(logging.ERROR), closing(open_stores(left, key)) as stores:
+            _append(stores, 3)
+
+        assert _sealed(left) == [3, 4]
+        assert "let this user write there" in caplog.text
+
+    def test_that_was_put_back_on_purpose_is_sealed_once_it_is_accepted(
+        self, left: str | Path, key: Path, marks: Marks
+    ) -> None:
+        run(left, CUT, f"{UNSEAL} WHERE revision > 3")
+        with closing(open_stores(left)) as stores:
+            stores.accept(marks, KnownKeys.beside(key))
+            assert stores.verify(known=KnownKeys.beside(key), marks=marks) == [Proof(ROOT, 3, 3)]
+
+        with closing(open_stores(left, key)) as stores:
+            _append(stores, 2)
+
+        assert _sealed(left) == [3, 5]
+
+
+class TestAMark:
+    def test_is_that_of_the_newest_seal(self, left: str | Path, key: Path, marks: Marks) -> None:
+        assert marks.read()[ROOT].revision == 4
+        assert stat.S_IMODE(marks.file.stat().st_mode) == 0o600
+
+        with closing(open_stores(left, key)) as stores:
+            _append(stores, 2)
+            assert marks.read()[ROOT].revision == 6
+
+    def test_is_taken_from_the_newest_seal_where_there_is_none(self, left: str | Path, key: Path, marks: Marks) -> None:
+        marks.file.unlink()
+
+        open_stores(left, key).close()
+
+        assert marks.read()[ROOT].revision == 4
+
+    def test_never_goes_backward(self, marks: Marks) -> None:
+        newest = marks.read()[ROOT]
+        other = replace(newest, log=OTHER, revision=1)
+
+        marks.advance([replace(newest, revision=3), replace(newest, hash="another"), other])
+
+        assert marks.read() == {ROOT: newest, OTHER: other}
+
+    def test_that_cannot_be_read_is_an_error_and_no_log_is_sealed(
+        self, left: str | Path, key: Path, marks: Marks
+    ) -> None:
+        marks.file.write_text("nothing of the kind")
+        with closing(open_stores(left, key)) as stores:
+            _append(stores, 3)
+            with pytest.raises(StoreError, match="put back the file that was there"):
+                stores.seal()
+
+        assert _sealed(left) == [3, 4]
