@@ -173,7 +173,7 @@ def test_a_text_is_only_ever_a_text_in_every_field_of_every_route(target: Target
             assert "set-cookie" not in answer.headers or route.path.startswith(("/api/v1/log", "/oidc"))
 
     assert set(target.place.control.snapshot.principals) >= set(facts.principals)
-    assert target.place.opened.store.head() == target.revision
+    assert target.place.opened.store.head().revision == target.revision
     assert all(is_name(each.name) for each in target.place.control.snapshot.resources.values())
 
 

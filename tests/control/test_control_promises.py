@@ -9,7 +9,7 @@ from headgate.control.command import CommandError, MissingError, RefusedError, T
 from headgate.control.control import Control
 from headgate.control.gate import Gate
 from headgate.control.pipelines import SavePipeline
-from headgate.control.ports import Draft, Pointer
+from headgate.control.ports import Draft, Head, Pointer
 from headgate.control.principals import RemovePrincipal
 from headgate.control.tables import CreateTable, DropTable, RenameTable
 from headgate.control.wording import Wording
@@ -91,7 +91,7 @@ def test_promise_6_a_right_that_was_just_taken_gives_nothing() -> None:
 
     with pytest.raises(CommandError):
         control.execute(AssignRole(OTHER, "editor", RAW), Caller(MEMBER))
-    assert store.head() == 2
+    assert store.head().revision == 2
     assert OTHER not in {each.subject for each in control.snapshot.assigned_on(RAW) if each.role == "editor"}
 
 
@@ -114,7 +114,7 @@ def test_promise_6_what_another_process_wrote_meanwhile_is_kept() -> None:
     store.before_append = _Losing(store, assigned(OTHER, "viewer", RAW))
 
     after = control.execute(AssignRole(MEMBER, "viewer", RAW), Caller(OWNER))
-    assert after.revision == store.head() == 3
+    assert after.revision == store.head().revision == 3
     assert after.assignments[OTHER]
     assert after.assignments[MEMBER]
 
@@ -123,7 +123,7 @@ def test_promise_9_what_cannot_be_written_did_not_happen() -> None:
     """If the log cannot be written, the change did not happen: no later decision knows of it."""
 
     class Full(FakeStore):
-        def append(self, expected: int, draft: Draft) -> int:
+        def append(self, expected: Head, draft: Draft) -> Head:
             if draft.command == "role.assign":
                 raise OSError("the disk is full")
             return super().append(expected, draft)

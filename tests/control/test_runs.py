@@ -102,7 +102,7 @@ class TestQueueing:
         queue.control.execute(Several(runs, "run.backfill"), None)
 
         assert len(queue.store.runs(RunWanted(pipeline=DELAYS))) == 3
-        assert queue.store.head() == 2
+        assert queue.store.head().revision == 2
 
 
 class TestBeginning:

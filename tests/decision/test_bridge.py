@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.control import Start
+from headgate.control.followed import Start
 from headgate.decision.answers import Answers, Reference
 from headgate.decision.engine import Engine
 from headgate.decision.records import Question

@@ -19,7 +19,7 @@ DENIED = AuditRecord(0.0, world.MEMBER, "table.select", "flights", allowed=False
 
 def written(stores: Stores, *changes: Change) -> int:
     log = stores.log(world.ROOT)
-    return log.append(log.head(), Draft(0.0, None, "elsewhere", changes))
+    return log.append(log.head(), Draft(0.0, None, "elsewhere", changes)).revision
 
 
 @pytest.fixture

@@ -358,7 +358,7 @@ class TestStagedCreates:
             self._commit(world, "new", self._changes(metadata)).json()["metadata"]["table-uuid"]
             == metadata["table-uuid"]
         )
-        assert world.gate.store.head() == before[0] + 1
+        assert world.gate.store.head().revision == before[0].revision + 1
 
     def test_the_name_may_be_taken_meanwhile(self, world: World) -> None:
         first = _create(world, **{"stage-create": True}).json()["metadata"]

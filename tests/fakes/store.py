@@ -1,5 +1,6 @@
 """A store in memory that keeps the port's promises, and can be made to lose a race."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from headgate.control.ports import (
     DocumentPut,
     Draft,
     Entry,
+    Head,
     Pointer,
     PointerConflictError,
     PointerMove,
@@ -38,8 +40,8 @@ class FakeStore:
         self.said: dict[RunId, list[Line]] = {}
         self.before_append: Callable[[], None] | None = None
 
-    def head(self) -> int:
-        return len(self.log)
+    def head(self) -> Head:
+        return self.log[-1].head if self.log else Head()
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         yield from self.log[after:]
@@ -57,7 +59,7 @@ class FakeStore:
     def put_checkpoint(self, checkpoint: Checkpoint) -> None:
         self.kept.append(checkpoint)
 
-    def append(self, expected: int, draft: Draft) -> int:
+    def append(self, expected: Head, draft: Draft) -> Head:
         racing, self.before_append = self.before_append, None
         if racing:
             racing()
@@ -69,8 +71,7 @@ class FakeStore:
             self._require_document(put)
         for put in draft.runs:
             self._require(put)
-        entry = Entry(expected + 1, draft.at, draft.actor, draft.command, draft.changes, draft.origin, draft.grounds)
-        self.log.append(entry)
+        self.log.append(_entry(expected, draft))
         for put in draft.documents:
             self.put_document(put)
         for change in draft.changes:
@@ -180,7 +181,7 @@ class FakeStores:
     def check(self) -> None:
         """Nothing can go wrong here."""
 
-    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
+    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
         return {root: self.log(root).head() for root in roots}
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
@@ -202,6 +203,11 @@ class FakeStores:
 
     def close(self) -> None:
         self.of.clear()
+
+
+def _entry(last: Head, draft: Draft) -> Entry:
+    said = Entry(last.revision + 1, draft.at, draft.actor, draft.command, draft.changes, draft.origin, draft.grounds)
+    return replace(said, hash=hashlib.sha256(f"{last.hash} {said}".encode()).hexdigest(), previous_hash=last.hash)
 
 
 def _moment(row: RunRow | None) -> tuple[str, int, str] | None:

@@ -66,7 +66,7 @@ class FakeGate:
         return Verdict(
             allowed=allowed,
             discoverable=bool(held),
-            revision=self.store.head(),
+            revision=self.store.head().revision,
             message=message,
             resource=self.ids.get(name),
         )
@@ -160,7 +160,7 @@ class FakeGate:
     def _append(self, call: Call, *changes: Change, pointer: Pointer | None = None) -> None:
         head = self.store.head()
         pointers = (pointer,) if pointer else ()
-        self.store.append(head, Draft(0.0, None, "test", changes, tuple(call.keeps(head + 1)), pointers))
+        self.store.append(head, Draft(0.0, None, "test", changes, tuple(call.keeps(head.revision + 1)), pointers))
 
 
 def identifier(lake: Lake) -> Identify:

@@ -10,7 +10,7 @@ from pyiceberg.table.update import SetPropertiesUpdate
 from pyiceberg.types import LongType, NestedField
 
 from headgate.control.organizations import ORGANIZATION
-from headgate.control.ports import Draft
+from headgate.control.ports import Draft, Head
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake import pointed
 from headgate.lake.catalog import TableCatalog
@@ -50,7 +50,7 @@ def test_a_table_is_there_once_its_pointer_is_stored(store: FakeStore, catalog: 
     with pytest.raises(MissingError):
         catalog.load(created.pointer.table)
 
-    store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+    store.append(Head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
 
     assert catalog.load(created.pointer.table) == created
 

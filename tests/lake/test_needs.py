@@ -22,7 +22,7 @@ from pyiceberg.table.update import (
 from pyiceberg.types import LongType, NestedField
 
 from headgate.control.organizations import ORGANIZATION
-from headgate.control.ports import Draft
+from headgate.control.ports import Draft, Head
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.file_parsers import FileParsers
@@ -59,7 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[TableCatalog, Loaded
     store, folder = FakeStore(), Path(tmp_path_factory.mktemp("warehouse"))
     catalog = TableCatalog(store, FileWarehouse(folder, ORGANIZATION), PARSERS, ORGANIZATION)
     created = catalog.create(NEW, ResourceId("d1"))
-    store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+    store.append(Head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
     return catalog, created
 
 

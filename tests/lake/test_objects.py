@@ -8,7 +8,7 @@ from pyiceberg.table.update import SetPropertiesUpdate
 from pyiceberg.types import LongType, NestedField
 
 from headgate.control.organizations import ORGANIZATION
-from headgate.control.ports import Draft
+from headgate.control.ports import Draft, Head
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.containment import inside, overlap
@@ -35,7 +35,7 @@ def test_a_table_is_made_committed_to_and_purged(warehouse: ObjectWarehouse) -> 
     store = FakeStore()
     catalog = TableCatalog(store, warehouse, PARSERS, ORGANIZATION)
     created = catalog.create(NEW, DATABASE)
-    store.append(0, Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+    store.append(Head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
 
     change = SetPropertiesUpdate(updates={"a": "1"})
     catalog.commit([catalog.prepare(created, (), [change], guarded=True)])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from headgate.control.organization import Organization
-from headgate.control.ports import Draft
+from headgate.control.ports import Draft, Head
 from headgate.control.queue import ENDED, FAILED, SUCCEEDED
 from headgate.control.runs import QueueRun
 from headgate.facts.changes import ResourceCreated, RunAsSet
@@ -65,7 +65,7 @@ def places(url: str, clock: Clock, count: int) -> Iterator[list[Organization]]:
         log = stores[0].log(ROOT)
         made = [ResourceCreated(each, "query", PROJECT, each, None, DELAYS_RELATIONS) for each in PIPELINES]
         rights = [RunAsSet(each, ADMIN) for each in PIPELINES]
-        log.append(0, Draft(clock.now, None, "made", (*PEOPLE, *THINGS, *made, *rights)))
+        log.append(Head(), Draft(clock.now, None, "made", (*PEOPLE, *THINGS, *made, *rights)))
         for each in PIPELINES:
             log.put_document(defined(each, retries={"at_most": 1, "wait": 1}, schedule={"cron": "* * * * *"}))
         yield [opened(clock, each.log(ROOT)) for each in stores]

@@ -11,8 +11,8 @@ def main(where: str) -> None:
     store = stores.log(ROOT)
     head = store.head()
     while True:
-        head = store.append(head, created(head + 1))
-        sys.stdout.write(f"{head}\n")
+        head = store.append(head, created(head.revision + 1))
+        sys.stdout.write(f"{head.revision}\n")
         sys.stdout.flush()
 
 

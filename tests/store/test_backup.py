@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import Draft, StoreError
+from headgate.control.ports import Draft, Head, StoreError
 from headgate.store import FILE, FolderInUseError, FolderLock, open_stores
 from headgate.store.backup import back_up, restore
 from headgate.store.keys import KnownKeys
@@ -25,8 +25,8 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     stores = open_stores(folder, folder / "keys" / "log.pem")
     for number in range(5):
-        stores.log(ROOT).append(number, created(number))
-    stores.log(OTHER).append(0, NOTHING)
+        stores.log(ROOT).append(stores.log(ROOT).head(), created(number))
+    stores.log(OTHER).append(Head(), NOTHING)
     stores.close()
     return folder
 
@@ -57,16 +57,16 @@ def test_a_copy_that_is_made_while_it_is_written_to_is_of_one_moment(folder: Pat
     def write() -> None:
         while not ended.is_set():
             head = stores.log(ROOT).head()
-            stores.log(ROOT).append(head, created(head))
+            stores.log(ROOT).append(head, created(head.revision))
 
     writer = threading.Thread(target=write)
     writer.start()
-    before = stores.log(ROOT).head()
+    before = stores.log(ROOT).head().revision
     for number in range(5):
         back_up(folder, tmp_path / f"copy{number}")
     ended.set()
     writer.join()
-    after = stores.log(ROOT).head()
+    after = stores.log(ROOT).head().revision
     stores.close()
 
     for number in range(5):
@@ -78,7 +78,8 @@ def test_a_copy_that_is_put_back_moves_the_marks_to_its_seals(folder: Path, tmp_
     copy, key = tmp_path / "copy", folder / "keys" / "log.pem"
     back_up(folder, copy)
     with closing(open_stores(folder, key)) as stores:
-        stores.log(ROOT).append(5, created(5))
+        log = stores.log(ROOT)
+        log.append(log.head(), created(5))
     marks = Marks.beside(key)
     assert marks.read()[ROOT].revision == 6
 

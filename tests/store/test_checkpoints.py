@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import Checkpoint, StoreError
+from headgate.control.ports import Checkpoint, Head, StoreError
 from headgate.facts import checkpoint
 from headgate.facts.changes import OrganizationCreated, PrincipalAdded
 from headgate.facts.fold import fold
@@ -31,8 +31,9 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def signing(lasting: str | Path, key: Path) -> Iterator[SqlStores]:
     """A store with a key, in which a log has a history."""
     opened = open_stores(lasting, key)
-    for revision, change in enumerate(HISTORY):
-        opened.log(ROOT).append(revision, drafted(change))
+    log = opened.log(ROOT)
+    for change in HISTORY:
+        log.append(log.head(), drafted(change))
     yield opened
     opened.close()
 
@@ -157,7 +158,7 @@ class TestVerifying:
 
 def test_a_restored_copy_has_no_checkpoints(tmp_path: Path, key: Path) -> None:
     stores = open_stores(tmp_path / "data", key)
-    stores.log(ROOT).append(0, drafted(HISTORY[0]))
+    stores.log(ROOT).append(Head(), drafted(HISTORY[0]))
     stores.log(ROOT).put_checkpoint(_kept(1))
     stores.close()
     _forge(tmp_path / "data", revision=2)

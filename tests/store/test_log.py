@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import Checkpoint, Draft, RevisionConflictError, StoreError
+from headgate.control.ports import Checkpoint, Draft, Head, RevisionConflictError, StoreError
 from headgate.store import SqlStore, open_stores
 from tests.facts.samples import ANNA, SAMPLES
 from tests.store.samples import ROOT, created
@@ -16,8 +16,8 @@ from tests.store.tampering import run
 def test_a_restart_gives_the_same_entries(lasting: str | Path) -> None:
     stores = open_stores(lasting)
     store = stores.log(ROOT)
-    store.append(0, Draft(1.5, None, "create_organization", SAMPLES))
-    store.append(1, created(1))
+    store.append(Head(), Draft(1.5, None, "create_organization", SAMPLES))
+    store.append(store.head(), created(1))
     before = list(store.entries())
     stores.close()
 
@@ -31,8 +31,8 @@ def test_a_restart_gives_the_same_entries(lasting: str | Path) -> None:
 
 
 def test_entries_are_read_in_pages_without_gap(sql_log: SqlStore) -> None:
-    for number in range(1003):
-        sql_log.append(number, Draft(0.0, None, "nothing", ()))
+    for _ in range(1003):
+        sql_log.append(sql_log.head(), Draft(0.0, None, "nothing", ()))
 
     assert [entry.revision for entry in sql_log.entries(after=2)] == list(range(3, 1004))
 
@@ -42,10 +42,12 @@ def test_of_threads_that_race_exactly_one_wins_each_revision(sql_log: SqlStore) 
     start = threading.Barrier(4)
 
     def race() -> None:
-        for expected in range(20):
+        for _ in range(20):
+            start.wait()
+            expected = sql_log.head()
             start.wait()
             with contextlib.suppress(RevisionConflictError):
-                wins.append(sql_log.append(expected, Draft(0.0, None, "race", ())))
+                wins.append(sql_log.append(expected, Draft(0.0, None, "race", ())).revision)
 
     threads = [threading.Thread(target=race) for _ in range(4)]
     for thread in threads:
@@ -76,7 +78,7 @@ def test_of_threads_that_race_exactly_one_wins_each_revision(sql_log: SqlStore) 
 def test_an_altered_row_is_found(lasting: str | Path, statement: str, revision: int) -> None:
     stores = open_stores(lasting)
     for number in range(4):
-        stores.log(ROOT).append(number, created(number))
+        stores.log(ROOT).append(stores.log(ROOT).head(), created(number))
     stores.log(ROOT).verify()
 
     run(lasting, statement)
@@ -98,7 +100,7 @@ def test_an_altered_row_is_found(lasting: str | Path, statement: str, revision: 
 )
 def test_what_only_a_later_version_understands_is_an_error(lasting: str | Path, column: str, text: str) -> None:
     stores = open_stores(lasting)
-    stores.log(ROOT).append(0, created(1))
+    stores.log(ROOT).append(Head(), created(1))
 
     run(lasting, f"UPDATE log SET {column} = '{text}'")
 
@@ -110,7 +112,7 @@ def test_what_only_a_later_version_understands_is_an_error(lasting: str | Path, 
 @pytest.mark.parametrize("column", ["changes", "origin", "grounds"])
 def test_what_cannot_be_read_is_an_error(lasting: str | Path, column: str) -> None:
     stores = open_stores(lasting)
-    stores.log(ROOT).append(0, created(1))
+    stores.log(ROOT).append(Head(), created(1))
 
     run(lasting, f"UPDATE log SET {column} = '7'")
 
@@ -121,9 +123,9 @@ def test_what_cannot_be_read_is_an_error(lasting: str | Path, column: str) -> No
 
 def test_an_entry_that_cannot_be_written_is_said_so(sql_log: SqlStore) -> None:
     with pytest.raises(StoreError, match="nothing was written"):
-        sql_log.append(0, Draft(0.0, None, "\ud800", ()))
+        sql_log.append(Head(), Draft(0.0, None, "\ud800", ()))
 
-    assert sql_log.head() == 0
+    assert sql_log.head().revision == 0
 
 
 def test_of_the_checkpoints_the_newest_are_kept_and_one_of_each_ten_thousand(sql_log: SqlStore) -> None:
@@ -154,7 +156,7 @@ def test_a_checkpoint_that_is_made_twice_is_one(sql_log: SqlStore) -> None:
 )
 def test_entries_that_do_not_follow_are_not_read(sql_log: SqlStore, statement: str, revision: int) -> None:
     for number in range(4):
-        sql_log.append(number, created(number))
+        sql_log.append(sql_log.head(), created(number))
     database = sql_log._database
     with database.writing() as connection:
         connection.exec_driver_sql(statement)

@@ -14,6 +14,7 @@ from headgate.control.ports import (
     Draft,
     Entry,
     Ground,
+    Head,
     Origin,
     Pointer,
     PointerConflictError,
@@ -39,12 +40,12 @@ class TestLog:
     """The entries of one log."""
 
     def test_begins_at_revision_zero(self, store: Store) -> None:
-        assert store.head() == 0
+        assert store.head().revision == 0
         assert list(store.entries()) == []
 
     def test_gives_its_entries_in_order_from_where_one_asks(self, store: Store) -> None:
         for number in range(3):
-            assert store.append(number, created(number)) == number + 1
+            assert store.append(store.head(), created(number)).revision == number + 1
 
         assert [entry.revision for entry in store.entries(after=1)] == [2, 3]
 
@@ -53,56 +54,75 @@ class TestLog:
         grounds = (Ground("table.create", LAKE, "nekt", "owner", ROOT), Ground("table.alter", LAKE, "nekt"))
         draft = Draft(1.5, ANNA, "create_table", created(1).changes, origin=origin, grounds=grounds)
 
-        store.append(0, draft)
+        store.append(Head(), draft)
 
-        assert store.entry(1) == Entry(1, 1.5, ANNA, "create_table", draft.changes, origin, grounds)
-        assert list(store.entries()) == [store.entry(1)]
+        [entry] = store.entries()
+        assert replace(entry, hash="") == Entry(1, 1.5, ANNA, "create_table", draft.changes, origin, grounds)
+        assert entry == store.entry(1)
 
     def test_has_no_entry_beyond_its_ends(self, store: Store) -> None:
-        store.append(0, created(1))
+        store.append(Head(), created(1))
 
         assert store.entry(0) is None
         assert store.entry(2) is None
 
     def test_knows_the_revision_of_a_time(self, store: Store) -> None:
         for number, at in enumerate((10.0, 20.0, 15.0, 30.0)):
-            store.append(number, replace(created(number), at=at))
+            store.append(store.head(), replace(created(number), at=at))
 
         assert [store.revision_at(at) for at in (9.9, 10.0, 17.0, 20.0, 29.0, 30.0, 99.0)] == [0, 1, 3, 3, 3, 4, 4]
 
     def test_does_not_write_at_another_revision_than_the_next(self, store: Store) -> None:
-        store.append(0, created(1))
+        store.append(Head(), created(1))
 
-        for expected in (0, 2):
+        for expected in (Head(), Head(2, store.head().hash)):
             with pytest.raises(RevisionConflictError):
                 store.append(expected, created(2))
 
-        assert store.head() == 1
+        assert store.head().revision == 1
         assert store.pointer(ResourceId("t2")) is None
         assert store.document("table", "t2") is None
+
+    def test_does_not_write_behind_another_entry_than_the_newest_of_the_same_revision(self, store: Store) -> None:
+        head = store.append(Head(), created(1))
+
+        with pytest.raises(RevisionConflictError):
+            store.append(Head(1, "another"), created(2))
+
+        assert store.head() == head
+
+    def test_chains_its_entries_by_their_hashes_and_returns_the_head(self, store: Store) -> None:
+        heads = [Head(), *(store.append(store.head(), created(number)) for number in range(3))]
+
+        entries = list(store.entries())
+
+        assert [entry.head for entry in entries] == heads[1:]
+        assert [entry.previous_hash for entry in entries] == [head.hash for head in heads[:-1]]
+        assert store.head() == heads[-1]
+        assert len({head.hash for head in heads}) == 4
 
 
 class TestPointers:
     """Where the tables' metadata lies."""
 
     def test_one_that_exists_undoes_the_whole_draft(self, store: Store) -> None:
-        store.append(0, created(1))
+        store.append(Head(), created(1))
 
         with pytest.raises(PointerConflictError):
-            store.append(1, replace(created(2), pointers=(Pointer(T1, "file:///w/other"),)))
+            store.append(store.head(), replace(created(2), pointers=(Pointer(T1, "file:///w/other"),)))
 
-        assert store.head() == 1
+        assert store.head().revision == 1
         assert store.document("table", "t2") is None
         assert store.pointer(T1) == Pointer(T1, "file:///w/1")
 
     def test_go_with_the_resource(self, store: Store) -> None:
-        store.append(0, created(1))
-        store.append(1, deleted(1))
+        store.append(Head(), created(1))
+        store.append(store.head(), deleted(1))
 
         assert store.pointer(T1) is None
 
     def test_move_only_from_where_they_are(self, store: Store) -> None:
-        store.append(0, created(1))
+        store.append(Head(), created(1))
         first = store.pointer(T1)
         assert first is not None
 
@@ -111,13 +131,13 @@ class TestPointers:
 
         assert store.pointer(T1) == Pointer(T1, "file:///w/next")
         assert store.document("table", "t1") == {"answered": []}
-        assert store.head() == 1
+        assert store.head().revision == 1
         with pytest.raises(PointerConflictError):
             store.swap_pointers([PointerMove(first, "file:///w/late")])
 
     def test_move_together_or_not_at_all(self, store: Store) -> None:
         for number in (1, 2):
-            store.append(number - 1, created(number))
+            store.append(store.head(), created(number))
         first, second = sorted(store.pointers(), key=lambda each: each.table)
         stale = Pointer(second.table, "file:///w/old")
 
@@ -145,12 +165,14 @@ class TestDocuments:
         assert store.document("run", "a") is None
 
     def test_new_ones_replace_nothing(self, store: Store) -> None:
-        store.append(0, replace(created(1), documents=(DocumentPut("login", "anna", {"of": "u1"}, new=True),)))
+        store.append(Head(), replace(created(1), documents=(DocumentPut("login", "anna", {"of": "u1"}, new=True),)))
 
         with pytest.raises(DocumentConflictError):
-            store.append(1, replace(created(2), documents=(DocumentPut("login", "anna", {"of": "u2"}, new=True),)))
+            store.append(
+                store.head(), replace(created(2), documents=(DocumentPut("login", "anna", {"of": "u2"}, new=True),))
+            )
 
-        assert store.head() == 1
+        assert store.head().revision == 1
         assert store.pointer(ResourceId("t2")) is None
         assert store.document("login", "anna") == {"of": "u1"}
 
@@ -184,9 +206,11 @@ class TestDocuments:
 
     def test_a_draft_whose_document_was_taken_is_not_written(self, store: Store) -> None:
         with pytest.raises(DocumentConflictError):
-            store.append(0, replace(created(1), documents=(DocumentPut("login", "anna", None, expected={"of": "u1"}),)))
+            store.append(
+                Head(), replace(created(1), documents=(DocumentPut("login", "anna", None, expected={"of": "u1"}),))
+            )
 
-        assert store.head() == 0
+        assert store.head().revision == 0
 
     @pytest.mark.parametrize("text", ["", "é", "Ж\n\t", "a\0b", "\ud800", "'; DROP TABLE documents; --", "x" * 20_000])
     def test_hold_any_text(self, store: Store, text: str) -> None:
@@ -231,20 +255,20 @@ class TestStores:
         stores.log(OTHER)
         assert list(stores.logs()) == []
 
-        stores.log(ROOT).append(0, created(1))
+        stores.log(ROOT).append(Head(), created(1))
 
         assert list(stores.logs()) == [ROOT]
 
     def test_logs_do_not_touch_each_other(self, stores: Stores) -> None:
         one, other = stores.log(ROOT), stores.log(OTHER)
         theirs = Pointer(ResourceId("t9"), "file:///w/9")
-        one.append(0, created(1))
-        other.append(0, replace(created(1), pointers=(theirs,)))
-        one.append(1, deleted(1))
+        one.append(Head(), created(1))
+        other.append(Head(), replace(created(1), pointers=(theirs,)))
+        one.append(one.head(), deleted(1))
         one.put_document(DocumentPut("table", "t1", None))
         one.put_checkpoint(Checkpoint(1, 0.0, b"one"))
 
-        assert (one.head(), other.head()) == (2, 1)
+        assert (one.head().revision, other.head().revision) == (2, 1)
         assert (one.pointer(T1), other.pointer(T1), other.pointer(theirs.table)) == (None, None, theirs)
         assert (one.document("table", "t1"), other.document("table", "t1")) == (None, {"comment": "number 1"})
         assert other.checkpoint() is None
@@ -262,21 +286,21 @@ class TestStores:
     )
     def test_a_table_of_another_log_keeps_its_id_and_its_files(self, stores: Stores, pointer: Pointer) -> None:
         one, other = stores.log(ROOT), stores.log(OTHER)
-        one.append(0, replace(created(1), pointers=(Pointer(T1, "file:///w/1/metadata/0.metadata.json"),)))
+        one.append(Head(), replace(created(1), pointers=(Pointer(T1, "file:///w/1/metadata/0.metadata.json"),)))
 
         with pytest.raises(PointerConflictError):
-            other.append(0, replace(created(1), pointers=(pointer,)))
+            other.append(Head(), replace(created(1), pointers=(pointer,)))
 
-        assert other.head() == 0
-        one.append(1, deleted(1))
-        assert other.append(0, replace(created(1), pointers=(pointer,))) == 1
+        assert other.head().revision == 0
+        one.append(one.head(), deleted(1))
+        assert other.append(Head(), replace(created(1), pointers=(pointer,))).revision == 1
 
     def test_one_of_two_logs_gets_a_folder_that_both_ask_for_at_once(self, stores: Stores) -> None:
         def ask(number: int) -> bool:
             log = stores.log(ResourceId(f"log{number}"))
             pointer = Pointer(ResourceId(f"t{number}"), "file:///w/1/metadata/0.metadata.json")
             try:
-                log.append(0, replace(created(1), pointers=(pointer,)))
+                log.append(Head(), replace(created(1), pointers=(pointer,)))
             except PointerConflictError:
                 return False
             return True
@@ -284,11 +308,18 @@ class TestStores:
         with ThreadPoolExecutor(8 if isinstance(stores, SqlStores) else 1) as threads:
             assert sum(threads.map(ask, range(8))) == 1
 
+    def test_logs_with_other_entries_at_one_revision_have_other_heads(self, stores: Stores) -> None:
+        for root, number in ((ROOT, 1), (OTHER, 2)):
+            stores.log(root).append(Head(), created(number))
+
+        assert len(set(stores.heads([ROOT, OTHER]).values())) == 2
+
     def test_the_newest_revisions_come_in_one_read(self, stores: Stores) -> None:
         for number in range(3):
-            stores.log(ROOT).append(number, created(number))
+            stores.log(ROOT).append(stores.log(ROOT).head(), created(number))
 
-        assert stores.heads([ROOT, OTHER]) == {ROOT: 3, OTHER: 0}
+        assert stores.heads([ROOT, OTHER]) == {ROOT: stores.log(ROOT).head(), OTHER: Head()}
+        assert stores.log(ROOT).head().revision == 3
         assert stores.heads([]) == {}
 
     def test_a_document_is_found_in_any_log(self, stores: Stores) -> None:

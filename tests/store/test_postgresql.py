@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from headgate.control.ports import DocumentPut, Draft, RevisionConflictError, StoreError
+from headgate.control.ports import DocumentPut, Draft, Head, RevisionConflictError, StoreError
 from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStores, listening, open_stores, postgresql
@@ -55,19 +55,21 @@ class TestReplicas:
     def test_see_what_the_other_wrote_at_once(self, replicas: tuple[SqlStores, SqlStores]) -> None:
         one, other = replicas
         for number in range(20):
-            one.log(ROOT).append(number, created(number))
-            assert other.heads([ROOT]) == {ROOT: number + 1}
-            assert other.log(ROOT).head() == number + 1
+            one.log(ROOT).append(one.log(ROOT).head(), created(number))
+            assert other.heads([ROOT]) == {ROOT: one.log(ROOT).head()}
+            assert other.log(ROOT).head().revision == number + 1
 
     def test_race_for_each_revision_and_one_of_them_wins(self, replicas: tuple[SqlStores, SqlStores]) -> None:
         wins: list[int] = []
         start = threading.Barrier(4)
 
         def race(stores: SqlStores) -> None:
-            for expected in range(25):
+            for number in range(25):
+                start.wait()
+                expected = stores.log(ROOT).head()
                 start.wait()
                 with contextlib.suppress(RevisionConflictError):
-                    wins.append(stores.log(ROOT).append(expected, created(expected)))
+                    wins.append(stores.log(ROOT).append(expected, created(number)).revision)
 
         threads = [threading.Thread(target=race, args=(stores,)) for stores in (*replicas, *replicas)]
         for thread in threads:
@@ -87,12 +89,12 @@ class TestListening:
         stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), BackgroundTasks())
         writer = replicas[1].log(ROOT)
 
-        revision = _append_until(writer.append, told)
-        replicas[1].log(OTHER).append(0, NOTHING)
+        head = _append_until(writer.append, told)
+        replicas[1].log(OTHER).append(Head(), NOTHING)
 
         heard = told.get(timeout=10)
         while heard[0] == ROOT:
-            assert heard[1] <= revision
+            assert heard[1] <= head.revision
             heard = told.get(timeout=10)
         assert heard == (OTHER, 1)
         stop()
@@ -102,13 +104,13 @@ class TestListening:
     ) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
         stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), BackgroundTasks())
-        revision = _append_until(replicas[1].log(ROOT).append, told)
+        head = _append_until(replicas[1].log(ROOT).append, told)
 
         run(postgres_url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ~ 'listener'")
 
         while not told.empty():
             told.get()
-        _append_until(replicas[1].log(ROOT).append, told, revision)
+        _append_until(replicas[1].log(ROOT).append, told, head)
         stop()
 
     def test_outlives_what_is_done_about_it(self, replicas: tuple[SqlStores, SqlStores]) -> None:
@@ -119,10 +121,10 @@ class TestListening:
             raise RuntimeError("this is the test's")
 
         stop = replicas[0].listen(heard, BackgroundTasks())
-        revision = _append_until(replicas[1].log(ROOT).append, told)
-        replicas[1].log(ROOT).append(revision, NOTHING)
+        head = _append_until(replicas[1].log(ROOT).append, told)
+        replicas[1].log(ROOT).append(head, NOTHING)
 
-        while told.get(timeout=10) != (ROOT, revision + 1):
+        while told.get(timeout=10) != (ROOT, head.revision + 1):
             pass
         stop()
 
@@ -155,25 +157,25 @@ class TestTrouble:
         self, replicas: tuple[SqlStores, SqlStores], postgres_url: str
     ) -> None:
         store = replicas[0].log(ROOT)
-        store.append(0, created(1))
+        store.append(Head(), created(1))
 
         run(postgres_url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'headgate'")
 
-        assert store.head() == 1
-        assert store.append(1, created(2)) == 2
+        assert store.head().revision == 1
+        assert store.append(store.head(), created(2)).revision == 2
 
     def test_a_server_that_is_gone_is_an_error_until_it_is_back(self, own_server: PostgresServer) -> None:
         stores = open_stores(own_server.url("postgres"))
         store = stores.log(ROOT)
-        store.append(0, created(1))
+        head = store.append(Head(), created(1))
         stop_server(own_server)
 
-        for attempt in (stores.logs, store.head, lambda: store.append(1, NOTHING)):
+        for attempt in (stores.logs, store.head, lambda: store.append(head, NOTHING)):
             with pytest.raises(StoreError, match="check the server"):
                 attempt()
 
         again = start_server(own_server.folder, own_server.port)
-        assert store.append(1, created(2)) == 2
+        assert store.append(store.head(), created(2)).revision == 2
         store.verify()
         stores.close()
         stop_server(again)
@@ -184,16 +186,16 @@ class TestTrouble:
         monkeypatch.setattr(postgresql.Impatient, "patience", 0.5)
         stores = open_stores(own_server.url("postgres"))
         store = stores.log(ROOT)
-        store.append(0, created(1))
+        head = store.append(Head(), created(1))
 
         with stopped(own_server):
             with pytest.raises(StoreError, match=r"no answer|timeout"):
                 store.head()
             with pytest.raises(StoreError, match=r"no answer|timeout"):
-                store.append(1, created(2))
+                store.append(head, created(2))
 
-        assert store.head() == 1
-        assert store.append(1, created(2)) == 2
+        assert store.head().revision == 1
+        assert store.append(store.head(), created(2)).revision == 2
         store.verify()
         stores.close()
 
@@ -205,11 +207,11 @@ class TestTrouble:
         with psycopg.connect(postgres_url) as keeper:
             keeper.execute("LOCK TABLE log")
             with pytest.raises(StoreError, match="timeout"):
-                store.append(0, created(1))
+                store.append(Head(), created(1))
             with pytest.raises(StoreError, match="timeout"):
                 store.head()
 
-        assert store.append(0, created(1)) == 1
+        assert store.append(Head(), created(1)).revision == 1
         stores.close()
 
     def test_more_callers_than_connections_wait_only_so_long(
@@ -234,14 +236,14 @@ class TestTrouble:
         stores = open_stores(postgres_url)
         store = stores.log(ROOT)
 
-        assert store.head() == 0
+        assert store.head().revision == 0
         with pytest.raises(StoreError, match="read-only"):
-            store.append(0, created(1))
+            store.append(Head(), created(1))
         with pytest.raises(StoreError, match="read-only"):
             store.put_document(DocumentPut("run", "a", {}))
 
         postgres.run(f"ALTER DATABASE {name} RESET default_transaction_read_only")
-        assert store.append(0, created(1)) == 1
+        assert store.append(Head(), created(1)).revision == 1
         stores.close()
 
 
@@ -293,12 +295,13 @@ def _signal(pid: int, number: int) -> None:
 
 
 def _append_until(
-    append: Callable[[int, Draft], int], told: queue.Queue[tuple[ResourceId, int]], revision: int = 0
-) -> int:
-    """Append until it is heard: a listener needs a moment to connect. Return the newest revision."""
+    append: Callable[[Head, Draft], Head], told: queue.Queue[tuple[ResourceId, int]], head: Head | None = None
+) -> Head:
+    """Append until it is heard: a listener needs a moment to connect. Return the head."""
     deadline = time.monotonic() + 20
+    head = head or Head()
     while told.empty():
         assert time.monotonic() < deadline
-        revision = append(revision, NOTHING)
+        head = append(head, NOTHING)
         time.sleep(0.05)
-    return revision
+    return head

@@ -21,6 +21,7 @@ from headgate.control.ports import (
     DocumentPut,
     Draft,
     Entry,
+    Head,
     Pointer,
     PointerConflictError,
     PointerMove,
@@ -48,7 +49,7 @@ TABLE = ResourceId("t1")
 Step = Callable[[SqlStore], None]
 
 
-def _appended(store: SqlStore, draft: Draft, expected: int) -> None:
+def _appended(store: SqlStore, draft: Draft, expected: Head) -> None:
     with contextlib.suppress(RevisionConflictError, PointerConflictError):
         store.append(expected, draft)
 
@@ -59,13 +60,13 @@ def _moved(store: SqlStore) -> None:
 
 
 STEPS: dict[str, Step] = {
-    "append": lambda store: _appended(store, created(store.head()), store.head()),
-    "append late": lambda store: _appended(store, created(0), 0),
+    "append": lambda store: _appended(store, created(store.head().revision), store.head()),
+    "append late": lambda store: _appended(store, created(0), Head()),
     "append what is there": lambda store: _appended(store, created(1), store.head()),
     "delete": lambda store: _appended(store, deleted(1), store.head()),
     "write a document": lambda store: store.put_document(DocumentPut("table", "t1", {"comment": "another"})),
     "erase a document": lambda store: store.put_document(DocumentPut("table", "t1", None)),
-    "keep a checkpoint": lambda store: store.put_checkpoint(Checkpoint(store.head(), 0.0, b"other facts")),
+    "keep a checkpoint": lambda store: store.put_checkpoint(Checkpoint(store.head().revision, 0.0, b"other facts")),
     "move a pointer": _moved,
 }
 
@@ -92,7 +93,7 @@ def _rows(many: int) -> list[Any]:
     """Return the rows of a log."""
     with contextlib.closing(open_stores(":memory:")) as stores:
         for number in range(many):
-            stores.log(ROOT).append(number, created(number))
+            stores.log(ROOT).append(stores.log(ROOT).head(), created(number))
         return [SimpleNamespace(**row._mapping) for row in stores.log(ROOT).rows()]
 
 
@@ -165,7 +166,9 @@ def test_promise_12_every_past_answer_can_be_asked_again() -> None:
         control, stores = organizations.open(ROOT).control, organizations.stores
         before = _answers(control)
         for revision in (2, 4):
-            stores.log(ROOT).put_checkpoint(Checkpoint(revision, 0.0, checkpoint.dump(control.as_of(revision))))
+            entry = stores.log(ROOT).entry(revision)
+            assert entry is not None
+            stores.log(ROOT).put_checkpoint(Checkpoint(revision, entry.at, checkpoint.dump(control.as_of(revision))))
 
         assert _answers(control) == before
         assert isinstance(stores, SqlStores)
@@ -183,6 +186,8 @@ def test_promise_12_a_person_can_be_forgotten() -> None:
         forget(organizations, ANN)
 
         assert personal(stores.log(ROOT), ANN) == ()
-        assert [proof.head for proof in stores.verify()] == [stores.log(root).head() for root in sorted(stores.logs())]
+        assert [proof.head for proof in stores.verify()] == [
+            stores.log(root).head().revision for root in sorted(stores.logs())
+        ]
         assert list(stores.log(ROOT).entries())[: len(entries)] == entries
         assert organizations.open(ROOT).directory.name(ANN) == ANN

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.control.ports import Draft, RunConflictError, Store, Stores
+from headgate.control.ports import Draft, Head, RunConflictError, Store, Stores
 from headgate.control.queue import RunPut, RunRow, RunWanted
 from headgate.facts.ids import ResourceId, RunId
 from tests.facts.samples import ANNA
@@ -70,12 +70,12 @@ class TestRuns:
         assert store.run(R1) == replace(running, **changed)  # pyright: ignore[reportArgumentType]
 
     def test_are_written_with_a_draft_or_not_at_all(self, store: Store) -> None:
-        store.append(0, Draft(1.0, None, "run.queue", (), runs=(RunPut(row(), None),)))
+        store.append(Head(), Draft(1.0, None, "run.queue", (), runs=(RunPut(row(), None),)))
 
         assert store.run(R1) == row()
         with pytest.raises(RunConflictError):
-            store.append(1, Draft(2.0, None, "run.queue", (), runs=(RunPut(row(), None),)))
-        assert store.head() == 1
+            store.append(store.head(), Draft(2.0, None, "run.queue", (), runs=(RunPut(row(), None),)))
+        assert store.head().revision == 1
 
     def test_come_newest_first_a_page_at_a_time(self, store: Store) -> None:
         queue(store, row(R1, ONE, 1.0), row(R2, TWO, 2.0), row(R3, ONE, 2.0))

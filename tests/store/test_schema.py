@@ -84,7 +84,7 @@ def test_the_hashes_of_a_released_store_hold_and_go_on(released: str | Path) -> 
     for _ in range(2):
         stores = open_stores(released)
         store = stores.log(ROOT)
-        store.append(store.head(), created(100 + store.head()))
+        store.append(store.head(), created(100 + store.head().revision))
         store.verify()
         stores.close()
 

@@ -49,7 +49,8 @@ def started(left: str | Path, key: Path) -> Iterator[SqlStores]:
 def _append(stores: SqlStores, many: int) -> None:
     store = stores.log(ROOT)
     for _ in range(many):
-        store.append(store.head(), replace(created(store.head() + 1), pointers=()))
+        head = store.head()
+        store.append(head, replace(created(head.revision + 1), pointers=()))
 
 
 def _sealed(where: str | Path) -> list[int]:

@@ -40,7 +40,7 @@ def sealing(lasting: str | Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def _append(store: SqlStore, many: int) -> None:
     for _ in range(many):
-        store.append(store.head(), replace(created(store.head() + 1), pointers=()))
+        store.append(store.head(), replace(created(store.head().revision + 1), pointers=()))
 
 
 def _rewrite(where: str | Path, revision: int, root: ResourceId = ROOT) -> None:

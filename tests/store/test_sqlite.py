@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import DocumentPut, Draft, StoreError
+from headgate.control.ports import DocumentPut, Draft, Head, StoreError
 from headgate.store import FILE, SqlStores, open_stores, sqlite
 from tests.store.samples import ROOT, created
 
@@ -19,7 +19,7 @@ def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStore
     """A store with one entry, which waits for nobody."""
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     opened = open_stores(tmp_path)
-    opened.log(ROOT).append(0, created(1))
+    opened.log(ROOT).append(Head(), created(1))
     yield opened
     opened.close()
 
@@ -31,27 +31,31 @@ def _limit(stores: SqlStores, pages: int) -> None:
 
 
 def test_a_writer_that_keeps_the_lock_is_an_error_until_it_is_gone(stores: SqlStores, tmp_path: Path) -> None:
+    head = stores.log(ROOT).head()
     with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as keeper:
         keeper.execute("BEGIN IMMEDIATE")
 
         with pytest.raises(StoreError, match="locked"):
-            stores.log(ROOT).append(1, created(2))
-        assert stores.log(ROOT).head() == 1, "who reads does not wait"
+            stores.log(ROOT).append(head, created(2))
+        assert stores.log(ROOT).head().revision == 1, "who reads does not wait"
 
         keeper.execute("ROLLBACK")
-    assert stores.log(ROOT).append(1, created(2)) == 2
+    assert stores.log(ROOT).append(stores.log(ROOT).head(), created(2)).revision == 2
 
 
 def test_a_full_disk_writes_nothing_and_is_over_when_there_is_room(stores: SqlStores) -> None:
     _limit(stores, 30)
+    head = stores.log(ROOT).head()
 
     with pytest.raises(StoreError, match="full"):
-        stores.log(ROOT).append(1, Draft(0.0, None, "nothing", (), (DocumentPut("note", "n", {"text": "x" * 99_999}),)))
-    assert stores.log(ROOT).head() == 1
+        stores.log(ROOT).append(
+            head, Draft(0.0, None, "nothing", (), (DocumentPut("note", "n", {"text": "x" * 99_999}),))
+        )
+    assert stores.log(ROOT).head().revision == 1
     assert stores.log(ROOT).document("note", "n") is None
 
     _limit(stores, 1_000_000)
-    assert stores.log(ROOT).append(1, created(2)) == 2
+    assert stores.log(ROOT).append(stores.log(ROOT).head(), created(2)).revision == 2
     stores.log(ROOT).verify()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headgate.control.ports import DocumentPut, Draft, Pointer, StoreError
+from headgate.control.ports import DocumentPut, Draft, Head, Pointer, StoreError
 from headgate.control.queue import RunPut, RunRow
 from headgate.facts import changes as c
 from headgate.facts.ids import ResourceId, RunId
@@ -43,11 +43,11 @@ def _begun(stores: SqlStores) -> list[str]:
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH), c.ResourceCreated(ResourceId("l"), "lake", ROOT, "lake"))
     name = DocumentPut("principal", ANNA, {"name": "Änna \ud800"})
     store = stores.log(ROOT)
-    store.append(0, Draft(1.5, None, "organization.create", founded, (name,)))
+    store.append(Head(), Draft(1.5, None, "organization.create", founded, (name,)))
     for number in range(3):
-        store.append(number + 1, created(number))
-    for number in range(4, 510):
-        store.append(number, Draft(2.0, ANNA, "nothing", ()))
+        store.append(store.head(), created(number))
+    for _ in range(4, 510):
+        store.append(store.head(), Draft(2.0, ANNA, "nothing", ()))
     store.put_run(RunPut(RUN, None))
     store.say(RUN.run, 3.0, ["one", "zwei ä \ud800"])
     stores.log(OTHER).put_document(DocumentPut(MODEL, HASH, {"name": "nekt", "source": SOURCE}))
@@ -79,7 +79,7 @@ def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[s
     facts = sql_stores.take(lines, anywhere, any_model)
 
     store = sql_stores.log(ROOT)
-    assert (facts.organization, facts.revision, store.head()) == (ROOT, 510, 510)
+    assert (facts.organization, facts.revision, store.head().revision) == (ROOT, 510, 510)
     store.verify()
     assert store.document("principal", ANNA) == {"name": "Änna \ud800"}
     assert store.pointer(ResourceId("t1")) == created(1).pointers[0]
@@ -87,7 +87,7 @@ def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[s
     assert sql_stores.find(MODEL, "unused") is None
     assert store.run(RUN.run) == RUN
     assert [(each.number, each.at) for each in store.lines(RUN.run)] == [(1, 3.0), (2, 3.0)]
-    assert store.append(510, created(900)) == 511
+    assert store.append(store.head(), created(900)).revision == 511
     store.verify()
 
 
@@ -112,7 +112,7 @@ def test_a_table_of_another_organization_is_not_taken_in(
     sql_stores: SqlStores, lines: list[str], pointer: tuple[str, str]
 ) -> None:
     other = sql_stores.log(ResourceId("globex"))
-    other.append(0, replace(created(1), pointers=(Pointer(ResourceId(pointer[0]), pointer[1]),)))
+    other.append(Head(), replace(created(1), pointers=(Pointer(ResourceId(pointer[0]), pointer[1]),)))
 
     with pytest.raises(StoreError, match="belongs to another table here"):
         sql_stores.take(lines, anywhere, any_model)
@@ -147,9 +147,9 @@ def test_resources_that_lie_in_each_other_are_not_taken_in(sql_stores: SqlStores
     elsewhere = open_stores(":memory:")
     try:
         store = elsewhere.log(ROOT)
-        store.append(0, Draft(0.0, None, "create", (c.OrganizationCreated(ROOT, "nekt", HASH),)))
+        store.append(Head(), Draft(0.0, None, "create", (c.OrganizationCreated(ROOT, "nekt", HASH),)))
         store.put_document(DocumentPut(MODEL, HASH, {"name": "nekt", "source": SOURCE}))
-        store.append(1, Draft(0.0, None, "move", circle))
+        store.append(store.head(), Draft(0.0, None, "move", circle))
         with pytest.raises(StoreError, match="revision 2 in the file puts `a` outside of the tree"):
             sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
     finally:
@@ -247,7 +247,7 @@ def test_a_token_that_is_known_as_somebody_elses_is_not_taken_over(sql_stores: S
 def test_the_log_of_a_deployment_is_no_organization(sql_stores: SqlStores) -> None:
     elsewhere = open_stores(":memory:")
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH, "deployment"),)
-    elsewhere.log(ROOT).append(0, Draft(1.5, None, "deployment.create", founded))
+    elsewhere.log(ROOT).append(Head(), Draft(1.5, None, "deployment.create", founded))
 
     with pytest.raises(StoreError, match="says nothing of the organization"):
         sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
@@ -258,7 +258,7 @@ def test_the_log_of_a_deployment_is_no_organization(sql_stores: SqlStores) -> No
 def test_changes_that_cannot_be_are_not_taken_in(sql_stores: SqlStores) -> None:
     elsewhere = open_stores(":memory:")
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH), c.MemberAdded(c.GroupId("nowhere"), ANNA))
-    elsewhere.log(ROOT).append(0, Draft(1.5, None, "organization.create", founded))
+    elsewhere.log(ROOT).append(Head(), Draft(1.5, None, "organization.create", founded))
 
     with pytest.raises(StoreError, match="revision 1 in the file is about `nowhere`, which is not there"):
         sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import StoreError
+from headgate.control.ports import Head, StoreError
 from headgate.store import SqlStores, open_stores
 from tests.store.samples import ROOT, created
 
@@ -35,7 +35,7 @@ def test_that_it_cannot_be_watched_is_an_error_once_and_then_it_counts_as_moved(
 
 def test_what_is_written_while_it_is_not_watched_is_noticed(watched: SqlStores, tmp_path: Path) -> None:
     other = open_stores(tmp_path)
-    other.log(ROOT).append(0, created(1))
+    other.log(ROOT).append(Head(), created(1))
     other.close()
     watched._database._engine.dispose()
 

@@ -88,5 +88,5 @@ def test_the_log_is_whole_whatever_the_clock_said(deployment: Deployment, place:
 
     assert isinstance(store, SqlStore)
     store.verify()
-    assert [each.revision for each in store.entries()] == list(range(1, store.head() + 1))
+    assert [each.revision for each in store.entries()] == list(range(1, store.head().revision + 1))
     assert store.entry(place.control.revision_at(START + 4 * DAY)) is not None

@@ -75,7 +75,7 @@ def raced(how: str, served: Served, operations: int) -> None:
         assert isinstance(store, SqlStore)
         store.verify()
         assert in_log(store, served.facts.pairs, served.revision) == told.written
-        assert revisions == {store.head()} == {served.revision + len(told.written)}
+        assert revisions == {store.head().revision} == {served.revision + len(told.written)}
     finally:
         deployment.close()
     assert told.operations == operations

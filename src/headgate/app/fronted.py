@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Scope
 from headgate.app.deployment import Deployment
 from headgate.control.identity import Identity, Presented
 from headgate.control.organization import Organizations
+from headgate.control.organizations import DEPLOYMENT
 from headgate.control.ports import StoreError
 from headgate.doors.cookies import bearer, in_cookie
 from headgate.doors.http.around import around, observers
@@ -105,6 +106,7 @@ def _secret(request: Request) -> str | None:
 def _unready(deployment: Deployment) -> str | None:
     try:
         deployment.organizations.refresh()
+        deployment.organizations.open(DEPLOYMENT)
         deployment.stores.check()
     except StoreError:
         return NO_STORE
@@ -124,5 +126,5 @@ def _figures(deployment: Deployment, spark: SparkFigures) -> Figures:
         task_deaths=deployment.tasks.deaths,
         tasks_stopped=tuple(each.name for each in deployment.tasks.stopped()),
         spark=spark(),
-        revisions={each.id: each.control.snapshot.revision for each in opened},
+        revisions={each.id: each.control.snapshot.revision for each in opened if not each.control.is_refused},
     )

@@ -35,7 +35,7 @@ class Housekeeping:
 
     def _heard(self, root: ResourceId, revision: int) -> None:
         try:
-            self._deployment.organizations.catch_up({root: revision})
+            self._deployment.organizations.hear(root, revision)
         except StoreError:
             log.warning("news of `%s` could not be read; the next question does", root)
 

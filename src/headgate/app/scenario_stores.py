@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import AuditFilter, AuditRecord, Store, Stores
+from headgate.control.ports import AuditFilter, AuditRecord, Head, Store, Stores
 from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 
@@ -33,8 +33,8 @@ class CaseStores:
         """Return the roots of the logs that have begun."""
         return (*self._deployment.logs(), *self._organizations.logs())
 
-    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
-        """Return the newest revisions of these logs."""
+    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
+        """Return the newest revision and hash of each of these logs."""
         return {root: self.log(root).head() for root in roots}
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:

@@ -25,7 +25,7 @@ from headgate.app.settings import default_settings
 from headgate.control.audit import Audit
 from headgate.control.identity import Identity
 from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import Draft, Stores
+from headgate.control.ports import Draft, Head, Stores
 from headgate.control.scenarios.asks import Asked
 from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
@@ -158,7 +158,7 @@ def _import(stores: Stores, world: World, asked: ResourceId, bearer: Bearer | No
         more = bearer if bearer and log == asked else None
         written = (*changes, *more.changes) if more else changes
         documents = more.documents if more else ()
-        stores.log(log).append(0, Draft(world.now, None, "import", written, documents))
+        stores.log(log).append(Head(), Draft(world.now, None, "import", written, documents))
 
 
 def _evaluation(world: World, asked: Asked, said: Entry) -> Mapping[str, Any]:

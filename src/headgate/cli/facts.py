@@ -36,7 +36,7 @@ def export(
     try:
         with closing(open_stores(data)) as stores:
             store = stores.log(ResourceId(organization))
-            head = store.head()
+            head = store.head().revision
             if not head:
                 fail(f"there is no organization `{organization}`; name one by its id")
                 sys.exit(2)

@@ -61,7 +61,7 @@ def verify(
 
     with opened(data) as (stores, settings):
         given = [seal for file in seals or () for seal in read_seals(file.read_text(encoding="utf-8").splitlines())]
-        total = sum(stores.heads(stores.logs()).values())
+        total = sum(head.revision for head in stores.heads(stores.logs()).values())
         with _progress(total) as seen:
             proofs = stores.verify(given, seen, KnownKeys.beside(settings.seal_key), Marks.beside(settings.seal_key))
     _say(proofs)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Final
 
 from headgate.control.call import BY_ITSELF, Call, ChangedError
 from headgate.control.command import (
@@ -20,16 +21,20 @@ from headgate.control.command import (
     decided,
 )
 from headgate.control.counts import Counts
+from headgate.control.followed import FollowedLog, Start
 from headgate.control.people import meant
 from headgate.control.ports import (
     Checkpoint,
     DocumentPut,
     Draft,
     Ground,
+    Head,
     PointerConflictError,
     RevisionConflictError,
     Store,
+    StoreError,
 )
+from headgate.control.replay import replayed
 from headgate.control.requests import open_requests
 from headgate.control.versions import version
 from headgate.decision.answers import Answers
@@ -47,11 +52,10 @@ from headgate.facts.ids import RequestId, ResourceId, SubjectId
 from headgate.facts.snapshot import SUSPENDED, Snapshot
 from headgate.model.model import Model
 
-Start = Callable[[Models, Snapshot], Answers]
-"""How an engine begins, on the facts of a log."""
-
 EVERY = 1000
 """So many revisions after the newest checkpoint there is to be another one."""
+_TRIES: Final = 10
+"""So many times a write is decided again that the store refuses while nothing else is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +75,19 @@ class Written:
 
 
 class Control:
-    """Commands and questions of one organization, over its store. Safe to use from several threads."""
+    """Commands and questions of one organization, over its store. Safe to use from several threads.
+
+    Every method raises `LogRefusedError` while the newest facts are not known: see `catch_up`.
+    """
 
     def __init__(self, store: Store, models: Models, clock: Callable[[], float], engine: Start = Engine) -> None:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
         self._start = engine
-        self._kept = 0
         self.counts = Counts()
-        self._engine = engine(models, self._restored(None))
-        self.past = lru_cache(maxsize=4)(self._past)
+        self._followed = FollowedLog(store, models, clock, engine)
+        self._pasts = lru_cache(maxsize=4)(self._past)
 
     @property
     def model(self) -> Model:
@@ -99,6 +105,25 @@ class Control:
         return self._engine.facts
 
     @property
+    def position(self) -> tuple[int, Head]:
+        """How often the log was opened again, and its newest entry: what was worked out at another position may be wrong."""
+        known = self._followed.known
+        return known.reopened, known.head
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether every question is refused, because the log cannot be read."""
+        return self._followed.is_refused
+
+    def require_readable(self) -> None:
+        """Raise `LogRefusedError` if every question is refused."""
+        _ = self._followed.known
+
+    def is_at(self, head: Head) -> bool:
+        """Return whether questions are answered on the facts of this entry."""
+        return self._followed.is_at(head)
+
+    @property
     def answers(self) -> Answers:
         """What answers every question on the newest snapshot."""
         return self._engine
@@ -108,7 +133,11 @@ class Control:
         newest = self.snapshot
         if revision > newest.revision:
             raise MissingError(f"there is no revision {revision} yet; the newest is {newest.revision}")
-        return newest if revision == newest.revision else self._restored(revision)
+        return newest if revision == newest.revision else replayed(self._store, revision).facts
+
+    def past(self, revision: int) -> Past:
+        """Return what answers questions about a revision. Raises `MissingError` if there is none."""
+        return self._pasts(self._followed.known.reopened, revision)
 
     def revision_at(self, at: float) -> int:
         """Return the revision that was the newest at a time. Raises `MissingError` if there was none."""
@@ -117,21 +146,26 @@ class Control:
             raise MissingError("there was no revision yet at that time")
         return revision
 
-    def catch_up(self, head: int | None = None) -> None:
-        """Take over what other processes have written, where the newest revision is `head` or not known."""
-        if head is None or head > self.snapshot.revision:
+    def catch_up(self, head: Head | None = None) -> None:
+        """Take over what other processes have written, where the newest entry is `head` or not known.
+
+        A log that has lost entries that are known here is opened again. Raises `LogRefusedError` if it cannot be read; then
+        every question is refused until a later call has read it.
+        """
+        if head is None or not self._followed.is_at(head):
             with self._lock:
-                self._catch_up()
+                self._followed.catch_up()
 
     def keep(self) -> None:
         """Write a checkpoint if there is none of late, so that the next start has little to replay."""
-        facts = self.snapshot
-        if facts.revision - self._kept < EVERY:
+        known, log = self._followed.known, self._followed
+        facts = known.engine.facts
+        if facts.revision - log.kept < EVERY:
             return
         entry = self._store.entry(facts.revision)
-        if entry is not None:
+        if entry is not None and entry.head == known.head:
             self._store.put_checkpoint(Checkpoint(facts.revision, entry.at, checkpoint.dump(facts)))
-            self._kept = facts.revision
+            log.kept = facts.revision
 
     @property
     def now(self) -> float:
@@ -141,26 +175,24 @@ class Control:
     def execute(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Snapshot:
         """Decide a command and write it; returns the snapshot that it gave.
 
-        Raises a `CommandError` if it is refused; then nothing is written. `caller` is None for the deployment itself.
+        Raises a `CommandError` if it is refused, and `StoreError` if it cannot be written; then nothing is. `caller` is None for the deployment itself.
         """
         return self.write(command, caller, call).facts
 
     def write(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Written:
         """Decide a command and write it, as `execute` does; returns what was written too."""
         with self._lock:
-            while True:
-                view = self._view(caller)
-                plan = self._decided(command, view, call)
-                try:
-                    self._write(command, view, plan, call)
-                except RevisionConflictError:
-                    self.counts.conflicts += 1
-                    self._catch_up()
-                    continue
-                except PointerConflictError as error:
-                    raise TakenError(str(error)) from error
-                self.counts.appends += 1
-                return Written(self.snapshot, plan)
+            tries = 0
+            while tries < _TRIES:
+                before = self.position
+                written = self._attempt(command, caller, call)
+                if written is not None:
+                    return written
+                tries = tries + 1 if self.position == before else 0
+        raise StoreError(
+            f"the log `{self._followed.name}` takes no entry behind its newest revision {self.snapshot.revision}; "
+            "run `headgate log verify`, and restore a copy if it fails"
+        )
 
     def preview(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Plan:
         """Decide a command and write nothing."""
@@ -224,6 +256,21 @@ class Control:
             raise ChangedError("it has changed since the version that this was meant for; read it again")
         return plan
 
+    def _attempt(self, command: Command, caller: Caller | None, call: Call) -> Written | None:
+        """Decide a command and write it; return None if the log has another head by now, which is taken over."""
+        view = self._view(caller)
+        plan = self._decided(command, view, call)
+        try:
+            self._write(command, view, plan, call)
+        except RevisionConflictError:
+            self.counts.conflicts += 1
+            self._followed.catch_up()
+            return None
+        except PointerConflictError as error:
+            raise TakenError(str(error)) from error
+        self.counts.appends += 1
+        return Written(self.snapshot, plan)
+
     def _write(self, command: Command, view: View, plan: Plan, call: Call) -> None:
         revision = view.facts.revision + 1
         draft = Draft(
@@ -238,37 +285,18 @@ class Control:
             runs=plan.runs,
         )
         after = fold(view.facts, plan.changes, revision)
-        self._store.append(view.facts.revision, draft)
-        self._engine = view.engine.advance(plan.changes, after)
+        self._followed.append(draft, lambda: view.engine.advance(plan.changes, after))
 
-    def _catch_up(self) -> None:
-        for entry in self._store.entries(self.snapshot.revision):
-            self._engine = self._engine.advance(entry.changes, fold(self.snapshot, entry.changes, entry.revision))
+    @property
+    def _engine(self) -> Answers:
+        return self._followed.known.engine
 
-    def _past(self, revision: int) -> Past:
+    def _past(self, _reopened: int, revision: int) -> Past:
         facts = self.as_of(revision)
         entry = self._store.entry(revision)
         if entry is None:
             raise MissingError(f"there is no revision {revision}")
         return Past(self._start(self.models, facts), entry.at)
-
-    def _restored(self, last: int | None) -> Snapshot:
-        """Return the facts of a revision, or the newest, from the nearest checkpoint and what was written after it."""
-        kept = self._store.checkpoint(last)
-        snapshot = Snapshot()
-        if kept is not None:
-            try:
-                snapshot = checkpoint.load(kept.content)
-            except checkpoint.CheckpointError:
-                # A copy in another form, or damaged: the log says the same, only slower.
-                snapshot = Snapshot()
-        if last is None:
-            self._kept = snapshot.revision
-        for entry in self._store.entries(snapshot.revision):
-            if last is not None and entry.revision > last:
-                break
-            snapshot = fold(snapshot, entry.changes, entry.revision)
-        return snapshot
 
 
 def _invalid_caller(missing: Missing) -> CommandError:

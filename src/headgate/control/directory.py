@@ -29,6 +29,7 @@ class Directory:
         self._store = store
         self._lock = threading.Lock()
         self._read_at = -1
+        self._reopened = 0
         self._of: object = None
         self._known: set[str] = set()
         self._names: Mapping[str, str] = {}
@@ -74,9 +75,13 @@ class Directory:
         return found | {name} if name in facts.principals or name in facts.groups else found
 
     def _all(self) -> Mapping[str, str]:
-        facts = self._control.snapshot
-        if facts.revision > self._read_at:
+        # In this order: the facts are those of this opening of the log, or of a later one.
+        (reopened, _), facts = self._control.position, self._control.snapshot
+        if facts.revision > self._read_at or reopened > self._reopened:
             with self._lock:
+                if reopened > self._reopened:
+                    # Names that were read before may be of entries that the log has lost.
+                    self._reopened, self._read_at = reopened, -1
                 if facts.revision > self._read_at:
                     self._take_over(facts)
         return self._names

@@ -3,16 +3,18 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from headgate.control.command import MissingError
-from headgate.control.control import Control, Start
+from headgate.control.control import Control
 from headgate.control.directory import Directory
+from headgate.control.followed import RETRY_SECONDS, Start
 from headgate.control.gate import Gate
 from headgate.control.identity import Presented
 from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import DocumentPut, Store, StoreError, Stores
+from headgate.control.ports import DocumentPut, LogRefusedError, Store, StoreError, Stores
 from headgate.control.tokens import LAST_USE
 from headgate.control.wording import Wording
 from headgate.decision.asked import Models, not_standing
@@ -24,8 +26,6 @@ from headgate.model.model import Model
 
 _SEVERAL: Final = "you are in several organizations"
 _PERHAPS_SEVERAL: Final = "the log of an organization cannot be read, so you may be in several organizations"
-_RETRY_SECONDS: Final = 60.0
-"""After so long a log that could not be read is tried again."""
 
 log = logging.getLogger(__name__)
 
@@ -156,13 +156,15 @@ class Organizations:
         return tuple(self._opened.values())
 
     def at_hand(self, root: ResourceId) -> Organization | None:
-        """Return the organization of this id if it is open already, else None; never waits."""
-        return None if root == DEPLOYMENT else self._opened.get(root)
+        """Return the organization of this id if it is open already and may answer, else None; never waits."""
+        found = None if root == DEPLOYMENT else self._opened.get(root)
+        return None if found is None or found.control.is_refused else found
 
     def open(self, root: ResourceId) -> Organization:
-        """Return the organization of a log, which need not have begun. Raises `StoreError` if it cannot be read."""
+        """Return the organization of a log, which need not have begun. Raises `LogRefusedError` if it cannot be read."""
         found = self._opened.get(root)
         if found is not None:
+            found.control.require_readable()
             return found
         with self._lock:
             if root not in self._opened:
@@ -209,7 +211,7 @@ class Organizations:
         if presented.organization is not None:
             return self._begun(presented.organization)
         mine = self.of(presented.principal)
-        if len(mine) > 1 or self._unreadable:
+        if len(mine) > 1 or self._unreadable or self.is_any_refused:
             raise SeveralOrganizationsError(tuple(each.id for each in mine))
         return next(iter(mine), None)
 
@@ -231,33 +233,44 @@ class Organizations:
         """Return the organizations in which somebody is a principal, as far as their logs can be read."""
         return tuple(each for each in self.readable() if principal in each.control.snapshot.principals)
 
-    def catch_up(self, heads: Mapping[ResourceId, int]) -> None:
-        """Take over what other processes have written, up to these revisions at least."""
-        for root, head in heads.items():
-            if root in self._opened:
-                self._opened[root].control.catch_up(head)
+    @property
+    def is_any_refused(self) -> bool:
+        """Whether every question about one of the open logs is refused, because it cannot be read."""
+        return any(each.control.is_refused for each in tuple(self._opened.values()))
+
+    def hear(self, root: ResourceId, revision: int) -> None:
+        """Take over what another process is said to have written to a log. Raises `StoreError`."""
+        found = self._opened.get(root)
+        if found is not None and revision > found.control.snapshot.revision:
+            found.control.catch_up()
 
     def refresh(self) -> None:
-        """Read the newest revisions of every open log and take them over."""
+        """Read the newest entry of every open log and take over what is new.
+
+        A log that cannot be read is refused from then on (`Control.catch_up`), and the others are not. Raises `StoreError`.
+        """
         self.head_reads += 1
         with self._lock:
             # Waits for a log that is being opened: it may have been read before what is newest now was written.
             opened = tuple(self._opened)
-        self.catch_up(self._stores.heads(opened))
+        for root, head in self._stores.heads(opened).items():
+            with suppress(StoreError):
+                self._opened[root].control.catch_up(head)
 
     def behind(self) -> bool:
-        """Read the newest revisions of every open log, and say whether `refresh` is needed. Waits for no other thread."""
+        """Read the newest entry of every open log, and return whether `refresh` is needed. Waits for no other thread."""
         if self._lock.locked():
             return True  # a log is being opened, and may have been read before what is newest now was written
         self.head_reads += 1
         opened = tuple(self._opened.values())
         heads = self._stores.heads([each.id for each in opened])
-        return any(heads[each.id] > each.control.snapshot.revision for each in opened)
+        return any(not each.control.is_at(heads[each.id]) for each in opened)
 
     def keep(self) -> None:
         """Write the checkpoints that are due, and when tokens were used last: now and then, as nothing rests on it."""
         for each in tuple(self._opened.values()):
-            each.keep()
+            if not each.control.is_refused:
+                each.keep()
 
     def _begun(self, root: ResourceId) -> Organization | None:
         """Return the organization of a log that has begun, or None."""
@@ -278,14 +291,14 @@ class Organizations:
         """Open a log. One that cannot be read is not tried again at every request: that would read all of it each time."""
         known = self._unreadable.get(root)
         if known is not None and self.now < known.until:
-            raise StoreError(known.why)
+            raise LogRefusedError(known.why)
         try:
             found = self._open(root)
         except Exception as error:
             why = f"the log `{root}` cannot be read: {error}"
-            self._unreadable[root] = _Unreadable(why, self.now + _RETRY_SECONDS)
+            self._unreadable[root] = _Unreadable(why, self.now + RETRY_SECONDS)
             log.exception("everything in `%s` is refused: its log cannot be read", root)
-            raise StoreError(why) from error
+            raise LogRefusedError(why) from error
         self._unreadable.pop(root, None)
         return found
 

@@ -17,8 +17,16 @@ class StoreError(Exception):
     """The store cannot be used, and the message says what to do about it."""
 
 
+class LogRefusedError(StoreError):
+    """Everything in one organization is refused, because its log cannot be read; the other logs can be."""
+
+
+class UnreadableError(StoreError):
+    """The log holds entries that cannot be read; reading them again does not help until the operator restores the log."""
+
+
 class RevisionConflictError(Exception):
-    """The log has moved on since the snapshot that the write was decided on."""
+    """The newest entry of the log is another one than the write was decided on."""
 
 
 class PointerConflictError(Exception):
@@ -58,8 +66,19 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
+class Head:
+    """The newest entry of a log by its revision and its hash, which stands for every entry up to it; without any, of an empty log."""
+
+    revision: int = 0
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One accepted command: its revision, when (seconds since the epoch), who, which, its changes, and why it might."""
+    """One accepted command: its revision, when (seconds since the epoch), who, which, its changes, and why it might.
+
+    `hash` and `previous_hash` are empty where an entry is not read from a log.
+    """
 
     revision: int
     at: float
@@ -68,6 +87,13 @@ class Entry:
     changes: tuple[Change, ...]
     origin: Origin = HERE
     grounds: tuple[Ground, ...] = ()
+    hash: str = ""
+    previous_hash: str = ""
+
+    @property
+    def head(self) -> Head:
+        """The head of the log that ends with this entry."""
+        return Head(self.revision, self.hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +163,8 @@ class Checkpoint:
 class Store(Protocol):
     """The log, the documents and the catalog pointers of one organization, or of the deployment itself."""
 
-    def head(self) -> int:
-        """Return the newest revision; 0 for an empty log."""
+    def head(self) -> Head:
+        """Return the newest entry's revision and hash."""
         ...
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
@@ -153,10 +179,10 @@ class Store(Protocol):
         """Return the newest revision that was written at this time (seconds since the epoch) or before; 0 for none."""
         ...
 
-    def append(self, expected: int, draft: Draft) -> int:
-        """Write the draft at revision `expected` + 1 and return that revision.
+    def append(self, expected: Head, draft: Draft) -> Head:
+        """Write the draft behind the entry `expected` and return the new head.
 
-        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` if the draft makes a
+        Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash, `PointerConflictError` if the draft makes a
         pointer of a table, or into the folder of a table, of any log, `DocumentConflictError` or `RunConflictError` if a
         document or a run is not as the draft expects it; then nothing is written.
         """
@@ -281,8 +307,8 @@ class Stores(Protocol):
         """Return the roots of the logs that have begun."""
         ...
 
-    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
-        """Return the newest revisions of these logs, in one read; 0 for one that has not begun."""
+    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
+        """Return the newest revision and hash of each of these logs, in one read."""
         ...
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:

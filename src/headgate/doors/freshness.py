@@ -36,7 +36,8 @@ class Freshness:
             # A store that can tell is a file of this machine: that is read in less time than it would be waited for.
             if not stores.moved() and not self._organizations.behind():
                 self._known = self._moves
-        return self._known == self._moves
+        # What could not be read is tried again with every request, whatever the store says.
+        return self._known == self._moves and not self._organizations.is_any_refused
 
     def _read(self) -> None:
         moves = self._moves

@@ -63,6 +63,7 @@ class Scheduler:
         """When pipelines come round, soonest first; what is not as planned any more is passed over."""
         followed = store.document(FOLLOWED, _ID) or {}
         self._revision = int(followed.get("revision", control.snapshot.revision))
+        self._reopened = control.position[0]
         self._at = float(followed.get("at", control.now))
         self._kept = -1
         self._changed, ended = self._news()
@@ -91,8 +92,13 @@ class Scheduler:
 
     def _news(self) -> tuple[dict[ResourceId, float], list[RunId]]:
         """Return which pipelines have changed, and when last, and which runs have succeeded."""
-        newest = self._control.snapshot.revision
+        (reopened, _), newest = self._control.position, self._control.snapshot.revision
         changed, ended = dict[ResourceId, float](), list[RunId]()
+        if reopened > self._reopened:
+            # What was followed may be of entries that the log has lost.
+            there = (*self._planned, *map(ResourceId, self._store.documents("pipeline")))
+            self._reopened, self._revision = reopened, newest
+            return dict.fromkeys(there, self._control.now), ended
         if newest == self._revision:
             return changed, ended
         for entry in self._store.entries(self._revision):

@@ -14,7 +14,7 @@ from headgate.control.command import CommandError
 from headgate.control.ids import new_id
 from headgate.control.lacking import refused
 from headgate.control.organization import Organization
-from headgate.control.ports import RunConflictError, StoreError
+from headgate.control.ports import Head, LogRefusedError, RunConflictError, StoreError
 from headgate.control.queue import QUEUED, RUNNING, RunWanted
 from headgate.control.runs import EndRun, EndStray, TakeOverRun
 from headgate.control.supervision import BackgroundTasks, BackgroundThread, Heartbeat
@@ -231,7 +231,7 @@ class _UnderWay:
         self._renew_at = attempt.began + settings.renewed
         self._tell_at = attempt.began
         self._told = attempt.journal.figures
-        self._judged = (-1, 0.0)
+        self._judged: tuple[tuple[int, Head] | None, float] = (None, 0.0)
         """The revision at which its rights were last looked at, and when."""
         threading.Thread(target=self._carry_out, name=attempt.row.run, daemon=True).start()
 
@@ -243,11 +243,8 @@ class _UnderWay:
         timeout = attempt.definition.timeout
         if timeout is not None and now - attempt.began > timeout:
             attempt.stop(Stop.TIMEOUT)
-        if attempt.row.run not in attempt.organization.control.snapshot.runs:
-            attempt.stop(Stop.CANCELLED)
-        self._judge(now)
-        if now >= self._renew_at or (now >= self._tell_at and attempt.journal.figures != self._told):
-            self._renew(now)
+        with suppress(LogRefusedError):
+            self._go_on(now)
         if now > self._good_until:
             attempt.stop(Stop.LOST)
         with suppress(StoreError):
@@ -256,12 +253,24 @@ class _UnderWay:
             # Whatever it still does ends with its identity.
             self._end(Failure("it did not end when it was told to"))
 
+    def _go_on(self, now: float) -> None:
+        """End it if it was cancelled or lost a right, and renew its lease when that is due.
+
+        Raises `LogRefusedError` while its organization's log cannot be read: then it ends with its lease.
+        """
+        attempt = self.attempt
+        if attempt.row.run not in attempt.organization.control.snapshot.runs:
+            attempt.stop(Stop.CANCELLED)
+        self._judge(now)
+        if now >= self._renew_at or (now >= self._tell_at and attempt.journal.figures != self._told):
+            self._renew(now)
+
     def _judge(self, now: float) -> None:
         """End it if a right is lost that it began with: not all of them are asked about again by what it does."""
-        control, (revision, at) = self.attempt.organization.control, self._judged
-        if control.snapshot.revision == revision and now < at + self._settings.renewed:
+        control, (position, at) = self.attempt.organization.control, self._judged
+        if control.position == position and now < at + self._settings.renewed:
             return
-        self._judged = (control.snapshot.revision, now)
+        self._judged = (control.position, now)
         why = refused(control.answers, self.attempt.row.run, control.now)
         if why is not None:
             self.attempt.refuse(why)

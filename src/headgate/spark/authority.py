@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from headgate.control.organization import SeveralOrganizationsError
+from headgate.control.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.gateway.authority import (
@@ -152,10 +153,10 @@ class DecidingAuthority:
                 yield Refused(each.handle, each.operation, _NO_TOKEN)
 
     def _presenter(self, credential: Credential) -> tuple[Caller, Spark] | None:
-        """Return the caller that presents a credential now, and on which Spark; None where that is not one."""
+        """Return the caller that presents a credential now, and on which Spark; None where that is not one, or not known."""
         try:
             known = self._known(credential)
-        except SeveralOrganizationsError:
+        except (SeveralOrganizationsError, LogRefusedError):
             return None
         return (known.caller, known.spark) if known else None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from headgate.control.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.authority import STREAM, Refused
 from headgate.spark.needs import Need
@@ -16,6 +17,7 @@ PER_SESSION: Final = 1000
 UNHEARD_SECONDS: Final = 30.0
 """So long an operation is kept in mind that nobody says to be running: it may be about to be said."""
 ENDED: Final = "the session that this was started in has ended"
+UNREADABLE: Final = "the rights in this organization cannot be read now; run it again later"
 
 Work = tuple[str, str]
 """A session's handle, and an operation of it."""
@@ -100,7 +102,13 @@ class Works:
 
     def _refused(self, handle: str, needs: Sequence[Need]) -> str | None:
         caller = self._sessions.peek(handle)
-        return ENDED if caller is None else self._refusal(caller, needs)
+        if caller is None:
+            return ENDED
+        try:
+            return self._refusal(caller, needs)
+        except LogRefusedError:
+            # Of this organization nothing can be decided; the answers about the others are not kept back by that.
+            return UNREADABLE
 
     def _forget(self, running: Collection[Work]) -> None:
         """Drop what has ended: the operations that do not run, and the streams of sessions that are gone."""

@@ -13,6 +13,7 @@ from headgate.control.ports import (
     DocumentPut,
     Draft,
     Entry,
+    Head,
     Pointer,
     PointerConflictError,
     PointerMove,
@@ -63,10 +64,9 @@ class SqlStore:
         self._queue = Queue(database, root)
         self.root = root
 
-    def head(self) -> int:
-        """Return the newest revision; 0 for an empty log."""
-        found = self._database.rows(_HEAD, root=self.root)
-        return found[0].revision if found else 0
+    def head(self) -> Head:
+        """Return the newest entry's revision and hash."""
+        return _head_of(self._database.rows(_HEAD, root=self.root))
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Yield the entries above revision `after`, oldest first, each proved to follow the one before it.
@@ -91,15 +91,15 @@ class SqlStore:
         found = self._database.rows(query.order_by(log.c.revision.desc()).limit(1))
         return found[0].revision if found else 0
 
-    def append(self, expected: int, draft: Draft) -> int:
-        """Write the draft at revision `expected` + 1 and return that revision.
+    def append(self, expected: Head, draft: Draft) -> Head:
+        """Write the draft behind the entry `expected` and return the new head.
 
-        Raises `RevisionConflictError` if `expected` is not the newest, `PointerConflictError` if the draft makes a
+        Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash, `PointerConflictError` if the draft makes a
         pointer of a table, or into the folder of a table, of any log, `DocumentConflictError` or `RunConflictError` if a
         document or a run is not as expected, `StoreError` if it cannot be written; then nothing is.
         """
         with self._database.writing() as connection:
-            self._add_entry(connection, expected, draft)
+            head = self._add_entry(connection, expected, draft)
             for put in draft.documents:
                 self._put(connection, put)
             self._drop_pointers(connection, draft)
@@ -107,9 +107,9 @@ class SqlStore:
                 self._add_pointer(connection, pointer)
             for run in draft.runs:
                 self._queue.put(connection, run)
-            self._database.backend.announce(connection, self.root, expected + 1)
-        self._seal_now_and_then(expected + 1)
-        return expected + 1
+            self._database.backend.announce(connection, self.root, head.revision)
+        self._seal_now_and_then(head.revision)
+        return head
 
     def checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
         """Return the newest checkpoint that holds, or the newest that holds and is not above the revision `at_most`."""
@@ -234,13 +234,13 @@ class SqlStore:
         found = self._database.rows(_HASH, root=self.root, revision=revision)
         return found[0].hash if found else chain.GENESIS
 
-    def _add_entry(self, connection: Connection, expected: int, draft: Draft) -> None:
-        last = connection.execute(_HEAD, {"root": self.root}).first()
-        revision, last_hash = (last.revision, last.hash) if last else (0, chain.GENESIS)
-        row = row_of(self.root, expected + 1, draft, last_hash)
+    def _add_entry(self, connection: Connection, expected: Head, draft: Draft) -> Head:
+        newest = _head_of(connection.execute(_HEAD, {"root": self.root}).all())
+        row = row_of(self.root, expected.revision + 1, draft, expected.hash)
         # Whoever is faster between the question and the insert has the key that this entry needs.
-        if revision != expected or not self._database.insert_new(connection, log, row):
-            raise RevisionConflictError(f"the log is not at revision {expected} any more")
+        if newest != expected or not self._database.insert_new(connection, log, row):
+            raise RevisionConflictError(f"the entry {expected.revision} that was expected is not the newest of the log")
+        return Head(row["revision"], row["hash"])
 
     def _seal_now_and_then(self, revision: int) -> None:
         """Sign an entry that was written if it is due. The entry stays written if it cannot be signed."""
@@ -297,6 +297,10 @@ class SqlStore:
             raise PointerConflictError(
                 f"the id or the folder of the table `{pointer.table}` belongs to another table; create it under new ones"
             )
+
+
+def _head_of(newest: Sequence[Any]) -> Head:
+    return Head(newest[0].revision, newest[0].hash) if newest else Head()
 
 
 def _bodies(rows: Iterable[Row[Any]]) -> dict[str, Mapping[str, Any]]:

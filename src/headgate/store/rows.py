@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Row
 
-from headgate.control.ports import HERE, Draft, Entry, Ground, Origin, StoreError
+from headgate.control.ports import HERE, Draft, Entry, Ground, Origin, UnreadableError
 from headgate.facts.encoding import FactsError, decode, encode
 from headgate.facts.ids import PrincipalId
 from headgate.store import chain
@@ -59,7 +59,7 @@ def _seconds(written: Any) -> float:
 
 
 def entry_of(row: Row[Any]) -> Entry:
-    """Return the entry of a row. Raises `StoreError` for one that cannot be read or understood."""
+    """Return the entry of a row. Raises `UnreadableError` for one that cannot be read or understood."""
     return Entry(
         revision=row.revision,
         at=row.at,
@@ -70,6 +70,8 @@ def entry_of(row: Row[Any]) -> Entry:
         grounds=()
         if row.grounds is None
         else tuple(_understood(row, _ground, each) for each in _read(row, row.grounds, list)),
+        hash=row.hash,
+        previous_hash=row.previous_hash,
     )
 
 
@@ -92,7 +94,7 @@ def _read(row: Row[Any], text: str, kind: type[T]) -> T:
     except ValueError:
         value = None
     if not isinstance(value, kind):
-        raise StoreError(f"revision {row.revision} of the log cannot be read; restore a copy from before it")
+        raise UnreadableError(f"revision {row.revision} of the log cannot be read; restore a copy from before it")
     return value
 
 
@@ -100,7 +102,7 @@ def _understood(row: Row[Any], read: Callable[[Any], T], value: Any) -> T:
     try:
         return read(value)
     except (FactsError, TypeError) as error:
-        raise StoreError(
+        raise UnreadableError(
             f"revision {row.revision} of the log cannot be understood ({error}); "
             "start the version of Headgate that wrote it"
         ) from error

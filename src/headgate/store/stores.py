@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, select, union
+from sqlalchemy import String, bindparam, cast, delete, func, select, union
 
-from headgate.control.ports import AuditFilter, AuditRecord, Pointer, StoreError
+from headgate.control.ports import AuditFilter, AuditRecord, Head, Pointer, StoreError
 from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -31,7 +31,14 @@ MEMORY = ":memory:"
 """A store that ends with its process."""
 
 _EVERY = log.alias("every")
-_NEWEST = select(func.max(_EVERY.c.revision)).where(_EVERY.c.log_id == log.c.log_id).scalar_subquery()
+# Both in one text, so that the newest row of each log is looked up once.
+_NEWEST = (
+    select(cast(_EVERY.c.revision, String) + ":" + _EVERY.c.hash)
+    .where(_EVERY.c.log_id == log.c.log_id)
+    .order_by(_EVERY.c.revision.desc())
+    .limit(1)
+    .scalar_subquery()
+)
 _HEADS = select(log.c.log_id, _NEWEST.label("head")).where(FIRST, log.c.log_id.in_(bindparam("roots", expanding=True)))
 _ANYWHERE = (
     select(documents.c.log_id, documents.c.body)
@@ -83,10 +90,10 @@ class SqlStores:
         rows = self._database.rows(select(log.c.log_id).where(FIRST).order_by(log.c.log_id))
         return [ResourceId(row.log_id) for row in rows]
 
-    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, int]:
-        """Return the newest revisions of these logs, in one read; 0 for one that has not begun."""
-        return dict.fromkeys(roots, 0) | {
-            ResourceId(row.log_id): row.head for row in self._database.rows(_HEADS, roots=roots)
+    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
+        """Return the newest revision and hash of each of these logs, in one read."""
+        return dict.fromkeys(roots, Head()) | {
+            ResourceId(row.log_id): _head_of(row.head) for row in self._database.rows(_HEADS, roots=roots)
         }
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
@@ -186,7 +193,12 @@ class SqlStores:
     def _unsealed(self) -> list[ResourceId]:
         newest = select(seals.c.log_id, func.max(seals.c.revision).label("revision")).group_by(seals.c.log_id)
         sealed = {row.log_id: row.revision for row in self._database.rows(newest)}
-        return [root for root, head in self.heads(self.logs()).items() if head != sealed.get(root)]
+        return [root for root, head in self.heads(self.logs()).items() if head.revision != sealed.get(root)]
+
+
+def _head_of(text: str) -> Head:
+    revision, _, hash = text.partition(":")
+    return Head(int(revision), hash)
 
 
 def _backend(where: str | Path) -> Backend:

@@ -102,7 +102,7 @@ def test_a_password_and_the_end_of_its_sessions_are_one_entry_of_the_log() -> No
     world = Deployment()
     ann = world.user("ann")
     world.logins.log_in("ann", PASSWORD, HOME)
-    head = world.store.head()
+    head = world.store.head().revision
 
     world.logins.set_password(world.logins.user_of("ann"), NEW)
 

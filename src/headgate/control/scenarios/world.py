@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from headgate.control.command import Command, CommandError, RefusedError, View, decided
-from headgate.control.control import Start
+from headgate.control.followed import Start
 from headgate.control.scenarios.language import Language
 from headgate.control.scenarios.telling import told
 from headgate.control.scenarios.values import ScenarioError

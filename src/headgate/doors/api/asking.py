@@ -83,7 +83,7 @@ def asking(
     """Return what a question is about. The past is for who may read the audit."""
     control = services.control
     if at_least > control.snapshot.revision:
-        control.catch_up(at_least)
+        control.catch_up()
     newest = control.snapshot.revision
     if at_least > newest:
         raise ProblemError(409, "not-yet", f"there is no revision {at_least} yet; the newest is {newest}")

@@ -53,7 +53,7 @@ class Asker:
             return self._present
         control = self._control
         if wanted.at_least > control.snapshot.revision:
-            control.catch_up(wanted.at_least)
+            control.catch_up()
             self._present = None
         newest = control.snapshot.revision
         if wanted.at_least > newest:
@@ -96,7 +96,8 @@ class Asker:
     def _past(self, wanted: Context) -> Moment:
         control, time = self._control, wanted.as_of_time
         try:
-            past = control.past(wanted.as_of_revision if time is None else control.revision_at(time))
+            revision = wanted.as_of_revision if time is None else control.revision_at(time)
+            past = control.past(revision or 0)
         except MissingError as error:
             raise BadRequestError(str(error)) from None
         return Moment(past.answers, past.now if time is None else time, past=True)
