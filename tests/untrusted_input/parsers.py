@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from headgate.untrusted_input.limits import ParserLimits
 from headgate.untrusted_input.pool import ParserPool
+from headgate.untrusted_input.purposes import UPLOADS, Purpose
 
 T = TypeVar("T")
 _PATIENCE = 20.0
@@ -58,10 +59,10 @@ def _children(process: int) -> list[int]:
 
 
 @contextmanager
-def parsers(limits: ParserLimits | None = None, at_once: int = 4) -> Iterator[Parsers]:
+def parsers(limits: ParserLimits | None = None, at_once: int = 4, purpose: Purpose = UPLOADS) -> Iterator[Parsers]:
     """Run a pool until the block ends."""
     with asyncio.Runner() as runner:
-        pool = ParserPool(limits, at_once)
+        pool = ParserPool(limits, at_once, purpose)
         try:
             yield Parsers(pool, runner)
         finally:

@@ -101,7 +101,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(ProblemError)
     def on_problem(request: Request, error: ProblemError) -> JSONResponse:
-        return _audited(request, problem(error.status, error.code, str(error), **error.more), error.code)
+        answer = problem(error.status, error.code, str(error), **error.more)
+        return _audited(request, later(answer) if error.status in _LATER else answer, error.code)
 
     @app.exception_handler(CommandError)
     def on_command(request: Request, error: CommandError) -> JSONResponse:

@@ -1,7 +1,7 @@
 """What the doors are given: the organizations' questions and commands, and who can say who is asking."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
 import anyio.to_thread
@@ -22,9 +22,11 @@ from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION
 from headgate.facts.caller import Caller
+from headgate.pipelines.chart_drawing import chart_pool
 from headgate.pipelines.egress import Egress
 from headgate.spark.gateway.authority import Credential
 from headgate.spark.kept import KeptStatements
+from headgate.untrusted_input.blocking_pool import BlockingPool
 
 _NOBODY = "this is not known here, or has ended; send a token or session as `Authorization: Bearer <secret>`"
 
@@ -54,6 +56,8 @@ class Deployed:
     """What operators have configured for runs to execute on."""
     egress: Callable[[Organization], Egress] = lambda _: Egress()
     """What decides about an organization's connections; by default they reach nothing."""
+    charts: BlockingPool = field(default_factory=chart_pool)
+    """What draws charts."""
 
     def access(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
         """Return the organization that a request is for, and the caller there.

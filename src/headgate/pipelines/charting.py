@@ -1,9 +1,11 @@
-"""Charts: rows of a SELECT, drawn by Vega-Lite from a description that nobody but this module writes."""
+"""Charts: rows of a SELECT, and the specification that Vega-Lite draws them from. Only this module writes one."""
 
 import base64
 import datetime as dt
 import decimal
+import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,12 +22,21 @@ MOST_ROWS = 5_000
 """More rows are not kept, and nobody could tell them apart."""
 
 MOST_BYTES = 4 * 1024**2
-"""More is not kept, by the estimate of the rows as JSON: each view of the chart makes all of it."""
+"""More is not kept, by the estimate of the rows as JSON."""
+
+MOST_DRAWN_ROWS = 1_000
+"""More rows are kept and not drawn: each view of the chart draws all of them again."""
+
+MOST_DRAWN_BYTES = 128 * 1024
+"""Of one specification, with its rows. Drawing takes time in proportion to the letters: some 4 s for as many."""
 
 _Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 _SIZE = {"width": 640, "height": 360}
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TIMES = ("date", "timestamp", "timestamp_ntz")
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""The characters that XML cannot hold: the library that draws charts ends its process at one of them."""
+_REPLACEMENT = "\ufffd"
 
 
 class ChartError(Exception):
@@ -89,15 +100,46 @@ def require_drawable(chart: Chart, rows: Rows) -> None:
             raise ChartError(f"the SELECT gives {has} column `{each}`; it gives {', '.join(f'`{n}`' for n in names)}")
 
 
-def drawn(chart: Chart, rows: Rows) -> str:
-    """Return the chart as SVG, drawn without any network. Raises `ChartError`."""
-    import vl_convert  # loaded when somebody looks at a chart: it takes a while
+def require_writable_title(chart: Chart) -> None:
+    """Raise `ChartError` if the title has a character that a picture cannot hold."""
+    found = _NOT_IN_XML.search(chart.title)
+    if found is not None:
+        raise ChartError(
+            f"`chart.title` contains U+{ord(found[0]):04X}, which a picture cannot hold; remove that character"
+        )
 
+
+def specify_chart(chart: Chart, rows: Rows) -> bytes:
+    """Return the specification of the chart as JSON.
+
+    Raises `ChartError` if the rows lack a column of the chart, or are too many or too large to be drawn.
+    """
     require_drawable(chart, rows)
-    try:
-        return str(vl_convert.vegalite_to_svg(_described(chart, rows), allowed_base_urls=[]))
-    except ValueError as error:
-        raise ChartError("the rows cannot be drawn as this chart") from error
+    if len(rows.rows) > MOST_DRAWN_ROWS:
+        raise ChartError(
+            f"the chart has {len(rows.rows):,} rows; at most {MOST_DRAWN_ROWS:,} are drawn, although {MOST_ROWS:,} are "
+            "kept: aggregate the rows in the SELECT, or give it a LIMIT"
+        )
+    specification = json.dumps(make_writable(_described(chart, rows)), ensure_ascii=False).encode()
+    if len(specification) > MOST_DRAWN_BYTES:
+        raise ChartError(
+            f"the chart has {len(specification) // 1024:,} KiB of values; at most {MOST_DRAWN_BYTES // 1024:,} KiB are "
+            f"drawn, although {MOST_BYTES // 1024:,} KiB are kept: select fewer rows or shorter texts"
+        )
+    return specification
+
+
+def make_writable(value: Any) -> Any:
+    """Return a value of JSON with U+FFFD for each character that XML cannot hold, in its texts and names."""
+    match value:
+        case str():
+            return _NOT_IN_XML.sub(_REPLACEMENT, value)
+        case Mapping():
+            return {make_writable(name): make_writable(each) for name, each in value.items()}
+        case list() | tuple():
+            return [make_writable(each) for each in value]
+        case _:
+            return value
 
 
 def _described(chart: Chart, rows: Rows) -> dict[str, Any]:

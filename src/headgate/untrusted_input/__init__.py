@@ -1,1 +1,1 @@
-"""Untrusted input: parses bytes that a client made in a short-lived process with limits, and writes them again."""
+"""Untrusted input: a short-lived process with limits parses bytes that a client made, and writes or draws them again."""

@@ -1,13 +1,14 @@
-"""A pool of parsers for threads: each call waits for its answer, and the pool runs on a thread of its own."""
+"""A pool of parsers for threads and for other event loops: the pool runs on a thread of its own."""
 
 import asyncio
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import Final
 
 from headgate.untrusted_input.limits import MEBIBYTE, ParserLimits
 from headgate.untrusted_input.pool import Charge, ParserPool
-from headgate.untrusted_input.purposes import FILES
+from headgate.untrusted_input.purposes import FILES, Purpose
 
 FILE_LIMITS: Final = ParserLimits(
     memory_bytes=512 * MEBIBYTE,
@@ -18,13 +19,23 @@ FILE_LIMITS: Final = ParserLimits(
 )
 """What the parser of the lake's files may use. A manifest of 10,000 files with statistics of 20 columns takes 1 s."""
 
+CHART_LIMITS: Final = ParserLimits(
+    memory_bytes=256 * MEBIBYTE,
+    cpu_seconds=10,
+    wall_seconds=20.0,
+    document_bytes=MEBIBYTE,
+    answer_bytes=16 * MEBIBYTE,
+)
+"""What the drawing of one chart may use. The start of the engine takes half a second of it."""
+
 
 class BlockingPool:
-    """Rewrites documents for the thread that asks, and waits. Safe to use from several threads."""
+    """Rewrites documents for threads and for other event loops. Safe to use from several threads."""
 
-    def __init__(self, limits: ParserLimits = FILE_LIMITS) -> None:
+    def __init__(self, limits: ParserLimits = FILE_LIMITS, purpose: Purpose = FILES) -> None:
         """Nothing is started before the first call."""
         self._limits = limits
+        self._purpose = purpose
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: ParserPool | None = None
@@ -35,9 +46,13 @@ class BlockingPool:
         return self._pool.launcher_pid if self._pool else None
 
     def rewrite(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> list[bytes]:
-        """Return the documents as a parser wrote them. Raises what `ParserPool.rewrite` does."""
+        """Wait, and return the documents as a parser wrote them. Raises what `ParserPool.rewrite` does."""
+        return self.submit(owner, kind, documents, charge).result()
+
+    def submit(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> Future[list[bytes]]:
+        """Return at once what becomes the documents as a parser wrote them. Cancelling it ends the job."""
         loop, pool = self._started()
-        return asyncio.run_coroutine_threadsafe(pool.rewrite(owner, kind, documents, charge), loop).result()
+        return asyncio.run_coroutine_threadsafe(pool.rewrite(owner, kind, documents, charge), loop)
 
     def close(self) -> None:
         """End every process, and the thread. It starts again with the next call."""
@@ -51,7 +66,7 @@ class BlockingPool:
     def _started(self) -> tuple[asyncio.AbstractEventLoop, ParserPool]:
         with self._lock:
             if self._loop is None or self._pool is None:
-                self._loop, self._pool = asyncio.new_event_loop(), ParserPool(self._limits, purpose=FILES)
+                self._loop, self._pool = asyncio.new_event_loop(), ParserPool(self._limits, purpose=self._purpose)
                 threading.Thread(target=_run, args=(self._loop,), name="parsers", daemon=True).start()
             return self._loop, self._pool
 

@@ -20,7 +20,7 @@ _KILL: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class ParserLimits:
-    """The limits of one parser process. Memory is counted beyond what the process has when it begins."""
+    """The limits of one parser process. Memory is counted beyond what the process has when it reads its first document."""
 
     memory_bytes: int = 768 * MEBIBYTE
     cpu_seconds: int = 10
@@ -30,8 +30,11 @@ class ParserLimits:
     answer_bytes: int = 192 * MEBIBYTE
 
 
-def restriction(limits: ParserLimits) -> Callable[[], None]:
-    """Return what a process that was just forked calls to restrict itself. What can be loaded before is loaded here."""
+def restriction(limits: ParserLimits, prepare: Callable[[], None]) -> Callable[[], None]:
+    """Return what a process that was just forked calls to restrict itself. What can be loaded before is loaded here.
+
+    `prepare` is called before the limits hold, and after what its threads inherit.
+    """
     prctl = _prctl()
 
     def restrict() -> None:
@@ -40,6 +43,7 @@ def restriction(limits: ParserLimits) -> Callable[[], None]:
             Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
         for option, value in ((_PR_SET_PDEATHSIG, _KILL), (_PR_SET_NO_NEW_PRIVS, 1), (_PR_SET_DUMPABLE, 0)):
             prctl(option, value, 0, 0, 0)
+        prepare()
         for name, most in _resource_limits(limits).items():
             _lower(name, most)
 

@@ -16,37 +16,46 @@ class Purpose:
     waiting_per_owner: int
     noun: str
     """What a document is to a client."""
+    verb: str
+    """What is done with it."""
+    participle: str
     less: str
     """What the client can do about one that needs too much."""
+    again: str
+    """What the client can do about one that was not at fault."""
 
     @property
     def lost(self) -> str:
         """A parser has ended."""
         return (
-            f"the {self.noun} could not be read: it is malformed, or needs more memory or time than one {self.noun} "
+            f"the {self.noun} could not be {self.participle}: it is malformed, or needs more memory or time than one {self.noun} "
             f"may use; {self.less}"
         )
 
     @property
     def slow(self) -> str:
         """A parser has taken all of its time."""
-        return f"the {self.noun} takes too long to read; {self.less}"
+        return f"the {self.noun} takes too long to {self.verb}; {self.less}"
 
     @property
     def down(self) -> str:
         """No parser can be started."""
-        return f"{self.noun}s cannot be read at the moment; send this one again in a few seconds"
+        return f"{self.noun}s cannot be {self.participle} at the moment; {self.again} in a few seconds"
 
     @property
     def busy(self) -> str:
         """Too many jobs wait."""
-        return f"too many {self.noun}s wait to be read; send this one again in a few seconds"
+        return f"too many {self.noun}s wait to be {self.participle}; {self.again} in a few seconds"
 
     def larger_than(self, most: int) -> str:
         """Return what is said of a document of more bytes than `most`."""
         return f"one part of the {self.noun} is larger than {most // 1024 // 1024} MiB; {self.less}"
 
 
-UPLOADS: Final = Purpose(Family.ROWS, 256, 64, "upload", "send fewer rows at once")
-FILES: Final = Purpose(Family.FILES, 32, 8, "file", "write smaller files")
+_SEND: Final = "send this one again"
+UPLOADS: Final = Purpose(Family.ROWS, 256, 64, "upload", "read", "read", "send fewer rows at once", _SEND)
+FILES: Final = Purpose(Family.FILES, 32, 8, "file", "read", "read", "write smaller files", _SEND)
 """Each job has a thread of the server waiting for it, so few of them wait. An owner is an organization."""
+CHARTS: Final = Purpose(
+    Family.CHARTS, 64, 16, "chart", "draw", "drawn", "select fewer rows or shorter texts", "request this one again"
+)

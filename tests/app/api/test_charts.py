@@ -1,6 +1,8 @@
 """Charts over HTTP: what runs have kept and what is asked anew, for who may read what it is of."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +11,15 @@ import pyarrow as pa
 import pytest
 
 from headgate.control.error_text import REFUSED
+from headgate.control.ports import DocumentPut
 from headgate.control.wording import asking
-from headgate.facts.ids import RunId
-from headgate.pipelines.charting import MOST_BYTES
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.charting import MOST_BYTES, MOST_DRAWN_ROWS
 from headgate.pipelines.shown import keeper
 from headgate.spark.kept import KeptStatements
 from headgate.spark.statements import SqlLimits, StatementError, Wanted
+from headgate.untrusted_input.blocking_pool import CHART_LIMITS, BlockingPool
+from headgate.untrusted_input.purposes import CHARTS
 from tests.app.world import World, world_in
 from tests.fakes.statements import FakeSpark
 
@@ -109,6 +114,113 @@ class TestAVisualization:
         assert save(world, definition("visualization", "new")).status_code == 200
 
         assert refusals(world, "new/rows", "vic", "owner") == {404}
+
+
+UNWRITABLE = ("\x00", "\x01", "\x0b", "\x1f", "\ud800", "\ufffe", "\uffff")
+"""Characters that XML cannot hold. The library that draws charts ended the server at one of them."""
+
+
+@contextmanager
+def drawn_by(world: World, pool: BlockingPool) -> Iterator[None]:
+    """Have the world's charts drawn by this pool until the block ends."""
+    before = world.app.state.deployed
+    world.app.state.deployed = replace(before, charts=pool)
+    try:
+        yield
+    finally:
+        world.app.state.deployed = before
+        pool.close()
+
+
+class TestAHostileChart:
+    @pytest.fixture
+    def hostile(self, world: World) -> str:
+        """The id of a visualization of `raw.t`."""
+        chart = {"type": "bar", "x": "c", "y": "n", "title": "t"}
+        assert save(world, definition("visualization", "hostile", chart=chart)).status_code == 200
+        return str(world.call("owner", "GET", "/pipelines/hostile").json()["id"])
+
+    @staticmethod
+    def picture(world: World, id: str, *cells: Any, column: str = "c") -> httpx.Response:
+        """Return the chart of a run that has kept a row for each of these cells."""
+        rows = [[cell, 1] for cell in cells]
+        kept = {"columns": [[column, "string"], ["n", "bigint"]], "rows": rows, "cut": False}
+        keeper(world.control, world.opened.store, RunId("run_1"), ResourceId(id))(kept)
+        answer: httpx.Response = world.call("vic", "GET", "/pipelines/hostile/chart.svg")
+        return answer
+
+    def test_a_character_that_xml_cannot_hold_is_replaced_in_cells(self, world: World, hostile: str) -> None:
+        # A surrogate is in no document of a store.
+        written = [each for each in UNWRITABLE if each != "\ud800"]
+
+        answer = self.picture(world, hostile, *[f"a{each}b" for each in written], {"k\x01": ["v\x00"]})
+
+        assert answer.status_code == 200
+        assert "a\ufffdb" in answer.text
+
+    def test_a_character_that_xml_cannot_hold_is_replaced_in_a_column_name(self, world: World, hostile: str) -> None:
+        for each in ("\x00", "\x01", "\ufffe"):
+            chart = {"type": "bar", "x": f"c{each}d", "y": "n"}
+            assert save(world, definition("visualization", "hostile", chart=chart)).status_code == 200
+
+            answer = self.picture(world, hostile, "x", column=f"c{each}d")
+
+            assert answer.status_code == 200
+            assert "c\ufffdd" in answer.text
+
+    def test_a_title_that_an_earlier_version_has_saved_is_drawn(self, world: World, hostile: str) -> None:
+        store = world.opened.store
+        before = store.document("pipeline", hostile)
+        assert before is not None
+        chart = {**before["chart"], "title": "old\x01title"}
+        store.put_document(DocumentPut("pipeline", ResourceId(hostile), {**before, "chart": chart}))
+
+        answer = self.picture(world, hostile, "x")
+
+        assert answer.status_code == 200
+        assert "old\ufffdtitle" in answer.text
+
+    @pytest.mark.parametrize("kind", ["visualization", "saved_query"])
+    def test_a_title_that_xml_cannot_hold_is_not_saved(self, world: World, kind: str) -> None:
+        chart = {"type": "bar", "x": "c", "y": "n", "title": "a\x01b"}
+
+        answer = save(world, definition(kind, "untitled", chart=chart))
+
+        assert answer.status_code == 422
+        assert "`chart.title` contains U+0001" in answer.json()["detail"]
+
+    def test_more_rows_than_a_chart_draws_are_refused_and_shown(self, world: World, hostile: str) -> None:
+        answer = self.picture(world, hostile, *map(str, range(MOST_DRAWN_ROWS + 1)))
+
+        assert (answer.status_code, answer.json()["type"]) == (409, "urn:headgate:problem:no-chart")
+        assert "1,001 rows; at most 1,000 are drawn" in answer.json()["detail"]
+        assert len(world.call("vic", "GET", "/pipelines/hostile/rows").json()["rows"]) == MOST_DRAWN_ROWS + 1
+
+    def test_a_heavy_chart_ends_within_its_limits_while_others_are_answered(self, world: World, hostile: str) -> None:
+        other = world.organization("other", "nekt")
+        pool = BlockingPool(replace(CHART_LIMITS, cpu_seconds=2, wall_seconds=50.0), CHARTS)
+        answered = 0
+
+        with drawn_by(world, pool), ThreadPoolExecutor(1) as threads:
+            heavy = threads.submit(self.picture, world, hostile, "W" * 100_000)
+            while not heavy.done():
+                assert other.call("owner", "GET", "/pipelines").status_code == 200
+                answered += 1
+
+            assert (heavy.result().status_code, heavy.result().json()["type"]) == (409, "urn:headgate:problem:no-chart")
+            assert "select fewer rows or shorter texts" in heavy.result().json()["detail"]
+            assert answered >= 3
+            assert self.picture(world, hostile, "x").status_code == 200
+
+    def test_a_chart_that_finds_too_many_waiting_is_to_be_requested_again(self, world: World, hostile: str) -> None:
+        crowded = BlockingPool(CHART_LIMITS, replace(CHARTS, waiting_per_owner=0))
+
+        with drawn_by(world, crowded):
+            answer = self.picture(world, hostile, "x")
+
+        assert (answer.status_code, answer.json()["type"]) == (503, "urn:headgate:problem:busy")
+        assert "request this one again" in answer.json()["detail"]
+        assert answer.headers["retry-after"]
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import anyio.to_thread
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from headgate.control.command import MissingError
+from headgate.control.command import InvalidError, MissingError
 from headgate.decision.records import Question
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called
@@ -15,7 +16,9 @@ from headgate.doors.api.selects import rows_for
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import Presents, Services, Uses, require_spark
 from headgate.facts.snapshot import Resource
-from headgate.pipelines.charting import ChartError, Rows, drawn
+from headgate.pipelines.chart_drawing import ChartsBusyError, draw
+from headgate.pipelines.charting import ChartError, Rows, require_writable_title, specify_chart
+from headgate.pipelines.definition import PipelineDefinition
 from headgate.pipelines.kinds import defined
 from headgate.pipelines.kinds.saved_query import SavedQueryDefinition
 from headgate.pipelines.kinds.visualization import VisualizationDefinition
@@ -57,17 +60,37 @@ def show_rows(pipeline: Called, services: Uses, moment: Present, credential: Pre
 
 
 @router.get("/pipelines/{pipeline}/chart.svg", response_class=Response, **_DRAWN)
-def show_chart(pipeline: Called, services: Uses, moment: Present, credential: Presents) -> Response:
+async def show_chart(pipeline: Called, services: Uses, moment: Present, credential: Presents) -> Response:
     """Draw the same rows."""
+    specification = await anyio.to_thread.run_sync(_specification, services, moment, pipeline, credential)
+    # No thread waits for the process that draws: there are few of them, for all requests.
+    try:
+        picture = await draw(services.deployed.charts, moment.caller.principal, specification)
+    except ChartError as error:
+        raise ProblemError(409, "no-chart", str(error)) from None
+    except ChartsBusyError as error:
+        raise ProblemError(503, "busy", str(error)) from None
+    return Response(picture, media_type=SVG, headers=_ALONE)
+
+
+def require_chart(definition: PipelineDefinition) -> None:
+    """Raise `InvalidError` for a definition whose chart has a title that cannot be drawn."""
+    if isinstance(definition, _Showing) and definition.chart is not None:
+        try:
+            require_writable_title(definition.chart)
+        except ChartError as error:
+            raise InvalidError(str(error)) from None
+
+
+def _specification(services: Services, moment: Moment, pipeline: str, credential: Credential) -> bytes:
     found, definition = _showing(services, moment, pipeline)
     if definition.chart is None:
         raise ProblemError(409, "no-chart", f"`{pipeline}` says nothing of a chart; its rows can be had")
     rows = _rows(services, moment, found, definition, credential)
     try:
-        picture = drawn(definition.chart, Rows(columns=rows["columns"], rows=rows["rows"]))
+        return specify_chart(definition.chart, Rows(columns=rows["columns"], rows=rows["rows"]))
     except ChartError as error:
         raise ProblemError(409, "no-chart", str(error)) from None
-    return Response(picture, media_type=SVG, headers=_ALONE)
 
 
 def _showing(services: Services, moment: Moment, name: str) -> tuple[Resource, _Showing]:

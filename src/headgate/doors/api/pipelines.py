@@ -19,6 +19,7 @@ from headgate.control.streams import AddStream, SwitchStream
 from headgate.control.versions import version
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict
+from headgate.doors.api.charts import require_chart
 from headgate.doors.api.egress import require_egress
 from headgate.doors.api.following import require_no_circle
 from headgate.doors.api.names import project, resource, seen
@@ -129,6 +130,7 @@ def save_pipeline(
         require_cluster(services, definition.cluster, edges)
         require_egress(services, edges)
         _require_new_stream_names(services, id, definition)
+        require_chart(definition)
         require_inputs(services, credential, caller, definition)
 
     return write.send(command, of=id, unless=fits, id=id, name=pipeline)

@@ -1,0 +1,37 @@
+"""Charts: drawn as SVG by a native library, which gives a Vega-Lite specification to a JavaScript engine.
+
+A panic of the library ends its process, and the library keeps the interpreter's lock while it draws. So no other module
+imports it.
+"""
+
+from typing import Final
+
+import vl_convert
+
+from headgate.untrusted_input.errors import UnreadableInputError
+
+_SMALLEST: Final = {
+    "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+    "title": "a",
+    "data": {"values": [{"x": "a", "y": 1}]},
+    "mark": {"type": "bar"},
+    "encoding": {"x": {"field": "x", "type": "nominal"}, "y": {"field": "y", "type": "quantitative"}},
+}
+
+
+def start_engine() -> None:
+    """Start the engine, with its threads, by a chart of our own: a process without rights cannot start it later."""
+    vl_convert.vegalite_to_svg(_SMALLEST, allowed_base_urls=[])
+
+
+def draw_chart(document: bytes | bytearray) -> bytes:
+    """Return the chart of a specification as SVG, drawn without any network.
+
+    Raises `UnreadableInputError` if the library refuses the specification.
+    """
+    try:
+        return vl_convert.vegalite_to_svg(document.decode(), allowed_base_urls=[]).encode()
+    except ValueError:
+        raise UnreadableInputError(
+            "the rows cannot be drawn as this chart; choose another type or other columns, or shorten the texts"
+        ) from None

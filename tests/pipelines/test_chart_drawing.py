@@ -1,0 +1,67 @@
+"""Charts that a process draws, or does not: what the caller is told."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+import pytest
+
+from headgate.pipelines.chart_drawing import ChartsBusyError, draw
+from headgate.pipelines.charting import Chart, ChartError, Rows, specify_chart
+from headgate.untrusted_input.blocking_pool import BlockingPool
+from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
+from headgate.untrusted_input.pool import Charge
+from headgate.untrusted_input.purposes import CHARTS
+
+SPECIFICATION = specify_chart(
+    Chart(type="bar", x="x", y="y"), Rows(columns=(("x", "string"), ("y", "int")), rows=(("a", 1),))
+)
+
+
+class Answering(BlockingPool):
+    """Has one answer to each document, or none for as long as the test goes on."""
+
+    def __init__(self, answer: bytes | Exception | None) -> None:
+        super().__init__()
+        self.future: Future[list[bytes]] = Future()
+        if isinstance(answer, Exception):
+            self.future.set_exception(answer)
+        elif answer is not None:
+            self.future.set_result([answer])
+
+    def submit(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> Future[list[bytes]]:
+        """Return the answer."""
+        return self.future
+
+
+def test_a_picture_is_what_the_process_has_drawn() -> None:
+    assert asyncio.run(draw(Answering(b"<svg/>"), "ann", SPECIFICATION)) == b"<svg/>"
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (UnreadableInputError(CHARTS.lost), ChartError),
+        (OversizedInputError(CHARTS.slow), ChartError),
+        (ParsersBusyError(CHARTS.busy), ChartsBusyError),
+        (ParsersBusyError(CHARTS.down), ChartsBusyError),
+    ],
+)
+def test_a_chart_that_is_not_drawn_has_an_error_with_the_words_of_the_pool(
+    error: Exception, raised: type[Exception]
+) -> None:
+    with pytest.raises(raised, match=str(error)):
+        asyncio.run(draw(Answering(error), "ann", SPECIFICATION))
+
+
+def test_a_request_that_ends_takes_its_chart_along() -> None:
+    pool = Answering(None)
+
+    async def leave() -> None:
+        async with asyncio.timeout(0.01):
+            await draw(pool, "ann", SPECIFICATION)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(leave())
+
+    assert pool.future.cancelled()

@@ -1,0 +1,70 @@
+"""The specification of a chart: bounded, and without characters that end the library that draws it."""
+
+import json
+
+import pytest
+
+from headgate.pipelines.charting import (
+    MOST_DRAWN_BYTES,
+    MOST_DRAWN_ROWS,
+    Chart,
+    ChartError,
+    Rows,
+    make_writable,
+    require_writable_title,
+    specify_chart,
+)
+
+CHART = Chart(type="bar", x="x", y="y")
+
+
+def rows(*cells: object) -> Rows:
+    """Return a row for each cell of `x`."""
+    return Rows(columns=(("x", "string"), ("y", "int")), rows=tuple((each, 1) for each in cells))
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x08", "\x0b", "\x1f", "\ud800", "\ufffe", "\uffff"])
+def test_a_character_that_xml_cannot_hold_is_replaced_in_every_text(character: str) -> None:
+    text = f"a{character}b"
+
+    assert make_writable({text: [text, (text,), {"k": text}], "n": 1}) == {
+        "a\ufffdb": ["a\ufffdb", ["a\ufffdb"], {"k": "a\ufffdb"}],
+        "n": 1,
+    }
+
+
+def test_a_text_that_xml_can_hold_is_left_as_it_is() -> None:
+    text = "\t\n\r ~\x7f\x85\ud7ff\ue000\ufffd\U00010000\U0010ffff"
+
+    assert make_writable([text, 1, 1.5, True, None]) == [text, 1, 1.5, True, None]
+
+
+def test_a_specification_has_no_character_that_xml_cannot_hold() -> None:
+    chart = Chart(type="arc", x="x\x00", y="y", title="t\x01")
+    shown = Rows(columns=(("x\x00", "string"), ("y", "int")), rows=(("a\ufffe", 1),))
+
+    specification = json.loads(specify_chart(chart, shown))
+
+    assert specification["title"] == "t\ufffd"
+    assert specification["encoding"]["color"]["title"] == "x\ufffd"
+    assert specification["data"]["values"] == [{"x": "a\ufffd", "y": 1}]
+
+
+def test_as_many_rows_as_are_drawn_have_a_specification_and_one_more_has_none() -> None:
+    drawn = json.loads(specify_chart(CHART, rows(*range(MOST_DRAWN_ROWS))))
+
+    assert len(drawn["data"]["values"]) == MOST_DRAWN_ROWS
+    with pytest.raises(ChartError, match="1,001 rows; at most 1,000 are drawn, although 5,000 are kept: aggregate"):
+        specify_chart(CHART, rows(*range(MOST_DRAWN_ROWS + 1)))
+
+
+def test_a_specification_larger_than_what_is_drawn_is_refused() -> None:
+    with pytest.raises(ChartError, match="at most 128 KiB are drawn, although 4,096 KiB are kept: select fewer rows"):
+        specify_chart(CHART, rows("W" * MOST_DRAWN_BYTES))
+
+
+def test_a_title_is_refused_with_the_character_that_a_picture_cannot_hold() -> None:
+    require_writable_title(Chart(type="bar", x="x", y="y", title="two\nlines"))
+
+    with pytest.raises(ChartError, match=r"U\+FFFE, which a picture cannot hold; remove that character"):
+        require_writable_title(Chart(type="bar", x="x", y="y", title="a\ufffeb"))
