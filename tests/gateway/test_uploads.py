@@ -412,7 +412,12 @@ class Doubling(ParserPool):
     """Parsers whose answer is an Arrow stream of twice the size."""
 
     async def rewrite(
-        self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Callable[[int], None]
+        self,
+        owner: str,
+        kind: bytes,
+        documents: Sequence[bytes],
+        charge: Callable[[int], None],
+        file: int | None = None,
     ) -> list[bytes]:
         assert (owner, kind) == ("ann", b"arrow")
         for document in documents:
@@ -438,7 +443,12 @@ class TestRowsThatAreCompressed:
 
         class Counting(Doubling):
             async def rewrite(
-                self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Callable[[int], None]
+                self,
+                owner: str,
+                kind: bytes,
+                documents: Sequence[bytes],
+                charge: Callable[[int], None],
+                file: int | None = None,
             ) -> list[bytes]:
                 def count(size: int) -> None:
                     charge(size)

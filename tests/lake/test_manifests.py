@@ -189,7 +189,9 @@ def _peak() -> int:
 class FailingPool(BlockingPool):
     """Its processes cannot be started."""
 
-    def rewrite(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> list[bytes]:
+    def rewrite(
+        self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
+    ) -> list[bytes]:
         raise ParsersBusyError("files cannot be read at the moment")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.background import running
+from headgate.app.lakes import file_parsers
 from headgate.app.server import Server
 from headgate.app.settings import Settings
 from headgate.cli.demo.people import Part, Person
@@ -20,6 +21,7 @@ from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.commits import committed
 from headgate.pipelines.definition import parts
 from headgate.pipelines.execution import Execution, Range
+from headgate.pipelines.file_bounds import parquet_bound
 from headgate.pipelines.kinds import KINDS, defined, kind_of
 from headgate.spark.client import connect
 from headgate.spark.toolchain import default_cache
@@ -94,6 +96,7 @@ class ByHand:
                 staging=staging,
                 checkpoints=checkpoints,
                 incoming=places.incoming(pipeline),
+                parquet=parquet_bound(file_parsers(), "organization"),
                 wait=lambda _: False,
                 keep=told.kept.append,
                 range=part,

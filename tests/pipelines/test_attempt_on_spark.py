@@ -22,6 +22,7 @@ from headgate.pipelines.kinds import defined as read
 from headgate.pipelines.place import PlaceError
 from headgate.pipelines.places import Places
 from headgate.pipelines.touching import Touches
+from headgate.untrusted_input.blocking_pool import BlockingPool
 from tests.egress import open_egress
 from tests.fakes.world import DELAYS
 from tests.pipelines.working import Clock, change, defined, opened, queued, row
@@ -71,7 +72,7 @@ def carry_out(
         session.attempt = attempt = begun()
         if stopped:
             attempt.stop(Stop.ENDING)
-        OnSpark(connected, places)(attempt)
+        OnSpark(connected, places, BlockingPool())(attempt)
         return attempt
 
     def connected(token: str) -> Any:

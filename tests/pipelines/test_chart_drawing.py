@@ -29,7 +29,9 @@ class Answering(BlockingPool):
         elif answer is not None:
             self.future.set_result([answer])
 
-    def submit(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> Future[list[bytes]]:
+    def submit(
+        self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
+    ) -> Future[list[bytes]]:
         """Return the answer."""
         return self.future
 

@@ -14,6 +14,7 @@ from headgate.pipelines.loading.errors import LoadError
         "Stra\u00dfe \u65e5\u672c.csv",
         "at 1.23\u202fPM.csv",
         "a.gz.parquet",
+        "100%.csv",
         "gz",
         "a#b'c\"d&e+f=g@h!i~.csv",
     ],
@@ -22,7 +23,9 @@ def test_a_plain_name_passes(name: str) -> None:
     require_plain_name(name)
 
 
-@pytest.mark.parametrize("name", ["a\x1b]0;x\x07\n.csv", "\udcff\udcfe.csv", "a\u2028.csv", "a\x7f", *r"*?[]{}\:%"])
+@pytest.mark.parametrize(
+    "name", ["a\x1b]0;x\x07\n.csv", "\udcff\udcfe.csv", "a\u2028.csv", "a\x7f", "%2e%2E%2f", *r"*?[]{}\:"]
+)
 def test_a_name_that_spark_takes_for_another_is_refused(name: str) -> None:
     with pytest.raises(LoadError, match="rename the file") as raised:
         require_plain_name(name)

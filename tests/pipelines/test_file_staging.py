@@ -9,6 +9,7 @@ import pytest
 
 from headgate.pipelines import disk_space, file_staging
 from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.file_bounds import Bound
 from headgate.pipelines.file_staging import list_files
 from headgate.pipelines.folder_descriptors import open_folder
 from headgate.pipelines.loading.connected_files import stage_files
@@ -26,11 +27,12 @@ class Connected:
         self.folder.mkdir(parents=True)
         self.secret.write_text("secret")
         self.own: tuple[Path, ...] = ()
+        self.bound: Bound = lambda *_: None
 
     def stage(self, where: Mapping[str, str], has_to_end: Callable[[], bool] = lambda: False) -> dict[str, str]:
         stream = FileStream.model_validate({"name": "s", "into": "lake.raw.s", **where})
         allowed = AllowedFolder(self.root, PurePosixPath("acme"), ServerFiles(self.own))
-        stage_files(stream, allowed, self.goal, has_to_end)
+        stage_files(stream, allowed, self.goal, self.bound, has_to_end)
         return {each.name: each.read_text() for each in self.goal.iterdir()}
 
 
@@ -151,6 +153,20 @@ class TestAStream:
         assert str(connected.root.parent) not in str(raised.value)
         assert not list(connected.goal.iterdir())
 
+    def test_gets_no_file_that_is_out_of_bounds(self, connected: Connected) -> None:
+        (connected.folder / "a.csv").write_text("a")
+        seen = list[Path]()
+
+        def refuse(file: Path, _: Callable[[], bool]) -> None:
+            seen.append(file)
+            raise LoadError("a line is too long")
+
+        connected.bound = refuse
+
+        with pytest.raises(LoadError, match=r"`a\.csv` in the connection's folder: a line is too long"):
+            connected.stage({"file": "a.csv"})
+        assert seen == [connected.goal / "a.csv"]
+
     def test_is_left_when_the_run_has_to_end(self, connected: Connected) -> None:
         (connected.folder / "a.csv").write_text("a")
 
@@ -161,7 +177,7 @@ class TestAStream:
         (connected.folder / "a.csv").write_text("a")
         monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
 
-        with pytest.raises(LoadError, match=r"`a\.csv`: the disk has no room"):
+        with pytest.raises(LoadError, match=r"`a\.csv` .*: the disk has no room"):
             connected.stage({"file": "a.csv"})
 
     def test_that_grows_while_it_is_copied_says_so(self, connected: Connected) -> None:
@@ -172,7 +188,7 @@ class TestAStream:
                 file.write("b" * 1000)
             return False
 
-        with pytest.raises(LoadError, match=r"`a\.csv`: the file changed while it was read"):
+        with pytest.raises(LoadError, match=r"`a\.csv` .*: the file changed while it was read"):
             connected.stage({"file": "a.csv"}, grow)
         assert (connected.goal / "a.csv").stat().st_size <= 2
 

@@ -224,7 +224,7 @@ class LyingLauncher(LauncherProcess):
     async def start(self) -> None:
         """Start nothing."""
 
-    def begin(self) -> tuple[int, socket.socket]:
+    def begin(self, file: int | None = None) -> tuple[int, socket.socket]:
         """Answer as soon as a document has come."""
         mine, theirs = socket.socketpair()
         threading.Thread(target=self._lie, args=(theirs,), daemon=True).start()

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.drivers import Drivers
 from headgate.app.housekeeping import Housekeeping
+from headgate.app.lakes import file_parsers
 from headgate.app.settings import SPARK_PORT, Settings, SettingsError
 from headgate.control.organization import Organization
 from headgate.pipelines.attempt_on_spark import Connect, OnSpark
@@ -44,7 +45,7 @@ def worker_of(
     return Worker(
         deployment.organizations.refresh,
         served,
-        OnSpark(connect, deployment.places_of),
+        OnSpark(connect, deployment.places_of, file_parsers()),
         timing or WorkerSettings(slots=settings.worker_slots),
         settings.clusters.at_once,
         ready,

@@ -12,10 +12,12 @@ from headgate.pipelines.attempt import Attempt
 from headgate.pipelines.commits import committed
 from headgate.pipelines.definition import parts
 from headgate.pipelines.execution import Execution, Range
+from headgate.pipelines.file_bounds import parquet_bound
 from headgate.pipelines.kinds import kind_of
 from headgate.pipelines.place import Place, PlaceError
 from headgate.pipelines.places import Places, connection
 from headgate.pipelines.shown import keeper
+from headgate.untrusted_input.blocking_pool import BlockingPool
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -27,9 +29,10 @@ Connect = Callable[[str], "SparkSession"]
 class OnSpark:
     """Carries out attempts, each in the thread that calls."""
 
-    def __init__(self, connect: Connect, places: Callable[[Organization], Places]) -> None:
+    def __init__(self, connect: Connect, places: Callable[[Organization], Places], parsers: BlockingPool) -> None:
         self._connect = connect
         self._places = places
+        self._parsers = parsers
 
     def __call__(self, attempt: Attempt) -> None:
         """Carry it out. What its kind raises ends it."""
@@ -44,7 +47,7 @@ class OnSpark:
         try:
             spark.registerProgressHandler(Progress(attempt.journal))
             attempt.interrupted_by(lambda: _interrupt(spark))
-            execution = _execution(attempt, spark, places)
+            execution = _execution(attempt, spark, places, self._parsers)
             execution.staging.mkdir(parents=True, exist_ok=True)
             execution.checkpoints.mkdir(parents=True, exist_ok=True)
             if attempt.stopped is not None:
@@ -72,7 +75,7 @@ def _interrupt(spark: "SparkSession") -> None:
         spark.interruptAll()
 
 
-def _execution(attempt: Attempt, spark: "SparkSession", places: Places) -> Execution:
+def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers: BlockingPool) -> Execution:
     row, control, store = attempt.row, attempt.organization.control, attempt.organization.store
 
     def place(name: str) -> Place:
@@ -96,6 +99,7 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places) -> Execu
         staging=places.staging(row.run) / str(row.attempt),
         checkpoints=places.checkpoints(row.pipeline),
         incoming=places.incoming(row.pipeline),
+        parquet=parquet_bound(parsers, attempt.organization.id),
         wait=attempt.wait,
         cleaned=cleaned(control.snapshot.resources[row.pipeline]),
         keep=keeper(control, store, row.run, row.pipeline),

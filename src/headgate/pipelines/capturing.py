@@ -20,7 +20,9 @@ from pyspark.sql.types import StructField, StructType
 from headgate.control.error_text import REFUSED, raw_words
 from headgate.pipelines.csv_headers import require_one_header
 from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.errors import failure
 from headgate.pipelines.execution import Execution
+from headgate.pipelines.file_bounds import require_short_lines
 from headgate.pipelines.file_staging import FoundFile, copy_files, list_files, open_connected, require_no_links
 from headgate.pipelines.lakewriter import quoted, write_full
 from headgate.pipelines.listing_marks import ListingMarks
@@ -101,7 +103,8 @@ class Capture:
             require_no_links(source)
             listed = list_files(source)
             names = [each.name for each in self._marks.select_new(listed, _noted(self._progress))]
-            copied = copy_files(folder, source, names, self._folder, partial(self._execution.wait, 0))
+            bound = self._execution.parquet if self._definition.format == "parquet" else require_short_lines
+            copied = copy_files(folder, source, names, self._folder, bound, partial(self._execution.wait, 0))
         return listed, [self._folder / name for name in copied]
 
     def _schema(self, came: Sequence[Path]) -> StructType:
@@ -210,7 +213,9 @@ class Capture:
             reader = reader.schema(self._columns)
         try:
             reader.load(str(file)).write.format("noop").mode("overwrite").save()
-        except PySparkException:
+        except PySparkException as error:
+            if failure(error).away:
+                raise
             return False
         return True
 

@@ -10,6 +10,7 @@ from headgate.facts.ids import RunId
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
+    from headgate.pipelines.file_bounds import Bound
     from headgate.pipelines.place import Place
 
 Say = Callable[[str], None]
@@ -46,6 +47,8 @@ class Execution:
     """A folder of the pipeline, which stays, for the progress of its streams."""
     incoming: Path
     """A folder of the pipeline, which its session may read, for copies of the files that its stream takes in."""
+    parquet: "Bound"
+    """Holds a Parquet file to bounds before Spark reads it."""
     wait: Callable[[float], bool]
     """Wait so many seconds, or until the run has to end: then, and in later calls, return True."""
     cleaned: int = 0

@@ -8,13 +8,10 @@ from typing import Final
 from headgate.pipelines.disk_space import PIECE, require_room
 from headgate.pipelines.loading.errors import EndedError, LoadError
 
-Look = Callable[[bytes], None]
-"""Sees each piece of a file before it is written; what it raises ends the copy."""
-
 _NOT_IN_KERNEL: Final = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
 
 
-def copy_bytes(source: int, goal: int, has_to_end: Callable[[], bool], *, most: int, look: Look | None = None) -> int:
+def copy_bytes(source: int, goal: int, has_to_end: Callable[[], bool], *, most: int) -> int:
     """Copy one open file into another, and return how many bytes. `most` is the size of the source.
 
     Raises:
@@ -29,16 +26,12 @@ def copy_bytes(source: int, goal: int, has_to_end: Callable[[], bool], *, most: 
         # One byte more than the source has: it tells a file that grows.
         piece = min(PIECE, most + 1 - total)
         require_room(goal, piece)
-        count = _copy_piece(source, goal, piece) if look is None else _copy_by_hand(source, goal, piece, look)
+        # The kernel copies nothing of some file systems, and does not always say so.
+        count = _copy_in_kernel(source, goal, piece) or _copy_by_hand(source, goal, piece)
         total += count
     if total != most:
         raise LoadError("the file changed while it was read; move files in under their names once they are whole")
     return total
-
-
-def _copy_piece(source: int, goal: int, most: int) -> int:
-    # The kernel copies nothing of some file systems, and does not always say so.
-    return _copy_in_kernel(source, goal, most) or _copy_by_hand(source, goal, most, None)
 
 
 def _copy_in_kernel(source: int, goal: int, most: int) -> int:
@@ -52,10 +45,8 @@ def _copy_in_kernel(source: int, goal: int, most: int) -> int:
         return 0
 
 
-def _copy_by_hand(source: int, goal: int, most: int, look: Look | None) -> int:
+def _copy_by_hand(source: int, goal: int, most: int) -> int:
     piece = os.read(source, most)
-    if look is not None:
-        look(piece)
     left = memoryview(piece)
     while left:
         left = left[os.write(goal, left) :]

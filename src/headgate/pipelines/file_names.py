@@ -1,5 +1,6 @@
 """Names of files in a connection's folder: which of them Spark opens as what they say, and how any is shown."""
 
+import re
 import unicodedata
 from typing import Final
 
@@ -7,8 +8,8 @@ from headgate.pipelines.loading.errors import LoadError
 
 _UNSHOWN: Final = frozenset({"Cc", "Cs", "Cn", "Co", "Zl", "Zp"})
 """Unicode's categories of control characters, half characters, ones without a meaning and ends of lines."""
-_SPECIAL: Final = frozenset(r"*?[]{}\:%")
-"""Characters that are patterns, escapes or schemes in a path of Spark's."""
+_SPECIAL: Final = re.compile(r"[*?\[\]{}\\:]|%[0-9A-Fa-f]{2}")
+"""Patterns, escapes and schemes in a path of Spark's."""
 _PACKED: Final = (".bz2", ".deflate", ".gz", ".lz4", ".passthrough", ".snappy", ".zst")
 """Endings by which Spark unpacks a file, to any size, in small letters."""
 
@@ -20,10 +21,10 @@ def shown_name(name: str) -> str:
 
 def require_plain_name(name: str) -> None:
     """Raise `LoadError` for a name that Spark would not open as it is, or would unpack without a bound."""
-    if _SPECIAL & set(name) or any(unicodedata.category(letter) in _UNSHOWN for letter in name):
+    if _SPECIAL.search(name) or any(unicodedata.category(letter) in _UNSHOWN for letter in name):
         raise LoadError(
             f"the name of the file `{shown_name(name)}` in the connection's folder has a control character, a character "
-            r"that is not in UTF-8, or one of `*?[]{}\:%`; rename the file"
+            r"that is not in UTF-8, one of `*?[]{}\:`, or `%` before two digits; rename the file"
         )
     if name.casefold().endswith(_PACKED):
         raise LoadError(

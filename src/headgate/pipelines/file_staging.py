@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.file_bounds import Bound
 from headgate.pipelines.file_copies import copy_bytes
 from headgate.pipelines.file_names import require_plain_name, shown_name
 from headgate.pipelines.folder_descriptors import READ, open_beneath, open_folder
@@ -77,21 +78,41 @@ def require_no_links(folder: int, beginning: str = "") -> None:
 
 
 def copy_files(
-    folder: AllowedFolder, source: int, names: Sequence[str], goal: Path, has_to_end: Callable[[], bool]
+    folder: AllowedFolder,
+    source: int,
+    names: Sequence[str],
+    goal: Path,
+    bound: Bound,
+    has_to_end: Callable[[], bool],
 ) -> Mapping[str, int]:
     """Copy files of an open folder into an existing one, and return how many bytes each has that was still there.
 
     Raises `LoadError` for what has a name that Spark does not open, is no regular file, is one of the server's own, is
-    changed meanwhile or does not fit the disk, and `EndedError` once the run has to end.
+    changed meanwhile, does not fit the disk or is not within `bound`, and `EndedError` once the run has to end.
     """
     for each in names:
         require_plain_name(each)
-    sizes = ((each, _copy_file(folder, source, each, goal, has_to_end)) for each in names)
-    return {name: size for name, size in sizes if size is not None}
+    sizes = ((each, _copy_file(folder, source, goal / each, has_to_end)) for each in names)
+    copied = {name: size for name, size in sizes if size is not None}
+    for each in copied:
+        with _naming(each):
+            # Of the copy: what is in the connection's folder may change after any look.
+            bound(goal / each, has_to_end)
+    return copied
 
 
-def _copy_file(folder: AllowedFolder, source: int, name: str, goal: Path, has_to_end: Callable[[], bool]) -> int | None:
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Put the file's name before what the block raises about it."""
+    try:
+        yield
+    except LoadError as error:
+        raise LoadError(f"`{name}` in the connection's folder: {error}") from None
+
+
+def _copy_file(folder: AllowedFolder, source: int, goal: Path, has_to_end: Callable[[], bool]) -> int | None:
     """Return how many bytes were copied, or None if there is no such file any longer."""
+    name = goal.name
     try:
         found = open_beneath(source, PurePosixPath(name), READ)
     except FileNotFoundError:
@@ -103,8 +124,9 @@ def _copy_file(folder: AllowedFolder, source: int, name: str, goal: Path, has_to
         if not stat.S_ISREG(status.st_mode):
             raise LoadError(f"`{name}` in the connection's folder is no file; remove it")
         _require_not_own(folder, found, name)
-        copied = _write_copy(found, goal / name, status.st_size, has_to_end)
-        os.utime(goal / name, ns=(status.st_atime_ns, status.st_mtime_ns))
+        with _naming(name):
+            copied = _write_copy(found, goal, status.st_size, has_to_end)
+        os.utime(goal, ns=(status.st_atime_ns, status.st_mtime_ns))
         return copied
     finally:
         os.close(found)
@@ -114,8 +136,6 @@ def _write_copy(source: int, goal: Path, size: int, has_to_end: Callable[[], boo
     copy = os.open(goal, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         return copy_bytes(source, copy, has_to_end, most=size)
-    except LoadError as error:
-        raise LoadError(f"`{goal.name}`: {error}") from None
     finally:
         os.close(copy)
 

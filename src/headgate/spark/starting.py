@@ -170,6 +170,7 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold": "4096",  # rows of one key; more of them go to disk
         "spark.sql.execution.topKSortFallbackThreshold": "100000",  # room for twice as many rows is made at once
         "spark.executor.killOnFatalError.depth": "0",  # a stack that is too small fails the task, not the driver
+        "spark.sql.parquet.enableVectorizedReader": "false",  # of users' files: a batch repeats a value for 4,096 rows
         "spark.sql.scripting.enabled": "true",
         "spark.sql.artifact.isolation.enabled": "true",
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",

@@ -45,14 +45,18 @@ class BlockingPool:
         """The process id of the launcher, if it has been started."""
         return self._pool.launcher_pid if self._pool else None
 
-    def rewrite(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> list[bytes]:
+    def rewrite(
+        self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
+    ) -> list[bytes]:
         """Wait, and return the documents as a parser wrote them. Raises what `ParserPool.rewrite` does."""
-        return self.submit(owner, kind, documents, charge).result()
+        return self.submit(owner, kind, documents, charge, file).result()
 
-    def submit(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> Future[list[bytes]]:
+    def submit(
+        self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
+    ) -> Future[list[bytes]]:
         """Return at once what becomes the documents as a parser wrote them. Cancelling it ends the job."""
         loop, pool = self._started()
-        return asyncio.run_coroutine_threadsafe(pool.rewrite(owner, kind, documents, charge), loop)
+        return asyncio.run_coroutine_threadsafe(pool.rewrite(owner, kind, documents, charge, file), loop)
 
     def close(self) -> None:
         """End every process, and the thread. It starts again with the next call."""

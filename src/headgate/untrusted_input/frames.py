@@ -5,7 +5,12 @@ import struct
 from typing import Final
 
 COMMAND: Final = struct.Struct(">BI")
-"""Parent to launcher: what to do, and the number of the job. `BEGIN` carries the job's socket beside it."""
+"""Parent to launcher: what to do, and the number of the job.
+
+`BEGIN` carries the job's socket beside it, and the file that the job reads, if it reads one.
+"""
+FILE: Final = 1
+"""The descriptor at which a parser finds the file of its job."""
 READY: Final = b"R"
 """Launcher to parent: its imports are done."""
 DOCUMENT: Final = struct.Struct(">8sQ")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from headgate.untrusted_input.frames import COMMAND, READY, Command
+from headgate.untrusted_input.frames import COMMAND, FILE, READY, Command
 from headgate.untrusted_input.limits import ParserLimits, restriction
 from headgate.untrusted_input.parser import serve
 from headgate.untrusted_input.rewriters import Family, load_preparation, load_rewriters
@@ -59,14 +59,14 @@ class _Launcher:
         while (received := self._receive()) is not None:
             command, number, descriptors = received
             if command is Command.BEGIN and descriptors:
-                self._begin(number, socket.socket(fileno=descriptors[0]))
+                self._begin(number, socket.socket(fileno=descriptors[0]), descriptors[1:])
             elif command is Command.END:
                 self._end(number)
         for number in tuple(self._processes):
             self._end(number)
 
     def _receive(self) -> tuple[Command, int, list[int]] | None:
-        data, descriptors, _, _ = socket.recv_fds(self._control, COMMAND.size, 1)
+        data, descriptors, _, _ = socket.recv_fds(self._control, COMMAND.size, 2)
         while data and len(data) < COMMAND.size:
             more = self._control.recv(COMMAND.size - len(data))
             data = data + more if more else b""
@@ -75,12 +75,14 @@ class _Launcher:
         command, number = COMMAND.unpack(data)
         return Command(command), number, descriptors
 
-    def _begin(self, number: int, job: socket.socket) -> None:
+    def _begin(self, number: int, job: socket.socket, files: list[int]) -> None:
         with job, suppress(OSError):  # without a process the parent finds the job's socket closed
             process = os.fork()
             if process == 0:
-                _become_parser(job, self._work)
+                _become_parser(job, files, self._work)
             self._processes[number] = process
+        for each in files:
+            os.close(each)
 
     def _end(self, number: int) -> None:
         process = self._processes.pop(number, None)
@@ -90,10 +92,12 @@ class _Launcher:
             os.waitpid(process, 0)
 
 
-def _become_parser(job: socket.socket, work: Callable[[socket.socket], None]) -> NoReturn:
+def _become_parser(job: socket.socket, files: list[int], work: Callable[[socket.socket], None]) -> NoReturn:
     """Turn a forked process into the parser of one job; it ends here, whatever happens."""
     try:
         os.dup2(job.fileno(), 0)
+        for each in files:
+            os.dup2(each, FILE)
         os.closerange(3, _FILES)
         work(socket.socket(fileno=0))
     finally:

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import astuple
 from typing import Final
@@ -64,13 +65,14 @@ class LauncherProcess:
             self._process.wait()
         self._control = self._process = None
 
-    def begin(self) -> tuple[int, socket.socket]:
-        """Begin a job; return its number and the socket of its parser. Raises `LauncherError`."""
+    def begin(self, file: int | None = None) -> tuple[int, socket.socket]:
+        """Begin a job; return its number and the socket of its parser, which may read an open file. Raises `LauncherError`."""
         mine, theirs = socket.socketpair()
         number = next(self._numbers) & 0xFFFFFFFF
         with theirs:
             try:
-                self._command(Command.BEGIN, number, theirs)
+                files = () if file is None else (file,)
+                self._command(Command.BEGIN, number, (theirs.fileno(), *files))
             except LauncherError:
                 mine.close()
                 raise
@@ -82,12 +84,11 @@ class LauncherProcess:
         with suppress(LauncherError):
             self._command(Command.END, number)
 
-    def _command(self, command: Command, number: int, passed: socket.socket | None = None) -> None:
-        descriptors = [] if passed is None else [passed.fileno()]
+    def _command(self, command: Command, number: int, passed: Sequence[int] = ()) -> None:
         try:
             if self._control is None:
                 raise LauncherError("the launcher of parsers is not started")
-            if socket.send_fds(self._control, [COMMAND.pack(command, number)], descriptors) != COMMAND.size:
+            if socket.send_fds(self._control, [COMMAND.pack(command, number)], passed) != COMMAND.size:
                 raise LauncherError("the launcher of parsers does not read its commands")
         except OSError:
             # Half a command cannot be taken back, so the launcher that did not read it is not used again.

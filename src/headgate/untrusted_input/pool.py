@@ -51,8 +51,12 @@ class ParserPool:
         """End every process."""
         self._launcher.stop()
 
-    async def rewrite(self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge) -> list[bytes]:
+    async def rewrite(
+        self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
+    ) -> list[bytes]:
         """Return the documents as a parser wrote them, in the same order. `owner` shares the parsers with other owners.
+
+        The parser may read the open file `file`, which stays the caller's to close.
 
         A compressed document may be rewritten into a thousand times its size, so `charge` bounds what all of them
         take together.
@@ -67,7 +71,7 @@ class ParserPool:
         async with self._turns.turn(owner):
             await self.start()
             try:
-                number, job = self._launcher.begin()
+                number, job = self._launcher.begin(file)
             except LauncherError:
                 raise ParsersBusyError(self._purpose.down) from None
             try:

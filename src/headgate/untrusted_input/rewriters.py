@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
+from headgate.untrusted_input.frames import FILE
+
 Rewriter = Callable[[bytearray], Any]
 """Takes a document and returns the rewritten one, as an object with a buffer."""
 
@@ -28,8 +30,13 @@ def load_rewriters(family: Family) -> Mapping[bytes, Rewriter]:
         return {b"chart": draw_chart}
     from headgate.untrusted_input.json_documents import rewrite_json  # noqa: PLC0415 - see above
     from headgate.untrusted_input.manifests import read_manifest, read_manifest_list  # noqa: PLC0415 - see above
+    from headgate.untrusted_input.parquet import check_parquet  # noqa: PLC0415 - see above
 
-    return {b"json": rewrite_json, b"manifest": read_manifest, b"list": read_manifest_list}
+    def check(_: bytearray) -> bytes:
+        check_parquet(FILE)
+        return b""
+
+    return {b"json": rewrite_json, b"manifest": read_manifest, b"list": read_manifest_list, b"parquet": check}
 
 
 def load_preparation(family: Family) -> Callable[[], None]:

@@ -65,7 +65,7 @@ async def show_chart(pipeline: Called, services: Uses, moment: Present, credenti
     specification = await anyio.to_thread.run_sync(_specification, services, moment, pipeline, credential)
     # No thread waits for the process that draws: there are few of them, for all requests.
     try:
-        picture = await draw(services.deployed.charts, moment.caller.principal, specification)
+        picture = await draw(services.deployed.charts, services.organization.id, specification)
     except ChartError as error:
         raise ProblemError(409, "no-chart", str(error)) from None
     except ChartsBusyError as error:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from headgate.pipelines.egress import AllowedFolder
+from headgate.pipelines.file_bounds import Bound
 from headgate.pipelines.file_staging import copy_files, list_files, open_connected, require_no_links
 from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.loading.streams import FileStream
 
 
 def stage_files(
-    stream: FileStream, folder: AllowedFolder, goal: Path, has_to_end: Callable[[], bool]
+    stream: FileStream, folder: AllowedFolder, goal: Path, bound: Bound, has_to_end: Callable[[], bool]
 ) -> tuple[int, int]:
     """Copy the files of a stream into a new folder; return how many there are, and how many bytes they have.
 
@@ -24,11 +25,11 @@ def stage_files(
     with open_connected(folder) as top:
         is_one = stream.file is not None and not _is_folder(top, stream.file)
         if stream.file is not None and is_one:
-            return _counted(copy_files(folder, top, (stream.file,), goal, has_to_end), stream)
+            return _counted(copy_files(folder, top, (stream.file,), goal, bound, has_to_end), stream)
     with open_connected(folder, stream.file or ".") as found:
         require_no_links(found, stream.prefix or "")
         names = [each.name for each in list_files(found) if each.name.startswith(stream.prefix or "")]
-        return _counted(copy_files(folder, found, names, goal, has_to_end), stream)
+        return _counted(copy_files(folder, found, names, goal, bound, has_to_end), stream)
 
 
 def _counted(sizes: Mapping[str, int], stream: FileStream) -> tuple[int, int]:

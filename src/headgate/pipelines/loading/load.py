@@ -14,6 +14,7 @@ from pyspark.sql.types import DataType, StructType
 from headgate.control.ids import new_id
 from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.execution import Execution, Range
+from headgate.pipelines.file_bounds import require_short_lines, require_small_document
 from headgate.pipelines.lakewriter import NEW, append, column, quoted, whole, write_full
 from headgate.pipelines.loading.connected_files import stage_files
 from headgate.pipelines.loading.cursors import Reached, reached, within
@@ -87,7 +88,8 @@ class _Load:
     def _staged(self, stream: FileStream, folder: AllowedFolder) -> Path:
         execution = self.execution
         goal = execution.staging / stream.into
-        count, size = stage_files(stream, folder, goal, partial(execution.wait, 0))
+        bound = {"parquet": execution.parquet, "json": require_small_document}.get(stream.format, require_short_lines)
+        count, size = stage_files(stream, folder, goal, bound, partial(execution.wait, 0))
         execution.say(f"stream `{stream.name}`: {count:,} files with {size:,} bytes")
         return goal
 

@@ -9,7 +9,8 @@ from pyspark.sql.connect import functions
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from headgate.control.error_text import REFUSED, visible_words
+from headgate.control.error_text import visible_words
+from headgate.pipelines.errors import failure
 from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.loading.evolving import named
 from headgate.pipelines.loading.streams import FileStream, TableStream
@@ -106,8 +107,14 @@ def _looked_at(path: str, schema: Callable[[str], StructType]) -> StructType:
     try:
         return schema(path)
     except PySparkException as error:
-        if error.getSqlState() == REFUSED:
+        found = failure(error)
+        if found.refused:
             raise
+        if found.away:
+            raise LoadError(
+                f"Spark ended while `{Path(path).name}` was read, or before that; run it again, and if that fails too, "
+                "split the file into smaller ones"
+            ) from error
         raise LoadError(f"`{Path(path).name}` cannot be read: {visible_words(error)}") from error
 
 

@@ -1,0 +1,255 @@
+"""Parquet files: the footer and the header of every page, held to bounds on what a reader allocates by what they say.
+
+A footer alone bounds nothing: it may say any size, and a reader allocates what the header of a page says.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
+from headgate.untrusted_input.thrift import Compact
+
+MAX_FOOTER_BYTES: Final = 16 * 1024 * 1024
+MAX_FIELDS: Final = 10_000
+"""Columns and what they are nested in."""
+MAX_DEPTH: Final = 64
+MAX_CHUNKS: Final = 100_000
+"""Columns of all row groups."""
+MAX_PAGE_BYTES: Final = 16 * 1024 * 1024
+"""A page of values, unpacked: one value may be all of it. Most writers make pages of one to a few MiB."""
+MAX_DICTIONARY_BYTES: Final = 16 * 1024 * 1024
+"""A page of a dictionary, unpacked: each of its values may stand in any number of rows."""
+MAX_DICTIONARY_VALUES: Final = 4_000_000
+MAX_PAGES_BYTES: Final = 256 * 1024 * 1024
+"""The largest page and the dictionary of each column of a row group: a reader holds these at once."""
+MAX_REPEATED_VALUES: Final = 64_000_000
+"""Of a column within a list or map, in one row group: all of them may be of one row."""
+_HEADER_BYTES: Final = (1024, 64 * 1024, 4 * 1024 * 1024)
+"""How much of the file is read for one header, each where less was not enough: statistics may be long."""
+_MAGIC: Final = b"PAR1"
+_TAIL: Final = 8
+_SNAPPY: Final = 1
+_DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
+_REPEATED: Final = 2
+
+
+class _Blocks:
+    """Parts of the file that a parser was handed open."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.size = os.fstat(descriptor).st_size
+
+    def read(self, at: int, count: int) -> bytes:
+        """Return so many bytes, or those up to the end of the file."""
+        return os.pread(self._descriptor, max(0, count), at) if 0 <= at < self.size else b""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """One column of one row group."""
+
+    start: int
+    end: int
+    codec: int
+    is_repeated: bool
+    index: tuple[int, int] | None
+    """Where the file names its pages once more, and in how many bytes."""
+    values: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    kind: int
+    at: int
+    body: int
+    """Where what follows the header begins."""
+    end: int
+    size: int
+    """Unpacked."""
+    header: Mapping[int, Any]
+
+    @property
+    def values(self) -> int:
+        """How many values the page says to have."""
+        about = self.header.get({_DATA: 5, _DICTIONARY: 7, _DATA_V2: 8}[self.kind], {})
+        return int(about.get(1, -1))
+
+
+def check_parquet(descriptor: int) -> None:
+    """Check an open Parquet file.
+
+    Raises:
+        UnreadableInputError: it is malformed or encrypted, or says of itself what is not so.
+        OversizedInputError: it is out of bounds.
+    """
+    blocks = _Blocks(descriptor)
+    try:
+        footer = _read_footer(blocks)
+        repeated = _columns(footer)
+        groups = footer.get(4, [])
+        if sum(len(group.get(1, ())) for group in groups) > MAX_CHUNKS:
+            raise OversizedInputError(f"it has more than {MAX_CHUNKS:,} columns in its row groups; write smaller files")
+        for group in groups:
+            held = sum(_check_chunk(blocks, chunk) for chunk in _chunks(blocks, group, repeated))
+            if held > MAX_PAGES_BYTES:
+                raise _too_large("the pages of a row group that are read at once", MAX_PAGES_BYTES)
+    except MemoryError:
+        raise OversizedInputError("it needs more memory than one file may use; write smaller files") from None
+    except (TypeError, AttributeError, LookupError, ValueError):
+        raise _malformed() from None
+
+
+def _read_footer(blocks: _Blocks) -> dict[int, Any]:
+    tail = blocks.read(blocks.size - _TAIL, _TAIL)
+    if tail[4:] != _MAGIC or blocks.read(0, len(_MAGIC)) != _MAGIC:
+        raise UnreadableInputError("it is not a Parquet file, not whole, or encrypted")
+    length = int.from_bytes(tail[:4], "little")
+    if length > MAX_FOOTER_BYTES:
+        raise _too_large("its footer", MAX_FOOTER_BYTES)
+    if length > blocks.size - _TAIL - len(_MAGIC):
+        raise _malformed()
+    footer = Compact(blocks.read(blocks.size - _TAIL - length, length)).struct()
+    if 8 in footer:  # noqa: PLR2004 - the field of how it is encrypted
+        raise UnreadableInputError("it is encrypted")
+    return footer
+
+
+def _columns(footer: Mapping[int, Any]) -> dict[tuple[bytes, ...], bool]:
+    """Return, by its path, whether each column is within a list or map."""
+    fields: list[dict[int, Any]] = footer[2]
+    if len(fields) > MAX_FIELDS:
+        raise OversizedInputError(f"it has more than {MAX_FIELDS:,} columns and nested fields; write fewer columns")
+    found = dict[tuple[bytes, ...], bool]()
+    # What each field above is called, how many fields of it are left, and whether it repeats.
+    above: list[tuple[tuple[bytes, ...], int, bool]] = [((), int(fields[0].get(5, 0)), False)]
+    for field in fields[1:]:
+        while above and not above[-1][1]:
+            above.pop()
+        path, left, repeats = above.pop()
+        above.append((path, left - 1, repeats))
+        path, repeats = (*path, field[4]), repeats or field.get(3) == _REPEATED
+        if len(path) > MAX_DEPTH:
+            raise OversizedInputError(f"its columns are nested more than {MAX_DEPTH} levels deep; flatten them")
+        if field.get(5):
+            above.append((path, int(field[5]), repeats))
+        elif found.setdefault(path, repeats) is not repeats:
+            raise _malformed()
+    return found
+
+
+def _chunks(blocks: _Blocks, group: Mapping[int, Any], repeated: Mapping[tuple[bytes, ...], bool]) -> Iterator[_Chunk]:
+    for column in group[1]:
+        about: dict[int, Any] = column[3]
+        if 1 in column or column.keys() & {8, 9}:
+            raise UnreadableInputError("a column is encrypted or in another file; write a file of its own")
+        data, dictionary = about[9], about.get(11, 0)
+        start = dictionary if 0 < dictionary < data else data
+        if not about[5] and not start:
+            # Without a value there is no page of data; the magic is read as a header without fields.
+            continue
+        end = start + about[7]
+        if not len(_MAGIC) <= start <= end <= blocks.size:
+            raise _malformed()
+        index = (column[4], column[5]) if 4 in column else None  # noqa: PLR2004 - the field of the offset index
+        yield _Chunk(start, end, about[4], repeated[tuple(about[3])], index, about[5])
+
+
+def _check_chunk(blocks: _Blocks, chunk: _Chunk) -> int:
+    """Return how many bytes a reader of the column holds at once, at most."""
+    largest = dictionary = values = 0
+    starts = set[int]()
+    for page in _pages(blocks, chunk):
+        starts.add(page.at)
+        if page.kind == _DICTIONARY:
+            dictionary = max(dictionary, _check_dictionary(page))
+        elif page.size > MAX_PAGE_BYTES:
+            raise _too_large("a page", MAX_PAGE_BYTES)
+        else:
+            largest = max(largest, page.size)
+            values += page.values if page.kind != _INDEX else 0
+        _check_packed(blocks, chunk, page)
+    if values != chunk.values:
+        # A reader goes on after the end of the chunk for those that are missing.
+        raise _malformed()
+    if chunk.is_repeated and values > MAX_REPEATED_VALUES:
+        raise OversizedInputError(
+            f"a list has more than {MAX_REPEATED_VALUES:,} values in a row group; write smaller ones"
+        )
+    if chunk.index is not None:
+        _check_index(blocks, chunk.index, starts)
+    return largest + dictionary
+
+
+def _pages(blocks: _Blocks, chunk: _Chunk) -> Iterator[_Page]:
+    at = chunk.start
+    while at < chunk.end:
+        header, body = _read_header(blocks, at, chunk.end)
+        kind, size, packed = header[1], header[2], header[3]
+        page = _Page(kind, at, body, body + packed, size, header)
+        if kind not in range(4) or size < 0 or packed < 0 or page.end > chunk.end:
+            raise _malformed()
+        if kind != _INDEX and page.values < 0:
+            raise _malformed()
+        yield page
+        at = page.end
+
+
+def _read_header(blocks: _Blocks, at: int, end: int) -> tuple[dict[int, Any], int]:
+    for count in _HEADER_BYTES:
+        reader = Compact(blocks.read(at, min(count, end - at)))
+        try:
+            return reader.struct(), at + reader.at
+        except UnreadableInputError:
+            if count in (_HEADER_BYTES[-1], end - at) or count > end - at:
+                raise
+    raise _malformed()
+
+
+def _check_dictionary(page: _Page) -> int:
+    if page.size > MAX_DICTIONARY_BYTES:
+        raise _too_large("a dictionary page", MAX_DICTIONARY_BYTES)
+    if page.values > min(page.size, MAX_DICTIONARY_VALUES):
+        raise OversizedInputError(
+            f"a dictionary says to have {page.values:,} values; write the file again, without dictionaries"
+        )
+    return page.size
+
+
+def _check_packed(blocks: _Blocks, chunk: _Chunk, page: _Page) -> None:
+    """Refuse a page whose packed bytes say another size than its header: a reader may allocate that one."""
+    levels = 0
+    if page.kind == _DATA_V2:
+        about = page.header[8]
+        levels = about[5] + about[6]
+        if about[5] < 0 or about[6] < 0 or levels > min(page.size, page.end - page.body):
+            raise _malformed()
+        if about.get(7, True) is False:
+            return
+    if chunk.codec != _SNAPPY or page.body + levels == page.end:
+        return
+    said = Compact(blocks.read(page.body + levels, min(5, page.end - page.body - levels))).varint(32)
+    if said != page.size - levels:
+        raise _malformed()
+
+
+def _check_index(blocks: _Blocks, index: tuple[int, int], starts: set[int]) -> None:
+    """Refuse an index that leads to a place where no page begins: a reader would take what is there for a header."""
+    at, length = index
+    if length > MAX_FOOTER_BYTES:
+        raise _too_large("an index of pages", MAX_FOOTER_BYTES)
+    locations = Compact(blocks.read(at, length)).struct()[1]
+    if not {location[1] for location in locations} <= starts:
+        raise _malformed()
+
+
+def _too_large(what: str, most: int) -> OversizedInputError:
+    return OversizedInputError(
+        f"{what} takes more than {most // 1024 // 1024} MiB; write the file again, with smaller pages and row groups"
+    )
+
+
+def _malformed() -> UnreadableInputError:
+    return UnreadableInputError("its metadata is malformed or does not fit its pages; write the file again")
