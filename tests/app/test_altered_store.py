@@ -1,4 +1,4 @@
-"""What a start of the server believes of a database into which somebody wrote who has not the server's keys."""
+"""What a start of the server believes of a database that was altered without the keys of the server."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Checkpoints in a database that somebody else can write to: only what the server signed for the log as it is, is used."""
+"""Checkpoints in a database that was altered: only what the server signed for the log as it is, is used."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Sealing on a database that somebody else can write to, who has not the key: only what proves is signed."""
+"""Sealing on a database that was altered without the key: only what proves is signed."""
 
 import logging
 import shutil
