@@ -85,7 +85,8 @@ class Checkpoints:
             if facts_checkpoint.is_of_this_version(facts) and facts != _dumped(entries, row.revision):
                 raise StoreError(
                     f"the checkpoint of revision {row.revision} of the log `{self._root}` is not what the log says: "
-                    "it was altered in the database; restore a copy from before that"
+                    "it was altered in the database; delete the rows of the table `checkpoints`, and the next start reads "
+                    "the log instead"
                 )
 
     def _read(self, revision: int) -> Checkpoint | None:
