@@ -1,8 +1,10 @@
 """Whatever takes a right away, the work that stands on it is refused at the gateway's next report, which comes every 2 s."""
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,8 @@ from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.driver import DriverState
 from headgate.spark.gateway.authority import Credential, Report, Running
 from headgate.spark.needs import NameNeed, Need
-from headgate.store import open_stores
+from headgate.spark.works import UNREADABLE
+from headgate.store import FILE, open_stores
 from tests.app.world import Place, World, serving, settings_in
 from tests.fakes.runs import begin, end
 
@@ -144,6 +147,17 @@ def test_a_suspended_organization_has_no_driver_until_it_is_resumed(scene: Scene
     assert (driver, "is suspended" in why_not) == (None, True)
     acme.control.execute(ResumeOrganization(acme.id), None)
     assert scene.drivers.of(acme)[1] == ""
+
+
+def test_a_log_that_cannot_be_read_ends_what_runs_in_its_organization(scene: Scene) -> None:
+    scene.begin(scene.world.tokens["vic"], READ)
+    root = scene.deployment.home.id
+    with closing(sqlite3.connect(scene.deployment.settings.folder / FILE, timeout=10)) as file, file:
+        file.execute("UPDATE log SET hash = 'x', previous_hash = 'y' WHERE log_id = ? AND revision > 1", (root,))
+
+    scene.deployment.organizations.refresh()
+
+    assert scene.refused() == UNREADABLE
 
 
 def test_a_date_that_passes_ends_it(scene: Scene) -> None:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from headgate.control.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway.authority import Refused
 from headgate.spark.needs import NameNeed, Need, PathNeed
 from headgate.spark.sessions import Sessions
-from headgate.spark.works import ENDED, PER_SESSION, UNHEARD_SECONDS, TooMuchWorkError, Works
+from headgate.spark.works import ENDED, PER_SESSION, UNHEARD_SECONDS, UNREADABLE, TooMuchWorkError, Works
 
 ANN = Caller(PrincipalId("ann"))
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
@@ -57,6 +58,17 @@ def test_what_needs_a_right_that_went_is_refused_until_it_ends(scene: Scene, tak
     assert scene.refused("op", "other") == found
     scene.works.ended(scene.handle, "op")
     assert scene.refused("other") == []
+
+
+def test_work_in_an_organization_whose_log_cannot_be_read_is_refused(scene: Scene) -> None:
+    def refusal(_: Caller, __: Sequence[Need]) -> str | None:
+        raise LogRefusedError("its log cannot be read")
+
+    works = Works(scene.sessions, refusal)
+    works.record(scene.handle, "op", [READ])
+
+    assert works.refused([(scene.handle, "op")]) == [Refused(scene.handle, "op", UNREADABLE)]
+    assert works.refusal(scene.handle, "op") == UNREADABLE
 
 
 def test_a_session_that_ended_takes_its_work_with_it(scene: Scene) -> None:

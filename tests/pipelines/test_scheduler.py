@@ -8,7 +8,8 @@ from headgate.control.runs import EndRun, StartRun
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RelationsSet, ResourceDeleted, RunAsSet
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.scheduler import FOLLOWED, Scheduler
-from tests.fakes.world import ADMIN, DELAYS, DELAYS_RELATIONS, LOAD, STRANGER
+from tests.fakes.store import FakeStore
+from tests.fakes.world import ADMIN, DELAYS, DELAYS_RELATIONS, LOAD, PEOPLE, STRANGER, THINGS
 from tests.pipelines.working import Clock, change, defined, opened, queued, row, runs
 
 HOUR = 3600.0
@@ -103,6 +104,26 @@ class TestACronSchedule:
         scheduler.tick()
 
         assert [each.due for each in runs(organization)] == [NOON + HOUR / 2]
+
+    def test_a_schedule_is_followed_as_it_is_after_the_log_has_lost_entries(self, clock: Clock) -> None:
+        store = FakeStore()
+        store.write(*PEOPLE, *THINGS)
+        organization = opened(clock, store)
+        relations = organization.control.snapshot.resources[DELAYS].relations
+        store.put_document(defined(DELAYS, schedule={"cron": "0 * * * *"}))
+        change(organization, RelationsSet(DELAYS, relations))
+        scheduler = Scheduler(organization.control, store)
+
+        store.log.pop()
+        store.put_document(defined(DELAYS, schedule={"cron": "30 * * * *"}))
+        change(organization, RelationsSet(DELAYS, relations), at=clock.now + 1)
+        clock.now = NOON
+        scheduler.tick()
+        assert runs(organization) == []
+
+        clock.now = NOON + HOUR / 2
+        scheduler.tick()
+        assert len(runs(organization)) == 1
 
     @pytest.mark.parametrize("state", ["inactive", "paused"])
     def test_stops_while_the_pipeline_takes_no_runs(self, clock: Clock, state: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headgate.control.organization import Organization
-from headgate.control.ports import StoreError
+from headgate.control.ports import Entry, StoreError
 from headgate.control.queue import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED, RunPut
 from headgate.control.resources import STATE
 from headgate.control.runs import CancelRun, StartRun, WaitingError
@@ -20,7 +20,8 @@ from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked,
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.attempt import FAILURES, INTERRUPTIONS, MOST_INTERRUPTIONS, Attempt
 from headgate.pipelines.worker import SETTLING, Worker, WorkerSettings
-from tests.fakes.world import ADMIN, DELAYS, FLIGHTS, LOAD, ROOT
+from tests.fakes.store import FakeStore
+from tests.fakes.world import ADMIN, DELAYS, FLIGHTS, LOAD, PEOPLE, ROOT, THINGS
 from tests.pipelines.working import (
     QUICK,
     Clock,
@@ -55,6 +56,10 @@ def working(organization: Organization, work: Work, settings: WorkerSettings = Q
         yield started
     finally:
         started.stop()
+
+
+def gone(after: int = 0) -> Iterator[Entry]:
+    raise StoreError(f"the store is gone {after}")
 
 
 def ended(organization: Organization, name: str, *states: str) -> None:
@@ -283,6 +288,21 @@ class TestAWorkerThatIsLost:
             ended(organization, "r", SUCCEEDED)
 
         assert row(organization, "r").attempt == 2
+
+    def test_an_attempt_ends_with_its_lease_while_the_log_cannot_be_read(self, clock: Clock) -> None:
+        store = FakeStore()
+        store.write(*PEOPLE, *THINGS)
+        store.put_document(defined(DELAYS))
+        organization = opened(clock, store)
+        queued(organization, "r")
+        with working(organization, Work({"r": [lasting]}), replace(QUICK, lease=0.5)) as started:
+            ended(organization, "r", RUNNING)
+            entries, store.entries = store.entries, gone
+
+            until(lambda: started.under_way == 0)
+
+            assert row(organization, "r").state == RUNNING
+            store.entries = entries
 
     def test_and_comes_back_writes_nothing_more(self, clock: Clock) -> None:
         organization, back = opened(clock), threading.Event()

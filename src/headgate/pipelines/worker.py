@@ -232,7 +232,7 @@ class _UnderWay:
         self._tell_at = attempt.began
         self._told = attempt.journal.figures
         self._judged: tuple[tuple[int, Head] | None, float] = (None, 0.0)
-        """The revision at which its rights were last looked at, and when."""
+        """The position of the log at which its rights were last looked at, and when."""
         threading.Thread(target=self._carry_out, name=attempt.row.run, daemon=True).start()
 
     def look_after(self) -> None:
