@@ -1,8 +1,12 @@
 """Bounds of files: lines and documents that Spark can hold."""
 
+from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 
 from headgate.pipelines import file_bounds
 from headgate.pipelines.file_bounds import (
@@ -12,6 +16,8 @@ from headgate.pipelines.file_bounds import (
     require_small_document,
 )
 from headgate.pipelines.loading.errors import EndedError, LoadError
+from tests.pipelines.dropping import Drop
+from tests.pipelines.sources import source, stream
 
 
 def never() -> bool:
@@ -67,3 +73,19 @@ def test_a_document_is_bounded_as_a_whole(tmp_path: Path) -> None:
 
     with pytest.raises(LoadError, match="larger than 64 MiB"):
         require_small_document(file, never)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("is_repeated", [True, False], ids=["one value", "many values"])
+def test_large_values_of_a_small_file_within_the_bounds_do_not_end_the_driver(drop: Drop, *, is_repeated: bool) -> None:
+    name = f"large_{is_repeated}".lower()
+    values = ["a" * (15 << 20)] * 300 if is_repeated else [letter * (15 << 20) for letter in "abcdefghijklmnopqrst" * 3]
+    (drop.folder / name).mkdir()
+    options = {"use_dictionary": is_repeated, "compression": "zstd", "write_statistics": False, "write_batch_size": 1}
+    pq.write_table(pa.table({"s": values}), drop.folder / name / "a.parquet", **options)
+    definition = source(stream(name, file=name, format="parquet"), name=name) | {"connection": "drop"}
+
+    with suppress(PySparkException):  # the statement may need more memory than it can have
+        drop.lake.run(definition)
+
+    assert drop.lake.rows("SELECT 1") == [(1,)]
