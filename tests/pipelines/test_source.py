@@ -120,8 +120,18 @@ class TestFiles:
                 "torn.csv: a row that does not fit the columns; nothing in: word: 2;",
             ),
             "torn.json": ('{"id": 1}\n{"id": ', "json_lines", two, "torn.json: a row that does not fit the columns"),
-            "torn.parquet": ("PAR1 and no more", "parquet", two, "`torn.parquet` cannot be read"),
-            "damaged.parquet": (None, "parquet", "", "a file cannot be read to its end; it is damaged, or was moved"),
+            "torn.parquet": (
+                "PAR1 and no more",
+                "parquet",
+                two,
+                "`torn.parquet` in the connection's folder: it is not a Parquet file",
+            ),
+            "damaged.parquet": (
+                None,
+                "parquet",
+                "",
+                "`damaged.parquet` in the connection's folder: its metadata is malformed",
+            ),
             "nothing.json": ("", "json_lines", "", "say them in `columns`"),
             "lines.json": ('{"id": 1}\n{"id": 2}', "json", two, "its format is `json_lines`"),
         }
