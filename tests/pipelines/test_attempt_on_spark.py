@@ -11,7 +11,7 @@ import pytest
 from headgate.control.organization import Organization
 from headgate.control.runs import StartRun
 from headgate.control.vault import Vault
-from headgate.facts.changes import ResourceDeleted
+from headgate.facts.changes import ResourceDeleted, RoleRevoked
 from headgate.pipelines import attempt_on_spark
 from headgate.pipelines.attempt import Attempt, Stop
 from headgate.pipelines.attempt_on_spark import OnSpark
@@ -24,7 +24,7 @@ from headgate.pipelines.places import Places
 from headgate.pipelines.touching import Touches
 from headgate.untrusted_input.blocking_pool import BlockingPool
 from tests.egress import open_egress
-from tests.fakes.world import DELAYS
+from tests.fakes.world import ADMIN, DELAYS, ROOT
 from tests.pipelines.working import Clock, change, defined, opened, queued, row
 
 NOW = 1_800_000_000.0
@@ -168,6 +168,17 @@ class TestAnAttempt:
             carry_out(work)
 
         assert session.stopped == 1
+
+    def test_reaches_no_connection_once_its_run_as_has_lost_a_right(self, carry_out: Any, session: FakeSession) -> None:
+        def work(execution: Execution) -> None:
+            change(session.attempt.organization, RoleRevoked(ADMIN, "admin", ROOT))
+            execution.place("elsewhere")
+
+        with pytest.raises(InterruptedError, match="may not do"):
+            carry_out(work)
+
+        assert session.attempt.stopped is Stop.REFUSED
+        assert "its run-as principal may not do" in session.attempt.refusal
 
     def test_that_was_told_to_end_does_not_begin(self, carry_out: Any, session: FakeSession) -> None:
         with pytest.raises(InterruptedError):

@@ -45,7 +45,7 @@ def write(goal: Path, text: str, then: Callable[[], None] = lambda: None) -> Non
     frame: Any = Frame(text, then)
     staging = goal.parent.with_name(f"{goal.parent.name}-staging")
     staging.mkdir(exist_ok=True)
-    write_files(frame, "csv", AllowedFolder(goal.parent), goal.name, staging, RUN, lambda: False)
+    write_files(frame, "csv", lambda: AllowedFolder(goal.parent), goal.name, staging, RUN, lambda: False)
 
 
 def there(folder: Path) -> dict[str, str]:
@@ -125,9 +125,28 @@ class TestAFolder:
         frame: Any = Frame("new", swap)
         allowed = AllowedFolder(tmp_path, PurePosixPath("connected"))
         with pytest.raises(LoadError, match=r"is a link|no folder"):
-            write_files(frame, "csv", allowed, "out", _made(tmp_path / "staging"), RUN, lambda: False)
+            write_files(frame, "csv", lambda: allowed, "out", _made(tmp_path / "staging"), RUN, lambda: False)
 
         assert there(other) == {"kept.csv": "of others"}
+
+    @pytest.mark.parametrize("decisions", [0, 1, 2])
+    def test_stays_as_it_was_where_the_right_to_the_connection_goes_meanwhile(
+        self, tmp_path: Path, decisions: int
+    ) -> None:
+        goal = _made(tmp_path / "connected")
+        write(goal / "out", "old")
+        left = [AllowedFolder(goal)] * decisions
+
+        def connected() -> AllowedFolder:
+            if not left:
+                raise InterruptedError("the right has gone")
+            return left.pop()
+
+        frame: Any = Frame("new")
+        with pytest.raises(InterruptedError):
+            write_files(frame, "csv", connected, "out", _made(tmp_path / "staging"), RUN, lambda: False)
+
+        assert there(goal) == {"out/part-0.csv": "old"}
 
     @pytest.mark.parametrize("own", ["out", "out/deep/key.pem", "out/link.pem"])
     def test_with_files_of_the_servers_own_is_not_replaced(self, tmp_path: Path, own: str) -> None:
@@ -138,7 +157,7 @@ class TestAFolder:
         allowed = AllowedFolder(tmp_path, server_files=ServerFiles((key,)))
 
         with pytest.raises(FilesError, match="the server's own"):
-            write_files(frame, "csv", allowed, "out", _made(tmp_path / "staging"), RUN, lambda: False)
+            write_files(frame, "csv", lambda: allowed, "out", _made(tmp_path / "staging"), RUN, lambda: False)
 
         assert key.exists()
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from headgate.control.command import MissingError
+from headgate.control.lacking import refused
 from headgate.control.organization import Organization
 from headgate.control.states import cleaned
 from headgate.pipelines.attempt import Attempt
@@ -79,6 +80,12 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers:
     row, control, store = attempt.row, attempt.organization.control, attempt.organization.store
 
     def place(name: str) -> Place:
+        # Decided here too: what the server reads and writes itself is not decided on by Spark's guard.
+        control.catch_up()
+        why = refused(control.answers, row.run, control.now)
+        if why is not None:
+            attempt.refuse(why)
+            raise InterruptedError(why)
         found = connection(control.snapshot, row.pipeline, name)
         if found is None:
             raise PlaceError(f"`{attempt.definition.name}` declares no connection `{name}`")

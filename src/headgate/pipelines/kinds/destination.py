@@ -69,10 +69,17 @@ def _write_files(definition: DestinationDefinition, files: Files, execution: Exe
     from headgate.pipelines.writing.files import write_files
 
     frame, name = execution.spark.table(definition.input), definition.connection
-    goal = folder_of(execution.place(name), name)
     execution.say(f"{definition.input} into the folder `{files.folder}` of `{name}`")
     has_to_end = partial(execution.wait, 0)
-    write_files(frame, files.format, goal, files.folder, execution.staging, execution.run, has_to_end)
+    write_files(
+        frame,
+        files.format,
+        lambda: folder_of(execution.place(name), name),
+        files.folder,
+        execution.staging,
+        execution.run,
+        has_to_end,
+    )
     return frame.count()
 
 

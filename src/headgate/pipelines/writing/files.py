@@ -35,7 +35,7 @@ class FilesError(Exception):
 def write_files(
     frame: DataFrame,
     format: str,
-    folder: AllowedFolder,
+    connected: Callable[[], AllowedFolder],
     name: str,
     staging: Path,
     run: RunId,
@@ -43,19 +43,24 @@ def write_files(
 ) -> None:
     """Write the folder `name` of files in a connection's. A reader finds all files of before, or all new ones.
 
+    `connected` returns the folder of the connection, decided again each time: the last time is after the files are
+    copied, before they take the place of those of before.
+
     An attempt that ends halfway leaves the goal as it was, and what it has written to the next attempt of its run,
     which removes it. Raises `FilesError`, `LoadError` or `EndedError`.
     """
     written = staging / "files"
     shutil.rmtree(written, ignore_errors=True)
+    connected()
     frame.write.format(format).options(**_OPTIONS.get(format, {})).save(str(written))
-    staged = f".{name}.{run}"
+    staged, folder = f".{name}.{run}", connected()
     with open_connected(folder) as goal:
         if folder.server_files.is_own(folder.path / name) or folder.server_files.has_own_below(folder.path / name):
             raise FilesError(f"`{name}` is or holds files of the server's own; name another one")
         _remove(goal, staged)
         try:
             _copy(written, goal, staged, has_to_end)
+            connected()
             _put(goal, staged, name)
         finally:
             _remove(goal, staged)
@@ -66,7 +71,7 @@ def _copy(written: Path, goal: int, staged: str, has_to_end: Callable[[], bool])
     target = open_beneath(goal, PurePosixPath(staged), os.O_RDONLY | os.O_DIRECTORY)
     try:
         with open_folder(written, PurePosixPath()) as source, os.scandir(source) as entries:
-            # What Hadoop leaves beside the files, its word that they are whole, is not needed: nobody saw them before.
+            # What Hadoop leaves beside the files, its word that they are whole, is not needed: no reader has seen them yet.
             for name in (each.name for each in entries if each.name[0] not in "._"):
                 _copy_file(source, target, name, has_to_end)
     finally:
