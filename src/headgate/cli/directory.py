@@ -46,12 +46,10 @@ def list_users() -> None:
 def add_user(
     name: Name,
     role: Annotated[str, typer.Option(help="a role on the organization, or on the place")] = "member",
-    login: Annotated[str | None, typer.Option(help="the login name of a user of the deployment")] = None,
-    email: Annotated[str | None, typer.Option(help="the address that they prove to be theirs")] = None,
     place: Place = None,
 ) -> None:
-    """Add a user: one of the deployment, or a new one."""
-    said = {"name": name, "role": role, "login": login, "email": email, "place": place}
+    """Add a new user. A user that the deployment has already joins by `headgate invitation`."""
+    said = {"name": name, "role": role, "place": place}
     say(f"{name} is in the organization as {role} ({_revision(call('POST', '/users', body=_given(said)))})")
 
 

@@ -29,15 +29,17 @@ def register(app: typer.Typer) -> None:
 def create(
     name: Login,
     email: Annotated[
-        str | None, typer.Option(help="their address; whoever proves it to the provider is this user")
+        str | None, typer.Option(help="the address of the user; a login at the provider with it is this user's")
     ] = None,
     *,
     password_stdin: Stdin = False,
-    without_password: Annotated[bool, typer.Option("--without-password", help="they log in at the provider")] = False,
+    without_password: Annotated[
+        bool, typer.Option("--without-password", help="the user logs in at the OpenID Connect provider")
+    ] = False,
     data: Data = None,
 ) -> None:
     """Make a new user of the deployment, who is in no organization yet."""
-    secret = None if without_password else _password(stdin=password_stdin)
+    secret = None if without_password else read_password(stdin=password_stdin)
     with deployed(data) as deployment:
         logins = deployment.entrance.logins
         principal = logins.register(name, login=name, password=secret, email=email, verified=email is not None)
@@ -46,7 +48,7 @@ def create(
 
 def password(name: Login, *, password_stdin: Stdin = False, data: Data = None) -> None:
     """Give a user a new password, and end all their sessions."""
-    secret = _password(stdin=password_stdin)
+    secret = read_password(stdin=password_stdin)
     with deployed(data) as deployment:
         logins = deployment.entrance.logins
         logins.set_password(logins.user_of(name), secret)
@@ -81,7 +83,8 @@ def break_glass(
     say(f"{name} rules {organization} until {until}; the audit says so")
 
 
-def _password(*, stdin: bool) -> str:
+def read_password(*, stdin: bool) -> str:
+    """Return a new password, from the standard input or asked for twice at the terminal."""
     if stdin:
         return sys.stdin.readline().rstrip("\n")
     return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
