@@ -86,7 +86,7 @@ class TestFairness:
     def test_a_statement_of_short_tasks_goes_on(self, lake: World) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
         job = Attempt(
-            lambda: stranger.sql("SELECT count(*) FROM range(0, 2000000000, 1, 60) WHERE hash(id) = 1").collect()
+            lambda: stranger.sql("SELECT count(*) FROM range(0, 2000000000, 1, 400) WHERE hash(id) = 1").collect()
         )
 
         while not job.wait(0.5):
