@@ -3,35 +3,24 @@
 import hashlib
 import json
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.settings import default_settings
-from headgate.cli import app, forget
+from headgate.cli import app, confirmation, forget
 from headgate.control.founding import Founding, found
 from headgate.control.ports import Draft, Pointer
 from headgate.control.principals import AddPrincipal
 from headgate.control.resources import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
+from tests.cli.deployments import deployment_in
 
 OWNER, MARVIN = PrincipalId("p-owner"), PrincipalId("p-marvin")
 ACME = ResourceId("acme")
-
-
-@contextmanager
-def deployment_in(folder: Path) -> Iterator[Deployment]:
-    deployment = open_deployment(default_settings({}, folder=folder))
-    try:
-        yield deployment
-    finally:
-        deployment.close()
 
 
 @pytest.fixture
@@ -146,7 +135,7 @@ class TestForget:
         code: int,
         stays: bool,  # noqa: FBT001
     ) -> None:
-        monkeypatch.setattr(forget.sys, "stdin", _Terminal(f"{answer}\n"))
+        monkeypatch.setattr(confirmation.sys, "stdin", _Terminal(f"{answer}\n"))
 
         with pytest.raises(SystemExit) if code else nullcontext():
             forget.forget("Marvin", data=folder)

@@ -3,14 +3,12 @@
 import errno
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.app.deployment import SHIPPED, Deployment, open_deployment, shipped_model
+from headgate.app.deployment import SHIPPED, shipped_model
 from headgate.app.settings import default_settings
 from headgate.cli import app
 from headgate.control.founding import begin_deployment
@@ -18,6 +16,7 @@ from headgate.control.organization import Organizations
 from headgate.control.resources import CreateResource
 from headgate.facts.ids import ResourceId
 from headgate.store import open_stores
+from tests.cli.deployments import deployment_in
 
 
 def run(folder: Path, *words: str | Path) -> Result:
@@ -28,15 +27,6 @@ def done(folder: Path, *words: str | Path) -> str:
     result = run(folder, *words)
     assert result.exit_code == 0, result.output
     return result.stdout
-
-
-@contextmanager
-def deployment_in(folder: Path) -> Iterator[Deployment]:
-    deployment = open_deployment(default_settings({}, folder=folder))
-    try:
-        yield deployment
-    finally:
-        deployment.close()
 
 
 @pytest.fixture

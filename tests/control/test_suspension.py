@@ -31,6 +31,7 @@ def test_a_write_of_a_member_is_refused_on_the_facts_that_it_lands_on() -> None:
     world.do(SuspendOrganization(ROOT))
 
     world.refuse(RenameOrganization("two"), SuspendedError, "is suspended", by=FOUNDER)
+
     world.do(ResumeOrganization(ROOT))
     world.do(RenameOrganization("two"), by=FOUNDER)
 
@@ -52,7 +53,7 @@ def test_only_members_are_told_that_it_is_suspended() -> None:
     organization.control.execute(SuspendOrganization(organization.id), None)
     member = next(iter(sorted(organization.control.snapshot.principals)))
 
-    assert organization.suspends(Presented(member, None))
-    assert not organization.suspends(Presented(PrincipalId("p_unknown"), None))
-    assert not organization.suspends(Presented(member, ResourceId("another")))
+    assert organization.is_suspended_for(Presented(member, None))
+    assert not organization.is_suspended_for(Presented(PrincipalId("p_unknown"), None))
+    assert not organization.is_suspended_for(Presented(member, ResourceId("another")))
     assert organization.caller(Presented(member, None)) is None

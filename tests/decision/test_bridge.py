@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.followed import Start
+from headgate.control.log_follower import Start
 from headgate.decision.answers import Answers, Reference
 from headgate.decision.engine import Engine
 from headgate.decision.records import Question

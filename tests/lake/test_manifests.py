@@ -94,6 +94,13 @@ def test_a_commit_with_files_in_their_places_is_applied(table: Table) -> None:
     assert answer.status_code == 200, answer.text
 
 
+def test_a_commit_that_names_a_missing_manifest_is_refused_as_a_bad_request(table: Table) -> None:
+    for missing in (f"{table.location}/metadata/no.avro", table.manifest_list(f"{table.location}/metadata/no.avro")):
+        status, why = table.refusal(missing)
+
+        assert (status, why) == (400, "the snapshot names a manifest list or manifest that does not exist")
+
+
 class TestPlaces:
     """Rows lie in `data/`, where an engine writes them as its user says. They are no manifests."""
 

@@ -63,6 +63,12 @@ def test_metadata_without_bounds_is_refused(world: World, dropped: Path, content
     assert not world.iceberg().table_exists("raw.back")
 
 
+def test_a_missing_metadata_file_is_refused(world: World, dropped: Path) -> None:
+    dropped.unlink()
+
+    assert register(world, dropped) == (400, "there is no metadata file at the path of the request")
+
+
 def test_a_manifest_list_among_the_rows_is_refused(world: World, dropped: Path) -> None:
     [manifest_list] = dropped.parent.glob("snap-*.avro")
     moved = dropped.parent.parent / "data" / manifest_list.name

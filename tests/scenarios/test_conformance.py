@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.scenario_folders import read_folder
-from headgate.control.followed import Start
+from headgate.control.log_follower import Start
 from headgate.control.scenarios.run import run
 from headgate.decision.answers import Reference
 from headgate.decision.engine import Engine

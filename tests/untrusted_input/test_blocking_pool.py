@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 
@@ -120,6 +120,17 @@ def test_a_pool_that_was_closed_has_no_process_and_starts_again() -> None:
 
     assert names(pool, "b") == ["b"]
     pool.close()
+
+
+def test_a_job_of_a_pool_that_closes_ends() -> None:
+    pool = BlockingPool()
+    jobs = [pool.submit("ann", b"json", [SLOW] * 50, at_no_charge) for _ in range(3)]
+
+    pool.close()
+
+    for each in jobs:
+        with pytest.raises(CancelledError):
+            each.result(timeout=20)
 
 
 LOADED = """

@@ -87,7 +87,7 @@ def identifier(identity: Identity, organizations: Organizations, sparks: Sparks,
         found = identity.authenticate(presented.removeprefix(_BEARER)) if presented.startswith(_BEARER) else None
         organization = organizations.addressed(found, sent.organization) if found else None
         caller = organization.caller(found) if found and organization else None
-        if caller is None and found and organization and organization.suspends(found):
+        if caller is None and found and organization and organization.is_suspended_for(found):
             raise SuspendedError
         if caller is None or organization is None or caller.run is not None:
             # A run's identity exists for statements that the guard has seen, and comes here through the driver only.

@@ -1,12 +1,12 @@
 """`headgate forget`: a person is erased from everything that can be erased, and the logs stay whole."""
 
-import sys
 from typing import Annotated
 
 import typer
 
+from headgate.cli.confirmation import confirm
 from headgate.cli.opened import Data, deployed, opened
-from headgate.cli.output import fail, say
+from headgate.cli.output import say
 
 
 def register(app: typer.Typer) -> None:
@@ -29,19 +29,11 @@ def forget(
     with deployed(data) as deployment:
         principal = personal.person(deployment.organizations, user)
         if not yes:
-            _confirm(user, principal)
+            confirm(
+                f"Erase `{user}` (`{principal}`) from every organization? This cannot be undone.", "nothing was erased"
+            )
         erased = personal.forget(deployment.organizations, principal)
     with opened(data) as (stores, _):
         stores.settle()
     for log, documents in erased.items():
         say(f"`{principal}` is forgotten in the log `{log}`: {documents} documents are erased")
-
-
-def _confirm(user: str, principal: str) -> None:
-    """Ask whether to erase the person; end with exit code 2 where there is no terminal, and with 1 if the answer is no."""
-    if not sys.stdin.isatty():
-        fail("nothing was erased: there is no terminal to ask for confirmation; add `--yes` to erase without asking")
-        sys.exit(2)
-    if not typer.confirm(f"Erase `{user}` (`{principal}`) from every organization? This cannot be undone."):
-        fail("nothing was erased")
-        sys.exit(1)

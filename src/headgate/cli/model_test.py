@@ -14,7 +14,7 @@ from headgate.cli.output import errors, fail, say, table
 if TYPE_CHECKING:
     from headgate.app.scenarios import Doors
     from headgate.cli.scenario_folders import System
-    from headgate.control.followed import Start
+    from headgate.control.log_follower import Start
     from headgate.control.scenarios.run import Asking, Outcome
 
 

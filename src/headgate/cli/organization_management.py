@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.filesize import decimal
 
+from headgate.cli.confirmation import confirm
 from headgate.cli.opened import Data, deployed
 from headgate.cli.output import fail, say, table, when
 
@@ -120,7 +121,7 @@ def remove(
             say(f"`{organization}` would be removed, with {contents}")
             return
         if not yes:
-            _confirm(organization, contents)
+            confirm(f"Remove `{organization}`, with {contents}? This cannot be undone.", "nothing was removed")
         _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=False)
         if folders:
             _remove_folders(organization, folders)
@@ -162,16 +163,6 @@ def _remove_folders(organization: str, folders: "OrganizationFolders") -> None:
     except OSError as error:
         left = ", ".join(f"`{each}`" for each in folders.found())
         fail(f"`{organization}` is removed, but not all of its files ({error.strerror}); delete {left} by hand")
-        sys.exit(1)
-
-
-def _confirm(organization: str, contents: str) -> None:
-    """Ask whether to remove it; end with exit code 2 where there is no terminal, and with 1 if the answer is no."""
-    if not sys.stdin.isatty():
-        fail("nothing was removed: there is no terminal to ask for confirmation; add `--yes` to remove without asking")
-        sys.exit(2)
-    if not typer.confirm(f"Remove `{organization}`, with {contents}? This cannot be undone."):
-        fail("nothing was removed")
         sys.exit(1)
 
 

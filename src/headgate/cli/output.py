@@ -68,7 +68,7 @@ def progress(line: str) -> Text:
 
 def write_json(value: Any, indent: int | None = None) -> None:
     """Print a value as JSON, which says the same with control characters written out."""
-    _write(terminal_json(json.dumps(value, ensure_ascii=False, indent=indent)) + "\n")
+    sys.stdout.write(terminal_json(json.dumps(value, ensure_ascii=False, indent=indent)) + "\n")
 
 
 def write_csv(rows: Iterable[Sequence[Any]]) -> None:
@@ -91,11 +91,7 @@ class _Data:
 
     def write(self, text: str) -> None:
         """Write a text as it is; to a terminal with control characters written out."""
-        _write(terminal_text(text) if sys.stdout.isatty() else text)
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text)
+        sys.stdout.write(terminal_text(text) if sys.stdout.isatty() else text)
 
 
 def _say(to: Console, line: str, style: str | None = None) -> None:

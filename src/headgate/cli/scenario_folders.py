@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from headgate.control.followed import Start
+from headgate.control.log_follower import Start
 from headgate.control.scenarios.building import build
 from headgate.control.scenarios.language import Language, language
 from headgate.control.scenarios.run import Case, read_case

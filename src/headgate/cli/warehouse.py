@@ -32,8 +32,8 @@ def move(
 
     An earlier version kept the files of all organizations' tables beside each other. Such a table can be read and written;
     it can be purged, or registered again after it was dropped, only where its files are in its organization's folder. Data
-    files are linked, not copied; what holds paths is written anew. A table that cannot be moved stays as it is and is shown
-    with the reason; the exit code is 1 then. The command can be interrupted at any time and run again. Stop the server
+    files are linked, not copied; metadata and manifests hold paths, so new ones are written. A table that cannot be moved
+    stays as it is and is shown with the reason; the exit code is 1 then. The command can be interrupted at any time and run again. Stop the server
     first: statements on a table that is being moved fail.
     """
     from rich.progress import Progress

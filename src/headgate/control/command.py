@@ -41,7 +41,7 @@ class RefusedError(CommandError):
 
 
 class UnknownCallerError(CommandError):
-    """The caller is nobody here any more: the principal, token or run has ended."""
+    """The caller cannot act any more: the principal, token or run has ended."""
 
 
 class SuspendedError(CommandError):

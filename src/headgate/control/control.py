@@ -21,7 +21,7 @@ from headgate.control.command import (
     decided,
 )
 from headgate.control.counts import Counts
-from headgate.control.followed import FollowedLog, Start
+from headgate.control.log_follower import LogFollower, Start
 from headgate.control.people import meant
 from headgate.control.ports import (
     Checkpoint,
@@ -86,7 +86,7 @@ class Control:
         self._lock = threading.Lock()
         self._start = engine
         self.counts = Counts()
-        self._followed = FollowedLog(store, models, clock, engine)
+        self._follower = LogFollower(store, models, clock, engine)
         self._pasts = lru_cache(maxsize=4)(self._past)
 
     @property
@@ -107,21 +107,21 @@ class Control:
     @property
     def position(self) -> tuple[int, Head]:
         """How often the log was opened again, and its newest entry: what was worked out at another position may be wrong."""
-        known = self._followed.known
+        known = self._follower.known
         return known.reopened, known.head
 
     @property
     def is_refused(self) -> bool:
         """Whether every question is refused, because the log cannot be read."""
-        return self._followed.is_refused
+        return self._follower.is_refused
 
     def require_readable(self) -> None:
         """Raise `LogRefusedError` if every question is refused."""
-        _ = self._followed.known
+        _ = self._follower.known
 
     def is_at(self, head: Head) -> bool:
         """Return whether questions are answered on the facts of this entry."""
-        return self._followed.is_at(head)
+        return self._follower.is_at(head)
 
     @property
     def answers(self) -> Answers:
@@ -137,7 +137,7 @@ class Control:
 
     def past(self, revision: int) -> Past:
         """Return what answers questions about a revision. Raises `MissingError` if there is none."""
-        return self._pasts(self._followed.known.reopened, revision)
+        return self._pasts(self._follower.known.reopened, revision)
 
     def revision_at(self, at: float) -> int:
         """Return the revision that was the newest at a time. Raises `MissingError` if there was none."""
@@ -152,13 +152,13 @@ class Control:
         A log that has lost entries that are known here is opened again. Raises `LogRefusedError` if it cannot be read; then
         every question is refused until a later call has read it.
         """
-        if head is None or not self._followed.is_at(head):
+        if head is None or not self._follower.is_at(head):
             with self._lock:
-                self._followed.catch_up()
+                self._follower.catch_up()
 
     def keep(self) -> None:
         """Write a checkpoint if there is none of late, so that the next start has little to replay."""
-        known, log = self._followed.known, self._followed
+        known, log = self._follower.known, self._follower
         facts = known.engine.facts
         if facts.revision - log.kept < EVERY:
             return
@@ -190,7 +190,7 @@ class Control:
                     return written
                 tries = tries + 1 if self.position == before else 0
         raise StoreError(
-            f"the log `{self._followed.name}` takes no entry behind its newest revision {self.snapshot.revision}; "
+            f"the log `{self._follower.name}` takes no entry behind its newest revision {self.snapshot.revision}; "
             "run `headgate log verify`, and restore a copy if it fails"
         )
 
@@ -264,7 +264,7 @@ class Control:
             self._write(command, view, plan, call)
         except RevisionConflictError:
             self.counts.conflicts += 1
-            self._followed.catch_up()
+            self._follower.catch_up()
             return None
         except PointerConflictError as error:
             raise TakenError(str(error)) from error
@@ -285,11 +285,11 @@ class Control:
             runs=plan.runs,
         )
         after = fold(view.facts, plan.changes, revision)
-        self._followed.append(draft, lambda: view.engine.advance(plan.changes, after))
+        self._follower.append(draft, lambda: view.engine.advance(plan.changes, after))
 
     @property
     def _engine(self) -> Answers:
-        return self._followed.known.engine
+        return self._follower.known.engine
 
     def _past(self, _reopened: int, revision: int) -> Past:
         facts = self.as_of(revision)

@@ -10,9 +10,9 @@ from typing import Final
 from headgate.control.command import MissingError
 from headgate.control.control import Control
 from headgate.control.directory import Directory
-from headgate.control.followed import RETRY_SECONDS, Start
 from headgate.control.gate import Gate
 from headgate.control.identity import Presented
+from headgate.control.log_follower import RETRY_SECONDS, Start
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.ports import DocumentPut, LogRefusedError, Store, StoreError, Stores
 from headgate.control.tokens import LAST_USE
@@ -83,7 +83,7 @@ class Organization:
         principal = self.control.snapshot.principals.get(presented.principal)
         return principal is not None and principal.kind == "user"
 
-    def suspends(self, presented: Presented) -> bool:
+    def is_suspended_for(self, presented: Presented) -> bool:
         """Return whether the organization is suspended and the caller would act in it otherwise."""
         if not self._may_present(presented):
             return False
@@ -230,7 +230,7 @@ class Organizations:
         return tuple(each for each in found if each is not None)
 
     def of(self, principal: PrincipalId) -> tuple[Organization, ...]:
-        """Return the organizations in which somebody is a principal, as far as their logs can be read."""
+        """Return the organizations that have this principal, as far as their logs can be read."""
         return tuple(each for each in self.readable() if principal in each.control.snapshot.principals)
 
     @property

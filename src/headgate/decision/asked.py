@@ -40,9 +40,9 @@ def model_for(models: Models, facts: Snapshot, type: str, place: ResourceId) -> 
 
 
 def not_standing(facts: Snapshot, caller: Caller, now: float) -> Missing | None:
-    """Return why the caller is nobody here (any more), or None. A team may be asked about: it can be a consumer.
+    """Return why the caller cannot act in the organization, or None if it can. A team can be the caller: it can be a consumer.
 
-    That the organization is suspended comes last: it is said of callers who would act in it otherwise.
+    The suspension of the organization comes last: only callers that could act in it otherwise learn of it.
     """
     principal, team = facts.principals.get(caller.principal), facts.resources.get(ResourceId(caller.principal))
     if principal is None and (team is None or team.type not in ("team", "domain")):

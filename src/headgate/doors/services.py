@@ -71,7 +71,7 @@ class Deployed:
         organization = self._addressed(presented, named)
         caller = organization.caller(presented) if organization else None
         if organization is None or caller is None:
-            if organization is not None and organization.suspends(presented):
+            if organization is not None and organization.is_suspended_for(presented):
                 raise ProblemError(403, "suspended", str(SuspendedError()))
             raise ProblemError(401, "unauthenticated", _NOBODY)
         return organization, caller

@@ -3,7 +3,7 @@
 LakeError
 ├── RuleError        a rule that no right lifts
 ├── InvalidError     the request does not make sense
-│   └── GoneError    a file that the table names is gone
+│   └── GoneError    a file of the table is gone
 ├── ConflictError    somebody else was faster
 ├── MissingError     the table is not there
 └── BusyError        the files cannot be read at the moment

@@ -7,7 +7,7 @@ from typing import Final
 from pyiceberg.table.snapshots import Snapshot
 
 from headgate.lake.containment import is_directly_inside
-from headgate.lake.errors import RuleError
+from headgate.lake.errors import GoneError, InvalidError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.warehouse import Warehouse
 from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer
@@ -67,8 +67,14 @@ class TableFiles:
         """Raise `RuleError` if the snapshot has a manifest, data or delete file that is not where it must be.
 
         Files of deleted entries count: expiring snapshots removes those files, and change feeds read them. The
-        manifests in `known` were checked when they were added.
+        manifests in `known` were checked when they were added. Raises `InvalidError` for a manifest that is not there.
         """
+        try:
+            self._check(snapshot, known)
+        except GoneError:
+            raise InvalidError("the snapshot names a manifest list or manifest that does not exist") from None
+
+    def _check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
         listed = self.manifests(snapshot)
         for path, manifest in listed.items():
             self._check_place(path)
@@ -80,9 +86,9 @@ class TableFiles:
     def named(self, snapshots: Iterable[Snapshot]) -> Iterator[str]:
         """Yield every file that the snapshots name, some more than once, and each list after what it lists."""
         for snapshot in snapshots:
-            for path, manifest in self.manifests(snapshot).items():
-                yield from (file.path for file in self.files([manifest]))
-                yield path
+            listed = self.manifests(snapshot)
+            yield from (file.path for file in self.files(listed.values()))
+            yield from listed
             yield snapshot.manifest_list
 
     def _batches(self, wanted: Iterable[ManifestAnswer]) -> Iterator[Mapping[ManifestAnswer, bytes]]:

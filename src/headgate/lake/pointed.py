@@ -3,16 +3,13 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from headgate.control.ports import DocumentPut, Pointer, PointerConflictError, PointerMove, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, InvalidError, MissingError
 from headgate.lake.metadata import next_path
 from headgate.lake.warehouse import MAX_FILE_BYTES, Warehouse
-
-MAX_VALUES: Final = 1_000_000
-"""Of one metadata file. They take many times its bytes once they are read."""
+from headgate.untrusted_input.json_documents import MAX_VALUES
 
 
 @dataclass(frozen=True, slots=True)

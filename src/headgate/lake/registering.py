@@ -10,7 +10,7 @@ from pyiceberg.table.metadata import TableMetadata
 from headgate.control.ports import Pointer, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import overlap, place_of
-from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.errors import GoneError, InvalidError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.loaded import Loaded
 from headgate.lake.manifests import TableFiles
@@ -53,7 +53,10 @@ def _checked(
     warehouse: Warehouse, expected: ResourceId | None, location: str, path: str, parsers: FileParsers
 ) -> Loaded:
     """Return the table of a metadata file, which has the id that is expected, or its own."""
-    content = warehouse.read(location, path)
+    try:
+        content = warehouse.read(location, path)
+    except GoneError:
+        raise InvalidError("there is no metadata file at the path of the request") from None
     check_size(content)
     metadata = parse(parsers.rewrite_json(content))
     table = expected or ResourceId(str(metadata.table_uuid))

@@ -56,7 +56,7 @@ def capture(definition: "StreamCaptureDefinition", execution: Execution) -> None
 
 
 class Capture:
-    """One attempt at a folder and a table. `connected` returns the folder of the connection, decided on anew each time."""
+    """One attempt at a folder and a table. `connected` decides again at each call and returns the folder of the connection."""
 
     def __init__(
         self, definition: "StreamCaptureDefinition", execution: Execution, connected: Callable[[], AllowedFolder]

@@ -77,7 +77,7 @@ UNSAID: Final[Mapping[str, str]] = {
 def connect_database(place: DatabasePlace) -> Connection:
     """Return an open connection to a database, made with its own user and password alone.
 
-    Raises `psycopg.Error`, also where libpq would add what is not said here.
+    Raises `psycopg.Error`, also where libpq would add parameters that are not given here.
     """
     parameters = database_parameters(place)
     added = [name for name in _added() if name not in parameters and name != "service"]
@@ -89,7 +89,7 @@ def connect_database(place: DatabasePlace) -> Connection:
 
 
 def database_parameters(place: DatabasePlace) -> dict[str, str]:
-    """Return everything that libpq is told for a connection to a database."""
+    """Return every parameter that libpq gets for a connection to a database."""
     trusted = Path("~/.postgresql").expanduser()
     return {
         **SETTINGS,
@@ -102,12 +102,12 @@ def database_parameters(place: DatabasePlace) -> dict[str, str]:
         "password": place.password,
         "require_auth": _WITH_PASSWORD if place.password else "none",
         "sslmode": place.sslmode,
-        # Whom the server trusts is no credential of it: the two files are the usual ones, and no variable moves them.
+        # Trusted certificates are not a credential: libpq's usual two files are read, and no environment variable replaces them.
         "sslrootcert": str(trusted / "root.crt"),
         "sslcrl": str(trusted / "root.crl"),
     }
 
 
 def _added() -> list[str]:
-    """Return the keywords for which libpq would take a value from the environment or a service, if it were not said."""
+    """Return the keywords for which libpq would take a value from the environment or a service."""
     return [each.keyword.decode() for each in Conninfo.get_defaults() if each.val != each.compiled]

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
@@ -18,7 +17,7 @@ from headgate.decision.declared import edges
 from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Edge
-from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.ids import ResourceId, RunId, is_folder_name
 from headgate.facts.snapshot import Run, Snapshot
 from headgate.pipelines.egress import Egress, EgressError, host_and_port
 from headgate.pipelines.place import DatabasePlace, FolderPlace, HttpPlace, Place, PlaceError, database_of, entrance
@@ -27,7 +26,6 @@ log: Final = logging.getLogger(__name__)
 
 Allowed = TypeVar("Allowed")
 
-_ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 CONNECTIONS = "connections"
 """The relation by which a pipeline declares its connections."""
 
@@ -216,6 +214,6 @@ def _local(path: str) -> Path | None:
 
 def _folder_name(id: str) -> str:
     """Return an id that can be the name of a folder. Raises `PlaceError` for any other, as an imported log may have."""
-    if not _ID.fullmatch(id):
+    if not is_folder_name(id):
         raise PlaceError(f"the id `{id}` cannot be the name of a folder")
     return id

@@ -31,7 +31,7 @@ from headgate.store.marks import require_reached
 from headgate.store.proof import Proof, Seen, prove, require_next, unseen
 from headgate.store.queue import Queue
 from headgate.store.rows import entry_of, row_of
-from headgate.store.sealing import Sealing
+from headgate.store.sealer import Sealer
 from headgate.store.seals import Seal
 from headgate.store.tables import documents, log, pointers
 
@@ -56,10 +56,10 @@ _POINTER = select(pointers.c.metadata_location).where(
 class SqlStore:
     """The entries, the documents and the pointers. Every write is one transaction that survives a crash."""
 
-    def __init__(self, database: Database, root: ResourceId, signer: SealKey, sealing: Sealing | None = None) -> None:
-        """`signer` signs checkpoints, `sealing` the log; without it the log is not sealed."""
+    def __init__(self, database: Database, root: ResourceId, signer: SealKey, sealer: Sealer | None = None) -> None:
+        """`signer` signs checkpoints, `sealer` the log; without it the log is not sealed."""
         self._database = database
-        self._sealing = sealing
+        self._sealer = sealer
         self._checkpoints = Checkpoints(database, root, signer)
         self._queue = Queue(database, root)
         self.root = root
@@ -215,9 +215,9 @@ class SqlStore:
 
         Raises `StoreError` where the store was opened without a key, or the log does not prove.
         """
-        if self._sealing is None:
+        if self._sealer is None:
             raise StoreError("the store was opened without a key; name the file of one")
-        sealed = self._sealing.seal({self.root: self.rows})
+        sealed = self._sealer.seal({self.root: self.rows})
         if sealed.refused:
             raise sealed.refused[0]
         return next(iter(sealed.seals), None)
@@ -244,10 +244,10 @@ class SqlStore:
 
     def _seal_now_and_then(self, revision: int) -> None:
         """Sign an entry that was written if it is due. The entry stays written if it cannot be signed."""
-        if self._sealing is None or revision % seals.EVERY:
+        if self._sealer is None or revision % seals.EVERY:
             return
         try:
-            self._sealing.seal({self.root: self.rows}, revision).report()
+            self._sealer.seal({self.root: self.rows}, revision).report()
         except StoreError:
             logger.exception("revision %d of the log `%s` is not sealed", revision, self.root)
 

@@ -21,7 +21,7 @@ from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log import SqlStore
 from headgate.store.marks import Marks
 from headgate.store.proof import Proof, Rows, Seen, unseen
-from headgate.store.sealing import Sealing
+from headgate.store.sealer import Sealer
 from headgate.store.seals import Seal, newest
 from headgate.store.tables import FIRST, checkpoints, documents, log, seals
 
@@ -61,11 +61,11 @@ class SqlStores:
 
     def __init__(self, database: Database, log_key: Path | None = None) -> None:
         self._database = database
-        self._sealing = None if log_key is None else Sealing(database, log_key)
+        self._sealer = None if log_key is None else Sealer(database, log_key)
         # Without a key of the deployment, the checkpoints of this process alone can be used.
-        self._signer = SealKey.generate() if self._sealing is None else self._sealing.key
-        if self._sealing is not None:
-            self._sealing.begin(self.logs())
+        self._signer = SealKey.generate() if self._sealer is None else self._sealer.key
+        if self._sealer is not None:
+            self._sealer.begin(self.logs())
 
     def moved(self) -> bool:
         """Say whether another process may have written since this was asked last. A store that cannot tell says yes."""
@@ -83,7 +83,7 @@ class SqlStores:
 
     def log(self, root: ResourceId) -> SqlStore:
         """Return the store of a log, which need not have begun."""
-        return SqlStore(self._database, root, self._signer, self._sealing)
+        return SqlStore(self._database, root, self._signer, self._sealer)
 
     def logs(self) -> Sequence[ResourceId]:
         """Return the roots of the logs that have begun."""
@@ -127,9 +127,9 @@ class SqlStores:
 
     def seal(self) -> list[Seal]:
         """Sign the newest entry of every log, and return the seals. Raises `StoreError` if a log does not prove."""
-        if self._sealing is None:
+        if self._sealer is None:
             raise StoreError("the store was opened without a key; name the file of one")
-        sealed = self._sealing.seal(self._rows_of(self.logs()))
+        sealed = self._sealer.seal(self._rows_of(self.logs()))
         if sealed.refused:
             raise sealed.refused[0]
         return sealed.seals
@@ -180,9 +180,9 @@ class SqlStores:
 
     def close(self) -> None:
         """Seal what is not sealed yet, where there is a key, and let go of the database."""
-        if self._sealing is not None:
+        if self._sealer is not None:
             try:
-                self._sealing.seal(self._rows_of(self._unsealed())).report()
+                self._sealer.seal(self._rows_of(self._unsealed())).report()
             except StoreError:
                 logger.warning("the logs end without a seal", exc_info=True)
         self._database.close()

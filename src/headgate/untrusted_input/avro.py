@@ -10,6 +10,7 @@ import zstandard
 
 from headgate.untrusted_input.avro_values import Cursor, Shape, decoder
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
+from headgate.untrusted_input.json_documents import distinct_members
 
 MAX_UNPACKED_BYTES: Final = 128 * 1024 * 1024
 """The blocks of one file after decompression."""
@@ -96,16 +97,9 @@ def _schema(text: bytes) -> Any:
     if len(text) > MAX_SCHEMA_BYTES:
         raise UnreadableInputError(f"the file's schema is larger than {MAX_SCHEMA_BYTES // 1024} KiB")
     try:
-        return json.loads(text, object_pairs_hook=_distinct)
+        return json.loads(text, object_pairs_hook=distinct_members)
     except ValueError:
         raise UnreadableInputError("the file's schema is not JSON, or has a name twice") from None
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
-    return found
 
 
 def _unpack(codec: str, packed: bytes, most: int) -> bytes:

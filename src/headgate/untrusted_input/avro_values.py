@@ -149,10 +149,14 @@ def decoder(written: Any, shape: Shape) -> Decode:
     Records are dictionaries by field id. `written` is the type as the file's schema has it.
     """
     if isinstance(written, list):
-        if len(written) != 2 or written[0] != "null":  # noqa: PLR2004 (null and the type)
-            raise UnreadableInputError("a union in the file's schema is not of `null` and one type")
-        return _optional(_required(written[1], shape))
+        return _optional(_required(_type_beside_null(written), shape))
     return _required(written, shape)
+
+
+def _type_beside_null(union: list[Any]) -> Any:
+    if len(union) != 2 or union[0] != "null":  # noqa: PLR2004 (null and the type)
+        raise UnreadableInputError("a union in the file's schema is not of `null` and one type")
+    return union[1]
 
 
 def _required(written: Any, shape: Shape) -> Decode:
@@ -201,9 +205,7 @@ def _partition(fields: Mapping[int, Any]) -> Decode:
 
 def _partition_value(written: Any) -> Decode:
     if isinstance(written, list):
-        if len(written) != 2 or written[0] != "null":  # noqa: PLR2004 (null and the type)
-            raise UnreadableInputError("a union in the file's schema is not of `null` and one type")
-        return _optional(_partition_value(written[1]))
+        return _optional(_partition_value(_type_beside_null(written)))
     name = written.get("type") if isinstance(written, dict) else written
     if name == "fixed":
         size = written.get("size") if isinstance(written, dict) else None

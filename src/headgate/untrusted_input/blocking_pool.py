@@ -2,9 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from typing import Final
+from typing import Any, Final
 
 from headgate.untrusted_input.limits import MEBIBYTE, ParserLimits
 from headgate.untrusted_input.pool import Charge, ParserPool
@@ -55,28 +55,34 @@ class BlockingPool:
         self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
     ) -> Future[list[bytes]]:
         """Return at once what becomes the documents as a parser wrote them. Cancelling it ends the job."""
-        loop, pool = self._started()
-        return asyncio.run_coroutine_threadsafe(pool.rewrite(owner, kind, documents, charge, file), loop)
+        with self._lock:  # a job must not be given to a loop that is being stopped
+            loop, pool = self._started()
+            return asyncio.run_coroutine_threadsafe(pool.rewrite(owner, kind, documents, charge, file), loop)
 
     def close(self) -> None:
-        """End every process, and the thread. It starts again with the next call."""
+        """Cancel every job, and end every process and the thread. They start again with the next call."""
         with self._lock:
-            loop, pool = self._loop, self._pool
+            if self._loop is not None and self._pool is not None:
+                self._loop.call_soon_threadsafe(self._loop.stop)
             self._loop = self._pool = None
-        if loop is not None and pool is not None:
-            loop.call_soon_threadsafe(pool.close)
-            loop.call_soon_threadsafe(loop.stop)
 
     def _started(self) -> tuple[asyncio.AbstractEventLoop, ParserPool]:
-        with self._lock:
-            if self._loop is None or self._pool is None:
-                self._loop, self._pool = asyncio.new_event_loop(), ParserPool(self._limits, purpose=self._purpose)
-                threading.Thread(target=_run, args=(self._loop,), name="parsers", daemon=True).start()
-            return self._loop, self._pool
+        if self._loop is None or self._pool is None:
+            self._loop, self._pool = asyncio.new_event_loop(), ParserPool(self._limits, purpose=self._purpose)
+            threading.Thread(target=_run, args=(self._loop, self._pool), name="parsers", daemon=True).start()
+        return self._loop, self._pool
 
 
-def _run(loop: asyncio.AbstractEventLoop) -> None:
+def _run(loop: asyncio.AbstractEventLoop, pool: ParserPool) -> None:
     try:
         loop.run_forever()
+        loop.run_until_complete(_cancel(asyncio.all_tasks(loop)))
     finally:
+        pool.close()
         loop.close()
+
+
+async def _cancel(jobs: Iterable[asyncio.Task[Any]]) -> None:
+    for each in jobs:
+        each.cancel()
+    await asyncio.gather(*jobs, return_exceptions=True)

@@ -27,7 +27,7 @@ def read_json(document: bytes | bytearray) -> Any:
         OversizedInputError: it has too many values, or values too deep within each other.
     """
     with _named_errors():
-        value = json.loads(bytes(document).decode(), object_pairs_hook=_distinct, parse_constant=_no_number)
+        value = json.loads(bytes(document).decode(), object_pairs_hook=distinct_members, parse_constant=_no_number)
         check_json_bounds(value)
         return value
 
@@ -73,7 +73,8 @@ def _too_deep() -> OversizedInputError:
     return OversizedInputError(f"the JSON document has values more than {MAX_DEPTH} levels deep; flatten it")
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def distinct_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object. Raises `ValueError` if two have one name."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError

@@ -105,6 +105,9 @@ class LauncherProcess:
                 ready = await asyncio.get_running_loop().sock_recv(mine, len(READY))
         except (OSError, TimeoutError):
             ready = b""
+        except asyncio.CancelledError:
+            mine.close()
+            raise
         if ready != READY:
             mine.close()
             self.stop()

@@ -11,7 +11,7 @@ _MANIFEST: Final = struct.Struct(">Iqq?32s")
 """Length of the path, partition spec, sequence number, encrypted, identity; the path follows."""
 _FILE: Final = struct.Struct(">IBB?q?q32s")
 """Length of the path, status, content, both sequence numbers each after whether it is there, identity; the path follows."""
-_CODES: Final = range(3)
+CODES: Final = range(3)
 """Of a status, and of a content."""
 _MALFORMED: Final = "the file could not be read"
 
@@ -71,7 +71,7 @@ def pack_files(files: Iterable[FileAnswer]) -> bytes:
 def unpack_files(answer: bytes) -> Iterator[FileAnswer]:
     """Yield the files of an answer. Raises `UnreadableInputError` if it has another form."""
     for (_, status, content, has_sequence, sequence, has_own, own, identity), path in _unpack(_FILE, answer):
-        if status not in _CODES or content not in _CODES:
+        if status not in CODES or content not in CODES:
             raise UnreadableInputError(_MALFORMED)
         yield FileAnswer(path, status, content, sequence if has_sequence else None, own if has_own else None, identity)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from headgate.untrusted_input.avro import read_records
 from headgate.untrusted_input.avro_values import AnyPartition, Items, Pairs, Record, Scalar, Shape
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
-from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer, pack_files, pack_manifests
+from headgate.untrusted_input.manifest_answers import CODES, FileAnswer, ManifestAnswer, pack_files, pack_manifests
 
 MAX_RECORDS: Final = 1_000_000
 """Of one file."""
@@ -54,8 +54,6 @@ MANIFEST: Final = Record({**dict.fromkeys((0, 1, 3, 4), _INT), 2: DATA_FILE}, fr
 _OF_THE_PAST: Final = frozenset({105, 106, 107})
 """Fields that no reader uses any more."""
 _FORMATS: Final = frozenset({"AVRO", "PARQUET", "ORC", "PUFFIN"})
-_CODES: Final = frozenset({0, 1, 2})
-"""Of a status, and of a content."""
 _LEAVES: Final = frozenset({int, bytes, str})
 
 
@@ -91,7 +89,7 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
     file: Mapping[int, Any] = _given(record, 2)
     form = _given(file, 101).upper()
     status, content = _given(record, 0), file.get(134) or 0
-    if form not in _FORMATS or status not in _CODES or content not in _CODES:
+    if form not in _FORMATS or status not in CODES or content not in CODES:
         raise UnreadableInputError("a file of the manifest has a format, status or content that Iceberg does not have")
     kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {101: form, 134: content}
     return FileAnswer(

@@ -1,22 +1,36 @@
 """A device that was let in is logged in once, and not by a login that has ended meanwhile."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
 from headgate.control.logins.devices import Devices, Waiting
 from headgate.control.logins.sessions import Session, Started
+from headgate.facts.ids import PrincipalId
 from tests.control.logins.world import HOME, PASSWORD, Deployment
 
 NEW = "another horse entirely"
 
 
-def let_in(world: Deployment, session: Session) -> tuple[Devices, str]:
-    """Return the devices, and the secret of one that the user of the session has let in."""
+class LetIn(NamedTuple):
+    """A device that the user Ann has let in."""
+
+    world: Deployment
+    ann: PrincipalId
+    session: Session
+    devices: Devices
+    secret: str
+
+
+def let_in_by_ann() -> LetIn:
+    world = Deployment()
+    ann = world.user("ann")
+    session = world.logins.log_in("ann", PASSWORD, HOME).session
     devices = Devices(world.store, world.logins.sessions, world.settings)
     asked = devices.ask({}, world.now)
     devices.answer(asked.code, session, world.now, allow=True)
-    return devices, asked.secret
+    return LetIn(world, ann, session, devices, asked.secret)
 
 
 def log_out(world: Deployment, session: Session) -> None:
@@ -41,10 +55,7 @@ ENDINGS = [log_out, change_password_elsewhere, set_password_as_the_operator]
 def test_a_device_is_not_logged_in_by_a_login_that_ended_before(
     end: Callable[[Deployment, Session], None],
 ) -> None:
-    world = Deployment()
-    world.user("ann")
-    session = world.logins.log_in("ann", PASSWORD, HOME).session
-    devices, secret = let_in(world, session)
+    world, _, session, devices, secret = let_in_by_ann()
 
     end(world, session)
 
@@ -55,10 +66,7 @@ def test_a_device_is_not_logged_in_by_a_login_that_ended_before(
 def test_a_device_is_not_logged_in_by_a_login_that_ends_at_the_same_moment(
     end: Callable[[Deployment, Session], None],
 ) -> None:
-    world = Deployment()
-    ann = world.user("ann")
-    session = world.logins.log_in("ann", PASSWORD, HOME).session
-    devices, secret = let_in(world, session)
+    world, ann, session, devices, secret = let_in_by_ann()
     world.store.before_append = lambda: end(world, session)
 
     assert devices.redeem(secret, world.now) is Waiting.DENIED
@@ -69,10 +77,7 @@ def test_a_device_is_not_logged_in_by_a_login_that_ends_at_the_same_moment(
 def test_a_new_password_ends_the_sessions_of_devices_and_providers_too(
     end: Callable[[Deployment, Session], None],
 ) -> None:
-    world = Deployment()
-    ann = world.user("ann")
-    session = world.logins.log_in("ann", PASSWORD, HOME).session
-    devices, secret = let_in(world, session)
+    world, ann, session, devices, secret = let_in_by_ann()
     device = devices.redeem(secret, world.now)
     assert isinstance(device, Started)
     world.logins.sessions.start(ann, "oidc")

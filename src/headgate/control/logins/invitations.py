@@ -107,7 +107,7 @@ class Invitations:
     def draft(
         self, organization: Organization, caller: Caller, role: str, place: ResourceId | None = None
     ) -> tuple[Invite, str]:
-        """Return the command that invites somebody, and the invitation's secret, which stands nowhere else."""
+        """Return the command that creates an invitation, and the invitation's secret, which is stored nowhere."""
         credential, ends = made(new_id("i")), self._organizations.now + self._length
         new = Invitation(credential.id, organization.id, caller, role, place, ends, credential.hash)
         return Invite(new), credential.written(INVITATION)
@@ -119,15 +119,16 @@ class Invitations:
         if credential is None or found is None or not credential.matches(found[1]):
             raise missing_invitation()
         root, body = found
+        # A caller that is no member must not learn that the organization is suspended.
         is_suspended = self._organizations.open(root).control.snapshot.is_suspended
-        if body["ends"] <= self._organizations.now or is_suspended:  # only members are told of a suspension
+        if body["ends"] <= self._organizations.now or is_suspended:
             raise missing_invitation()
         return _invitation(credential.id, root, body)
 
     def accept(self, invitation: Invitation, principal: PrincipalId, person: str, call: Call = BY_ITSELF) -> Snapshot:
-        """Make a user of the deployment somebody in the organization; it is who invited that adds them.
+        """Add a user of the deployment to the organization, in the name of the user that invited them.
 
-        Raises `MissingError` if they could not do so now, `TakenError` for who is there already.
+        Raises `MissingError` if the inviting user could not do so now, `TakenError` for a member.
         """
         organization = self._organizations.open(invitation.organization)
         try:

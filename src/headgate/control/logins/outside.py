@@ -41,7 +41,7 @@ class Outsiders:
     def user(self, who: Outsider) -> PrincipalId:
         """Return the user they are: linked before, or of the same verified address, or new if that may join.
 
-        Raises `LoginError` if they are nobody here.
+        Raises `LoginError` if they have no user here and may not join.
         """
         try:
             return self._known(who) or self._linked(who) or self._joined(who)
@@ -70,7 +70,9 @@ class Outsiders:
     def _joined(self, who: Outsider) -> PrincipalId:
         email = address(who.email) if who.email else None
         if email is None or domain(email) not in self._join:
-            raise LoginError("the provider knows you, but you are nobody here; ask for an invitation")
+            raise LoginError(
+                "the provider knows you, but you have no user here; ask an owner of the organization for an invitation"
+            )
         if self._addresses.is_like_another(email):
             raise LoginError("your address at the provider looks like that of another user here; ask the operator")
         new = RegisterUser(PrincipalId(new_id("p")), who.name, email=email, verified=True, subject=who.key)

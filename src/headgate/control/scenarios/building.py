@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from headgate.control.asking import ROLE_WORDS, WORDS
-from headgate.control.followed import Start
+from headgate.control.log_follower import Start
 from headgate.control.resources import implied
 from headgate.control.scenarios.language import Language
 from headgate.control.scenarios.values import ScenarioError

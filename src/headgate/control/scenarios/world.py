@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from headgate.control.command import Command, CommandError, RefusedError, View, decided
-from headgate.control.followed import Start
+from headgate.control.log_follower import Start
 from headgate.control.scenarios.language import Language
 from headgate.control.scenarios.telling import told
 from headgate.control.scenarios.values import ScenarioError
@@ -69,7 +69,7 @@ class World:
         return tuple(log for log in self.engines if self.types[log] == ORGANIZATION)
 
     def homes(self, principal: PrincipalId) -> tuple[Log, ...]:
-        """Return the logs in which somebody is a principal."""
+        """Return the logs that have this principal."""
         return tuple(log for log, engine in self.engines.items() if principal in engine.facts.principals)
 
     def caller(self, actor: str) -> Caller:

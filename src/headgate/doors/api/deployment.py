@@ -26,7 +26,7 @@ router = APIRouter(prefix="/deployment", tags=["deployment"])
 _LIST = "deployment.list_organizations"
 
 
-class Line(BaseModel):
+class ListedOrganization(BaseModel):
     """An organization of the deployment: its home model, its state, and when it was created. An unreadable one has no model."""
 
     id: str
@@ -42,7 +42,7 @@ class Suspension(Strict):
     why: Annotated[Text, Field(min_length=1, max_length=1000)]
 
 
-@router.get("/organizations", response_model=Page[Line], **needs(_LIST))
+@router.get("/organizations", response_model=Page[ListedOrganization], **needs(_LIST))
 def list_all_organizations(services: UsesDeployment, caller: ByUser, pages: Pages) -> dict[str, Any]:
     """List every organization of the deployment."""
     control, organizations = services.control, services.deployed.organizations

@@ -61,5 +61,5 @@ WritesDeployment = Annotated[Write, Depends(write)]
 def _require_standing(deployed: Deployed, who: Presented) -> None:
     """Raise `ProblemError` 401 for a token or run that has ended."""
     there = deployed.organizations.open(who.organization) if who.organization else None
-    if there is None or (there.caller(who) is None and not there.suspends(who)):
+    if there is None or (there.caller(who) is None and not there.is_suspended_for(who)):
         raise ProblemError(401, "unauthenticated", _UNKNOWN)

@@ -129,7 +129,7 @@ def end_organization(services: Uses, write: Writes) -> dict[str, Any]:
 def list_organizations(deployed: Everything, who: ByAnyone, pages: Pages) -> dict[str, Any]:
     """List the organizations that the caller is in, suspended ones too."""
     there = deployed.organizations.deployment.control.snapshot
-    mine = [each for each in deployed.organizations.of(who.principal) if each.caller(who) or each.suspends(who)]
+    mine = [each for each in deployed.organizations.of(who.principal) if each.caller(who) or each.is_suspended_for(who)]
     rows = ({"id": each.id, "name": _named(deployed, each)} for each in mine)
     return page(rows, pages, ("name", "id"), there.revision)
 

@@ -1,4 +1,4 @@
-"""Sealing: the newest entry of a log is signed once the log is proved from its newest seal on, and has passed its mark."""
+"""Seals logs: the newest entry is signed once the log is proved from its newest seal on, and has passed its mark."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class SealResult:
     """The seals that were made, and why other logs were not sealed."""
 
     seals: list[Seal] = field(default_factory=list[Seal])
@@ -33,7 +33,7 @@ class Sealed:
             logger.error("a log is not sealed: %s", each)
 
 
-class Sealing:
+class Sealer:
     """Seals logs with the key of a file. A log that was cut or rewritten is not sealed."""
 
     def __init__(self, database: Database, file: Path) -> None:
@@ -45,19 +45,19 @@ class Sealing:
 
     def begin(self, roots: Sequence[ResourceId]) -> None:
         """Move the marks up to the newest seals, and report each log that is behind its mark."""
-        sealed = Sealed()
+        sealed = SealResult()
         try:
             self._starts([*roots, *(self._marks.read().keys() - set(roots))], sealed)
         except StoreError as error:
             sealed.refused.append(error)
         sealed.report()
 
-    def seal(self, logs: Mapping[ResourceId, Rows], last: int | None = None) -> Sealed:
+    def seal(self, logs: Mapping[ResourceId, Rows], last: int | None = None) -> SealResult:
         """Sign the newest entry of each log, or that of the revision `last`. Logs that do not prove are left out.
 
         Raises `StoreError` if the store or the files of the key cannot be used.
         """
-        sealed = Sealed()
+        sealed = SealResult()
         for root, start in self._starts(list(logs), sealed).items():
             try:
                 row = prove_from(root, logs[root], start, last)
@@ -71,7 +71,7 @@ class Sealing:
         self._marks.advance(sealed.seals)
         return sealed
 
-    def _starts(self, roots: Sequence[ResourceId], sealed: Sealed) -> dict[ResourceId, Seal | None]:
+    def _starts(self, roots: Sequence[ResourceId], sealed: SealResult) -> dict[ResourceId, Seal | None]:
         """Return the newest seal of each log that is not behind its mark. The marks are moved up to these seals."""
         marks, found = self._marks.read(), dict[ResourceId, Seal | None]()
         newest = seals.newest(self._database, roots, KnownKeys.beside(self._file))

@@ -1,4 +1,4 @@
-"""What answers on the newest facts of a log, and how it takes over what other processes write."""
+"""Follows a log: answers on its newest facts, and takes over what other processes write."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class _Refusal:
     until: float
 
 
-class FollowedLog:
+class LogFollower:
     """The newest facts of one log, for as long as the log goes on from them.
 
     Where it has lost entries that are known here, it is opened again. While it cannot be read, nothing is answered.

@@ -1,0 +1,20 @@
+"""The confirmation of a command that cannot be undone."""
+
+import sys
+
+import typer
+
+from headgate.cli.output import fail
+
+
+def confirm(question: str, unchanged: str) -> None:
+    """Ask before a command that cannot be undone.
+
+    End with exit code 2 where there is no terminal, and with 1 if the answer is no; `unchanged` says that nothing was done.
+    """
+    if not sys.stdin.isatty():
+        fail(f"{unchanged}: there is no terminal to ask for confirmation; add `--yes` to go on without it")
+        sys.exit(2)
+    if not typer.confirm(question):
+        fail(unchanged)
+        sys.exit(1)
