@@ -38,13 +38,20 @@ LIST = record(
     field(517, "content", "int"),
     field(515, "sequence_number", "long"),
     field(503, "added_snapshot_id", "long"),
+    field(516, "min_sequence_number", "long"),
+    field(504, "added_files_count", "int"),
+    field(505, "existing_files_count", "int"),
+    field(506, "deleted_files_count", "int"),
+    field(512, "added_rows_count", "long"),
+    field(513, "existing_rows_count", "long"),
+    field(514, "deleted_rows_count", "long"),
 )
-"""The schema of a manifest list, as short as Headgate reads it."""
+"""The schema of a manifest list with every field that Iceberg requires: a reader without bounds reads the rows too."""
 
 
 def listed(path: str, spec: int = 0) -> bytes:
     """A manifest in a manifest list of this schema."""
-    return text(path) + b"".join(map(number, (1000, spec, 0, 1, 7)))
+    return text(path) + b"".join(map(number, (1000, spec, 0, 1, 7, 1, 0, 0, 0, 0, 0, 0)))
 
 
 FILE = {134: "int", 100: "string", 101: "string", 102: record(), 103: "long", 104: "long"}

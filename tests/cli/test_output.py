@@ -42,7 +42,9 @@ def test_a_table_that_no_terminal_shows_has_every_cell_in_full_on_one_line(
     assert row.rstrip() == f"t-{'a' * 60}  {'a label of several words ' * 5}".rstrip()
 
 
-@pytest.mark.parametrize(("seconds", "written"), [(None, ""), (0.5, "1970-01-01 00:00:00+00:00")])
+@pytest.mark.parametrize(
+    ("seconds", "written"), [(None, ""), (0.5, "1970-01-01 00:00:00+00:00"), (1e300, "1e+300 s after 1970")]
+)
 def test_a_time_is_written_as_people_read_it(seconds: float | None, written: str) -> None:
     assert when(seconds) == written
 

@@ -22,6 +22,7 @@ from tests.control.worlds import (
     edges,
     nekt,
     onehouse,
+    request,
     resource,
     role,
     y42,
@@ -222,6 +223,20 @@ class TestMoving:
         world.refuse(move, InvalidError, "you would gain", by=ANN)
         world.do(role(ANN, "ALL", "table"))
         assert world.do(move, by=ANN).resources[ResourceId("table")].parent == "two"
+
+    @pytest.mark.parametrize("moved", ["product", "port"])
+    def test_only_a_user_that_may_add_access_gives_a_port_to_another_team(self, moved: str) -> None:
+        world = datamesh()
+        world.do(resource("other", "data_product", ROOT, owner="ops"))
+        world.do(*(role(ANN, "editor", team) for team in ("shop", "ops")))
+        world.do(*(role(BEN, "owner", team) for team in ("shop", "ops")))
+        move = MoveResource(ResourceId(moved), ResourceId({"product": "ops", "port": "other"}[moved]))
+
+        world.refuse(move, RefusedError, "output_port.add_access", by=ANN)
+
+        world.do(move, by=BEN)
+        world.do(request("a", "ops"), by=BEN)
+        assert world.facts.agreements[ResourceId("a")].state == "approved"
 
 
 class TestAttributes:

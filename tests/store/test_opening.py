@@ -46,6 +46,39 @@ def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
         open_stores(tmp_path)
 
 
+HOOKS = {
+    "trigger": "CREATE TRIGGER back AFTER DELETE ON documents BEGIN"
+    " INSERT INTO documents VALUES (old.log_id, old.kind, old.id, old.body); END",
+    "view": "CREATE VIEW back AS SELECT * FROM documents",
+}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_file_that_changes_rows_by_itself_is_refused(tmp_path: Path, hook: str) -> None:
+    open_stores(tmp_path).close()
+    run(tmp_path, HOOKS[hook])
+
+    with pytest.raises(StoreError, match="has the trigger, rule or view `back`"):
+        open_stores(tmp_path)
+
+
+SERVER_HOOKS = {
+    "trigger": "CREATE FUNCTION back() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+    " CREATE TRIGGER back BEFORE DELETE ON documents FOR EACH ROW EXECUTE FUNCTION back()",
+    "rule": "CREATE RULE back AS ON DELETE TO documents DO INSTEAD NOTHING",
+    "view": "CREATE VIEW back AS SELECT * FROM documents",
+}
+
+
+@pytest.mark.parametrize("hook", SERVER_HOOKS)
+def test_a_server_database_that_changes_rows_by_itself_is_refused(empty_postgres_url: str, hook: str) -> None:
+    open_stores(empty_postgres_url).close()
+    run(empty_postgres_url, SERVER_HOOKS[hook])
+
+    with pytest.raises(StoreError, match="has the trigger, rule or view `back`"):
+        open_stores(empty_postgres_url)
+
+
 def test_a_server_database_of_something_else_is_refused(empty_postgres_url: str) -> None:
     run(empty_postgres_url, "CREATE TABLE cookies (id INTEGER)")
 

@@ -83,7 +83,12 @@ def write_text(text: str) -> None:
 
 def when(seconds: float | None) -> str:
     """Return a time (seconds since the epoch) as people read it; empty for none."""
-    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:g} s after 1970"  # no calendar has it
 
 
 class _Data:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headgate.control.command import InvalidError, Plan, View
-from headgate.control.gaining import is_approved_at_once
+from headgate.control.gaining import find_owners, is_approved_at_once
 from headgate.control.ports import DocumentPut
 from headgate.decision.places import kind_of
 from headgate.facts.changes import AccessApproved, AccessDeleted, AccessEnded, AccessRequested, Change, RoleAssigned
@@ -162,9 +162,7 @@ def _agreed(
 
 
 def _at_once(view: View, port: Resource, consumer: SubjectId) -> bool:
-    product, model = view.facts.resources[port.parent], view.model_for(port.type, port.id)
-    owners = {edge.target for relation in model.lineage for edge in product.edges(relation)}
-    return is_approved_at_once(port.attributes) or consumer in owners
+    return is_approved_at_once(port.attributes) or consumer in find_owners(view, port)
 
 
 def _filed(view: View, access: ResourceId, action: str) -> Agreement:

@@ -11,6 +11,7 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
 from headgate.model.model import Model, Role
 
+PORT: Final = "output_port"
 _AUTO_APPROVE: Final = "auto_approve"
 
 
@@ -40,6 +41,22 @@ def require_adding_access(view: View, port: ResourceId, attributes: Attributes, 
     """
     if is_approved_at_once(attributes) and not is_approved_at_once(before):
         view.require_action("output_port.add_access", port, given={"purpose": (_AUTO_APPROVE,)})
+
+
+def find_owners(view: View, port: Resource) -> frozenset[ResourceId]:
+    """Return the teams that own the port's data product; their own requests for access are approved when they are made."""
+    product, model = view.facts.resources[port.parent], view.model_for(port.type, port.id)
+    return frozenset(edge.target for relation in model.lineage for edge in product.edges(relation))
+
+
+def require_adding_access_of_owners(view: View, resource: ResourceId, change: Change) -> None:
+    """Need `output_port.add_access` on each port that a move gives to other teams: they get access without an approver."""
+    after = view.after(change)
+    for id in (resource, *view.facts.below(resource)):
+        port = view.facts.resources[id]
+        if port.type == PORT and (new := find_owners(after, after.facts.resources[id]) - find_owners(view, port)):
+            on = {"consumer": tuple(sorted(new))}
+            view.require_action("output_port.add_access", id, on=on, given={"purpose": ("move",)})
 
 
 def _questions(view: View, caller: Caller, id: ResourceId) -> Iterator[Question]:

@@ -4,7 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headgate.control.command import InvalidError, Plan, View
-from headgate.control.gaining import may_lend, nothing_gained, require_adding_access
+from headgate.control.gaining import (
+    PORT,
+    may_lend,
+    nothing_gained,
+    require_adding_access,
+    require_adding_access_of_owners,
+)
 from headgate.control.ports import DocumentPut
 from headgate.facts.changes import (
     Attributes,
@@ -46,8 +52,6 @@ KIND = "kind"
 
 STATE = "state"
 """The attribute that actions of its own change."""
-
-_PORT = "output_port"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ class CreateResource:
         )
         if self.type == "organization":  # what is below it, and who holds what there, its own log says
             return Plan((created,))
-        if self.type == _PORT:
+        if self.type == PORT:
             require_adding_access(view.after(created), self.resource, self.attributes, {})
         below = implied(model, self.resource, self.type)
         return Plan((created, *below, *makers(view, self.resource, self.type, model)))
@@ -139,7 +143,7 @@ class MoveResource:
     name: str = "resource.move"
 
     def plan(self, view: View) -> Plan:
-        """Need to edit and to delete it where it is, and to make it there; who moves it gains nothing on it."""
+        """Need to edit and to delete it where it is, and to create it there. The caller and the teams there gain nothing by it."""
         found, place = view.target(self.resource), view.target(self.parent)
         more_than_a_resource(found.type)
         view.require_action(view.action(found, "edit", "alter"), found.id)
@@ -149,6 +153,7 @@ class MoveResource:
             raise InvalidError("nothing can be moved below itself")
         change = self._change(view, found, place)
         nothing_gained(view, found.id, change)
+        require_adding_access_of_owners(view, found.id, change)
         return Plan((change,))
 
     def _change(self, view: View, found: Resource, place: Resource) -> Change:
@@ -188,7 +193,7 @@ class SetAttributes:
         if view.caller is not None and found.type == "table" and KIND in self.attributes:
             raise InvalidError("whether it is a table or a view does not change")
         nothing_gained(view, found.id, change)
-        if found.type == _PORT:
+        if found.type == PORT:
             require_adding_access(view.after(change), found.id, change.attributes, found.attributes)
         return Plan((change,))
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, TextClause
 
 
 def _cannot_tell() -> bool:
@@ -31,6 +31,8 @@ class Backend:
     """The options of a connection that writes."""
     past: Mapping[str, Any]
     """The options of a connection that reads one state for as long as it is open."""
+    hooks: TextClause
+    """Selects the names of triggers, rules and views in the database's schema: what would change rows by itself."""
     turn: Callable[[], AbstractContextManager[Any]] = nullcontext
     """Where all share one connection: whose turn it is."""
     moved: Callable[[], bool] = _cannot_tell

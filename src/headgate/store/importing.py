@@ -37,6 +37,9 @@ MAX_LINE = 64 * 1024 * 1024
 
 _TABLES = {"entry": log, "document": documents, "pointer": pointers, "run": runs, "run_line": run_lines}
 _PAGE = 200
+_END_OF_TIME = 253_402_300_800.0
+"""The first second after the year 9999, in seconds since the epoch."""
+_LARGEST_COUNT = 2**31 - 1
 _PRINCIPAL = "principal"
 """The kind of documents that keep the name of a principal."""
 _RUN = re.compile(r"[A-Za-z0-9_-]+")
@@ -208,11 +211,19 @@ def _written(column: str, value: Any) -> Any:
 
 
 def _fits(table: Table, row: Mapping[str, Any]) -> bool:
-    """Say whether a row has the columns of a table, each with a value of its type."""
+    """Say whether a row has the columns of a table, each with a value of its type and in its range."""
     return row.keys() == set(table.c.keys()) and all(
-        type(value) is table.c[column].type.python_type or (value is None and table.c[column].nullable)
+        (type(value) is table.c[column].type.python_type and _is_in_range(value))
+        or (value is None and table.c[column].nullable)
         for column, value in row.items()
     )
+
+
+def _is_in_range(value: object) -> bool:
+    """Return whether a time is one of a calendar, and a count fits the column of every database."""
+    if isinstance(value, float):
+        return 0 <= value < _END_OF_TIME
+    return not isinstance(value, int) or 0 <= value <= _LARGEST_COUNT
 
 
 def _paged(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -31,6 +31,12 @@ LIMITS = " ".join(
     f"-c {name}={STATEMENT_SECONDS}s"
     for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 )
+_HOOKS = text("""
+SELECT tgname::text FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+ WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace
+UNION ALL SELECT rulename::text FROM pg_rules WHERE schemaname = current_schema()
+UNION ALL SELECT viewname::text FROM pg_views WHERE schemaname = current_schema()
+""")
 _READ_ONLY = "25006"
 _MIGRATION = 0x68656164  # any number that nobody else locks
 
@@ -76,6 +82,7 @@ def at(url: str) -> Backend:
         read={"isolation_level": "AUTOCOMMIT"},
         write={"isolation_level": "READ COMMITTED"},
         past={"isolation_level": "REPEATABLE READ"},
+        hooks=_HOOKS,
         announce=_announce,
         alone=_alone,
     )

@@ -25,7 +25,11 @@ version = Table("alembic_version", MetaData(), Column("version_num", String(32),
 
 
 def bring_up(connection: Connection, backend: Backend, name: str) -> None:
-    """Make the tables, or migrate them. Raises `StoreError` for what is no store, or one of a newer Headgate."""
+    """Make the tables, or migrate them.
+
+    Raises `StoreError` for what is no store, for one of a newer Headgate, and for one with triggers, rules or views.
+    """
+    _require_no_hooks(connection, backend, name)
     if _version(connection, name) == NEWEST:
         return
     backend.alone(connection)
@@ -55,6 +59,16 @@ def migrate(connection: Connection, start: str | None, end: str = NEWEST) -> Non
         context.stamp(scripts, start)
     with Operations.context(context):
         context.run_migrations()
+
+
+def _require_no_hooks(connection: Connection, backend: Backend, name: str) -> None:
+    """Raise `StoreError` for a database that changes rows by itself: it could bring back sessions that have ended."""
+    found = connection.execute(backend.hooks).scalars().first()
+    if found is not None:
+        raise StoreError(
+            f"`{name}` has the trigger, rule or view `{found}`, which Headgate did not create and which can change what is "
+            "stored; find out who created it, then drop it or restore another copy"
+        )
 
 
 def _version(connection: Connection, name: str) -> str | None:

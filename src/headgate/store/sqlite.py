@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, text
 from sqlalchemy.dialects.sqlite import insert
 
 from headgate.control.ports import StoreError
@@ -99,6 +99,7 @@ def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) ->
         read={},
         past={},
         write={"headgate_begin": "IMMEDIATE"},
+        hooks=text("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"),
         turn=turn,
         settle=_settle,
     )

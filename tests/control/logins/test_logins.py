@@ -332,7 +332,16 @@ class TestALoginName:
 
     @pytest.mark.parametrize(
         "text",
-        ["\u0441\u043e\u0441\u043e", "a\u1160", "\u0438\u03b1", "\u0430dmin", "admin\ufe0f", "a\u0663", "my\u30fcname"],
+        [
+            "\u0441\u043e\u0441\u043e",
+            "a\u1160",
+            "\u0438\u03b1",
+            "\u0430dmin",
+            "admin\ufe0f",
+            "a\u0663",
+            "my\u30fcname",
+            "v\u0131c",
+        ],
     )
     def test_that_readers_would_mistake_is_not_given_to_a_new_user(self, text: str) -> None:
         with pytest.raises(InvalidError):

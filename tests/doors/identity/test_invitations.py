@@ -1,3 +1,5 @@
+from functools import partial
+
 import httpx
 import pytest
 
@@ -8,6 +10,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from tests.control.logins.world import PASSWORD
 from tests.doors.identity.world import ACME, World
+from tests.threads import call_at_once
 
 OWN = "a password of my own"
 
@@ -70,6 +73,19 @@ class TestAnInvitation:
         world.entrance.tidy()
         assert not world.acme.store.documents("invitation")
 
+    def test_registers_one_user_at_most(self, world: World, http: httpx.Client) -> None:
+        secret = invite(world, http)
+
+        def accept(number: int) -> int:
+            new = {"login": f"zoe{number}", "password": OWN}
+            return http.post(f"/api/v1/invitations/{secret}/accept", json=new).status_code
+
+        statuses = call_at_once([partial(accept, number) for number in range(4)])
+
+        assert min(statuses) == 201
+        assert set(statuses) <= {201, 404, 409}
+        assert len(world.entrance.logins.users()) == 2
+
     @pytest.mark.parametrize("secret", ["x", "hgi.i.x", "hgi..", "hgi.%00.x"])
     def test_is_known_by_its_secret_only(self, http: httpx.Client, secret: str) -> None:
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 404
@@ -119,7 +135,19 @@ class TestWhoInvited:
 
         world.entrance.logins.register("zoe", password=PASSWORD)
         world.login(http, "zoe")
+        assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 404
         assert http.post(f"/api/v1/invitations/{secret}/accept").status_code == 404
+
+    def test_is_still_there_before_a_user_is_registered(self, world: World, http: httpx.Client) -> None:
+        secret = invite(world, http)
+        world.acme.control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
+        world.acme.control.execute(RemovePrincipal(world.ann), None)
+        before = world.entrance.logins.users()
+
+        new = {"login": "zoe", "password": OWN}
+        assert http.post(f"/api/v1/invitations/{secret}/accept", json=new).status_code == 404
+
+        assert world.entrance.logins.users() == before
 
     def test_could_have_added_them(self, world: World, http: httpx.Client) -> None:
         world.member("ben")

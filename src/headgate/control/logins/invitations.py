@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from headgate.control.call import BY_ITSELF, Call
 from headgate.control.command import InvalidError, MissingError, Plan, RefusedError, UnknownCallerError, View
@@ -17,6 +17,9 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
 
+_PREFIX: Final = "i"
+"""Of the ids of invitations."""
+
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
@@ -29,6 +32,11 @@ class Invitation:
     place: ResourceId | None
     ends: float
     hash: str
+
+    @property
+    def newcomer(self) -> PrincipalId:
+        """The id of the user that the invitation registers. It follows from its own, so that it registers one at most."""
+        return PrincipalId(f"p{self.id.removeprefix(_PREFIX)}")
 
     @property
     def document(self) -> Mapping[str, Any]:
@@ -108,12 +116,15 @@ class Invitations:
         self, organization: Organization, caller: Caller, role: str, place: ResourceId | None = None
     ) -> tuple[Invite, str]:
         """Return the command that creates an invitation, and the invitation's secret, which is stored nowhere."""
-        credential, ends = made(new_id("i")), self._organizations.now + self._length
+        credential, ends = made(new_id(_PREFIX)), self._organizations.now + self._length
         new = Invitation(credential.id, organization.id, caller, role, place, ends, credential.hash)
         return Invite(new), credential.written(INVITATION)
 
     def find(self, secret: str) -> Invitation:
-        """Return the invitation of a secret. Raises `MissingError` if it is none, was used or has ended."""
+        """Return the invitation of a secret.
+
+        Raises `MissingError` if it is none, was used or has ended, or if the user that invited could add no user now.
+        """
         credential = read(INVITATION, secret)
         found = self._organizations.stores.find("invitation", credential.id) if credential else None
         if credential is None or found is None or not credential.matches(found[1]):
@@ -123,7 +134,9 @@ class Invitations:
         is_suspended = self._organizations.open(root).control.snapshot.is_suspended
         if body["ends"] <= self._organizations.now or is_suspended:
             raise missing_invitation()
-        return _invitation(credential.id, root, body)
+        invitation = _invitation(credential.id, root, body)
+        self._require_standing(invitation)
+        return invitation
 
     def accept(self, invitation: Invitation, principal: PrincipalId, person: str, call: Call = BY_ITSELF) -> Snapshot:
         """Add a user of the deployment to the organization, in the name of the user that invited them.
@@ -134,6 +147,14 @@ class Invitations:
         try:
             return organization.control.execute(Join(invitation, principal, person), invitation.by, call)
         except (UnknownCallerError, RefusedError, DocumentConflictError):
+            raise missing_invitation() from None
+
+    def _require_standing(self, invitation: Invitation) -> None:
+        """Raise `MissingError` if nobody could join by it now: before a user is registered, or anything else is done."""
+        control = self._organizations.open(invitation.organization).control
+        try:
+            control.preview(Join(invitation, invitation.newcomer, ""), invitation.by)
+        except (UnknownCallerError, RefusedError, MissingError):
             raise missing_invitation() from None
 
     def seen_by(self, organization: Organization, caller: Caller) -> tuple[Invitation, ...]:

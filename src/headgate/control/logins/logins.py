@@ -76,14 +76,15 @@ class Logins:
         self._register(RegisterUser(id, person, name, kept, mail, verified))
         return id
 
-    def newcomer(self, login: str, password: str) -> PrincipalId:
-        """Make a new user of somebody who says themselves who they are.
+    def newcomer(self, principal: PrincipalId, login: str, password: str) -> PrincipalId:
+        """Register a user that no other user vouches for.
 
-        Raises `InvalidError` for what cannot be, and for an address as the login name: nobody answers for its being theirs.
+        Raises `InvalidError` for a name or password that cannot be used, and for an address as the login name: nobody has
+        confirmed that it is theirs. Raises `TakenError` if the name is taken or this user is registered already.
         """
         if "@" in folded(login):
             raise InvalidError("an address is for whom somebody answers for it; choose a login name without `@`")
-        return self.register(login, password=password)
+        return self.register(login, password=password, principal=principal)
 
     def users(self) -> tuple[User, ...]:
         """Return everybody, by name."""

@@ -10,6 +10,7 @@ _LONGEST = 100
 _ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 _LONGEST_ADDRESS = 254
 _IDNA = "xn--"
+_DOTLESS = "\u0131"
 
 
 def login_name(text: str) -> str:
@@ -37,10 +38,15 @@ def named_login(text: str) -> str:
 def new_login_name(text: str) -> str:
     """Return the one spelling of a login name that readers cannot take for another. Raises `InvalidError`."""
     name = login_name(text)
-    fault = describe_letter_fault(name) or describe_likeness_fault(name)
+    fault = describe_letter_fault(name) or describe_likeness_fault(name) or _describe_dotless_fault(name)
     if fault is not None:
         raise InvalidError(f"`{name}` cannot be a login name: {fault}")
     return name
+
+
+def _describe_dotless_fault(name: str) -> str | None:
+    """Return why a name with U+0131 cannot be a login name. Words of Turkish need it, and other names may have it."""
+    return f"`{_DOTLESS}` (U+0131) reads as `i`; write `i`" if _DOTLESS in name else None
 
 
 def address(text: str) -> str:

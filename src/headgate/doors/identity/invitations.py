@@ -114,7 +114,7 @@ def accept(
         mine = session(request, ways)
         return _joined(ways, found, mine.principal)
     require_own_origin(request)
-    principal = ways.logins.newcomer(body.login, body.password)
+    principal = ways.logins.newcomer(found.newcomer, body.login, body.password)
     joined = _joined(ways, found, principal)
     started = ways.logins.log_in(body.login, body.password, told)
     login = entered(request, response, started, cookie=body.cookie)
