@@ -25,8 +25,11 @@ MANY = {
     "deep expressions": (f"SELECT {'abs(' * 500}id{')' * 500} FROM range(9)", 60),
 }
 """Statements that the driver itself works on or keeps, and how many are sent at once."""
-WITHIN = 10.0
-"""Seconds in which another person's statement is answered."""
+WITHIN = 45.0
+"""Seconds in which another person's statement is answered, on a machine that other processes use too.
+
+The statements of the attacker together take minutes.
+"""
 
 
 def running(gateway: Guarded, person: str) -> list[Operation]:
@@ -122,13 +125,13 @@ def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Gua
 def test_many_statements_that_fill_the_driver_leave_room_for_another(spark_behind_gateway: Guarded, kind: str) -> None:
     text, count = MANY[kind]
     answers = [begin(spark_behind_gateway, ATTACKER, text)[2] for _ in range(count)]
-    time.sleep(3)
-
-    assert max(seconds_to_count(spark_behind_gateway) for _ in range(3)) < WITHIN
-
-    for each in answers:
-        each.cancel()
-    until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=60)
+    try:
+        time.sleep(3)
+        assert max(seconds_to_count(spark_behind_gateway) for _ in range(3)) < WITHIN
+    finally:
+        for each in answers:
+            each.cancel()
+        until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=120)
 
 
 @pytest.mark.soak
