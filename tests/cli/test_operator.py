@@ -202,6 +202,9 @@ class TestOrganization:
         place = f"file://{folder}/warehouse/acme/d1/t1"
         file = exported_with(folder, tmp_path, f"{place}/metadata/0.metadata.json")
 
+        for each in ("warehouse", "checkpoints"):
+            (folder / each).mkdir(exist_ok=True)
+
         refused = run("organization", "import", file, "--data", tmp_path / "new")
         elsewhere = run("organization", "import", file, "--data", tmp_path / "new", "--files", folder / "checkpoints")
         taken = run("organization", "import", file, "--data", tmp_path / "new", "--files", folder / "warehouse")
@@ -214,6 +217,7 @@ class TestOrganization:
         there = tmp_path / "new"
         with deployment_in(there):
             pass
+        (there / "warehouse").mkdir(exist_ok=True)
         location = f"file://{there}/warehouse/{place}/metadata/0.metadata.json"
         file = exported_with(folder, tmp_path, location)
 
