@@ -1,6 +1,7 @@
 """Whoever runs a deployment is told what is not well with it, and what to do."""
 
 import json
+import shutil
 import socket
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -66,6 +67,7 @@ class TestACheckup:
             "secrets",
             "store",
             "logs",
+            "seals",
             "clock",
             "models",
             "runs",
@@ -131,6 +133,25 @@ class TestTheStore:
         (store,) = seen(settings)["store"]
 
         assert (store.state, "was altered, or the one before it lost" in store.seen) == ("fail", True)
+
+    def test_whose_keys_were_not_copied_fails(self, settings: Settings) -> None:
+        shutil.rmtree(settings.seal_key.parent)
+
+        (seals,) = seen(settings)["seals"]
+
+        assert seals.state == "fail"
+        assert "which is not known here" in seals.seen
+        assert seals.do.startswith("if you restored a backup, put the folder `keys` of the deployment there")
+        assert "`headgate log verify`" in seals.do
+        assert not settings.seal_key.parent.exists()
+
+    def test_with_a_log_behind_its_mark_fails(self, settings: Settings) -> None:
+        altered(settings, "delete from seals where log_id = 'deployment'")
+
+        (seals,) = seen(settings)["seals"]
+
+        assert (seals.state, "it was cut or rewritten" in seals.seen) == ("fail", True)
+        assert "`headgate log accept`" in seals.do
 
     def test_that_is_none_fails(self, settings: Settings) -> None:
         (settings.folder / "headgate.db").write_text("not a database, but long enough to be read as one" * 100)

@@ -70,6 +70,11 @@ class TestLoggingIn:
         assert result.exit_code == 0, result.output
         assert PASSWORD not in result.output
 
+    def test_with_a_password_from_the_standard_input_needs_a_name(self, home: Path) -> None:
+        result = run("login", "--password-stdin", stdin=f"{PASSWORD}\n")
+
+        assert "`--password-stdin` needs a login name" in str(result.exception)
+
     def test_with_a_wrong_password_says_so_and_keeps_nothing(self, world: World, home: Path) -> None:
         result = log_in("a wrong password")
 

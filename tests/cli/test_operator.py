@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import stat
 from contextlib import nullcontext
 from io import StringIO
@@ -201,6 +202,9 @@ class TestOrganization:
         place = f"file://{folder}/warehouse/acme/d1/t1"
         file = exported_with(folder, tmp_path, f"{place}/metadata/0.metadata.json")
 
+        for each in ("warehouse", "checkpoints"):
+            (folder / each).mkdir(exist_ok=True)
+
         refused = run("organization", "import", file, "--data", tmp_path / "new")
         elsewhere = run("organization", "import", file, "--data", tmp_path / "new", "--files", folder / "checkpoints")
         taken = run("organization", "import", file, "--data", tmp_path / "new", "--files", folder / "warehouse")
@@ -213,6 +217,7 @@ class TestOrganization:
         there = tmp_path / "new"
         with deployment_in(there):
             pass
+        (there / "warehouse").mkdir(exist_ok=True)
         location = f"file://{there}/warehouse/{place}/metadata/0.metadata.json"
         file = exported_with(folder, tmp_path, location)
 
@@ -330,7 +335,31 @@ class TestBackup:
         result = run("restore", tmp_path / "copy", "--data", tmp_path / "again")
 
         assert result.exit_code == 0
-        assert "whose seals they are was not checked" in result.stdout
+        assert "the seals were not checked" in result.stdout
+        assert (
+            f"`{tmp_path / 'again' / 'keys'}` has no key; before a server starts, copy the folder `keys`"
+            in result.stdout
+        )
+
+    def test_without_its_keys_is_neither_verified_nor_changed_before_they_are_there(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
+        run("backup", tmp_path / "copy", "--data", folder)
+        again = tmp_path / "again"
+        run("restore", tmp_path / "copy", "--data", again)
+
+        verified = run("log", "verify", "--data", again)
+        moved = run("warehouse", "move", "--data", again)
+
+        assert (verified.exit_code, moved.exit_code) == (1, 1)
+        assert "if you restored a backup, put the folder `keys` of the deployment there" in verified.stderr
+        assert "which is not in" in moved.stderr
+        assert not (again / "keys").exists()
+
+        shutil.copytree(folder / "keys", again / "keys")
+
+        assert run("log", "verify", "--data", again).exit_code == 0
+        assert run("warehouse", "move", "--data", again).exit_code == 0
 
     @pytest.mark.parametrize("command", ["backup", "restore"])
     def test_of_postgresql_is_done_with_its_own_tools(

@@ -114,7 +114,38 @@ class TestSuspend:
     def test_an_unknown_organization_is_missing(self, folder: Path, verb: tuple[str, ...]) -> None:
         result = run(folder, "organization", verb[0], "nosuch", *verb[1:])
 
-        assert (result.exit_code, "there is no `nosuch`" in result.stderr) == (1, True), result.stderr
+        assert (
+            result.exit_code,
+            "there is no organization `nosuch`; `headgate organization list`" in result.stderr,
+        ) == (1, True), result.stderr
+
+    @pytest.mark.parametrize("why", ["", " "])
+    def test_suspending_needs_a_reason(self, folder: Path, why: str) -> None:
+        result = run(folder, "organization", "suspend", "acme", "--why", why)
+
+        assert (result.exit_code, "`--why` is empty" in result.stderr) == (2, True)
+
+
+class TestFile:
+    def test_an_organization_is_exported_by_its_name(self, folder: Path, tmp_path: Path) -> None:
+        done(folder, "organization", "export", "acme", tmp_path / "file")
+
+        assert id_of(folder) in (tmp_path / "file").read_text().splitlines()[0]
+
+    def test_an_import_into_an_empty_folder_says_that_a_deployment_began(self, folder: Path, tmp_path: Path) -> None:
+        done(folder, "organization", "export", "acme", tmp_path / "file")
+        new = tmp_path / "new"
+
+        assert f"began a new deployment in `{new}`" in done(new, "organization", "import", tmp_path / "file")
+
+    def test_an_import_with_a_missing_folder_of_files_makes_nothing(self, folder: Path, tmp_path: Path) -> None:
+        done(folder, "organization", "export", "acme", tmp_path / "file")
+        new, missing = tmp_path / "new", tmp_path / "missing"
+
+        result = run(new, "organization", "import", tmp_path / "file", "--files", missing)
+
+        assert (result.exit_code, f"there is no folder `{missing}`" in result.stderr) == (2, True)
+        assert not new.exists()
 
 
 class TestRemove:
@@ -125,11 +156,13 @@ class TestRemove:
         said = done(folder, "organization", "remove", "acme", "--yes")
         done(folder, "organization", "create", "acme", "--owner", "ada")
 
-        assert "1 principals, 0 tables; its files stay; its log stays" in said
+        assert "1 principals, 0 tables; its files stay\n" in said
+        assert f"its log stays, for an auditor: `headgate organization export {id} FILE`" in said
         assert all(file.exists() for file in files)
         assert id_of(folder) != id
         done(folder, "organization", "export", id, tmp_path / "file")
-        assert run(folder, "organization", "import", tmp_path / "file").exit_code == 1
+        again = run(folder, "organization", "import", tmp_path / "file")
+        assert (again.exit_code, "was removed, and its id cannot be used again" in again.stderr) == (1, True)
 
     def test_files_of_the_organization_and_no_others_go_with_it(self, folder: Path, tmp_path: Path) -> None:
         id = id_of(folder)

@@ -88,7 +88,9 @@ def test_connections_are_made_shown_and_given_new_secrets(run: Run, tmp_path: Pa
     headers.write_text("Authorization: Bearer x:y\n\nX-Team: ours\n")
     shop = ("--postgresql", "[::1]:5433/shop", "--user", "headgate", "--password-file", str(password))
 
-    run("connection", "create", "drop", str(tmp_path))
+    assert "warning" not in run("connection", "create", "drop", str(tmp_path))
+    missing = run("connection", "create", "later", str(tmp_path / "later"))
+    assert f"warning: there is no folder `{tmp_path / 'later'}` on the server's machine yet" in missing
     run("connection", "create", "shop", *shop)
     run("connection", "create", "api", "--http", "https://api.example.org/v1", "--header-file", str(headers))
 
@@ -103,6 +105,9 @@ def test_connections_are_made_shown_and_given_new_secrets(run: Run, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ((), "give a folder, `--postgresql` or `--http`: one of them"),
+        (("/drop", "--http", "https://x"), "give a folder, `--postgresql` or `--http`: one of them"),
+        (("drop",), "`drop` is relative"),
         (("--postgresql", "db/shop"), "say with `--user`"),
         (("--postgresql", "db", "--user", "u"), "write it as HOST:PORT/NAME"),
         (("--postgresql", "db:x/shop", "--user", "u"), "write it as HOST:PORT/NAME"),

@@ -55,7 +55,7 @@ def test_a_user_can_be_without_a_password(data: Path) -> None:
         (("users", "password", "nobody", "--password-stdin"), "no user"),
         (("break-glass", "nobody", "--organization", "main", "--why", "x"), "no user"),
         (("break-glass", "ann", "--organization", "nowhere", "--why", "x"), "no organization"),
-        (("break-glass", "ann", "--organization", "main", "--why", "x", "--hours", "100"), "mended"),
+        (("break-glass", "ann", "--organization", "main", "--why", "x", "--hours", "100"), "`--hours` is 24 at most"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(data: Path, words: tuple[str, ...], said: str) -> None:
@@ -103,3 +103,10 @@ def test_a_server_that_runs_takes_over_what_is_done_beside_it(data: Path) -> Non
 
 def test_nothing_is_done_where_there_is_nothing(tmp_path: Path) -> None:
     assert create(tmp_path).exit_code == 2
+
+
+def test_a_password_without_a_terminal_is_read_from_the_standard_input_only_if_asked(data: Path) -> None:
+    result = run(data, "users", "create", "bob")
+
+    assert result.exit_code == 2
+    assert "there is no terminal to ask for the password; use `--password-stdin`" in result.stderr

@@ -12,7 +12,7 @@ import pytest
 
 from headgate.control.ports import StoreError
 from headgate.store import SqlStores, open_stores, seals
-from headgate.store.keys import KnownKeys, public_file
+from headgate.store.keys import KnownKeys, public_file, rotate
 from headgate.store.marks import Marks
 from headgate.store.proof import Proof
 from tests.store.samples import OTHER, ROOT, created
@@ -117,6 +117,34 @@ class TestALogThatWasForged:
             pytest.raises(StoreError, match="is not the one that"),
         ):
             stores.verify(known=KnownKeys.beside(key), marks=marks)
+
+
+class TestASealedStore:
+    def test_is_not_opened_where_its_keys_are_missing(
+        self, left: str | Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        empty = tmp_path_factory.mktemp("empty") / "log.pem"
+
+        with pytest.raises(StoreError, match=r"is sealed by the key `\w+`, which is not in .*; put the folder `keys`"):
+            open_stores(left, empty)
+
+        assert list(empty.parent.iterdir()) == []
+
+    def test_is_opened_by_a_new_key_where_the_former_ones_are_known(self, left: str | Path, key: Path) -> None:
+        key.unlink()
+
+        with closing(open_stores(left, key)) as stores:
+            assert stores.verify(known=KnownKeys.beside(key)) == [Proof(ROOT, 4, 4)]
+
+    def test_is_opened_by_a_key_that_the_operator_made(
+        self, left: str | Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        new = tmp_path_factory.mktemp("new") / "log.pem"
+        rotate(new)
+
+        open_stores(left, new).close()
+
+        assert _sealed(left) == [3, 4]
 
 
 class TestALog:

@@ -17,7 +17,7 @@ from headgate.app.worker import worker_of
 from headgate.control.supervision import BackgroundTasks
 from headgate.spark.followed_operations import FollowedOperation
 from headgate.spark.gateway.authority import Credential
-from headgate.spark.statements import NOT_READY, Reading, StatementError, Wanted
+from headgate.spark.statements import NO_SPARK, NOT_READY, WITHOUT_SPARK, Reading, StatementError, Wanted
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -150,6 +150,8 @@ class Server:
         return connect(self._side.inner_port, token)
 
     def _spark_port(self) -> int:
+        if not self.settings.spark:
+            raise StatementError(WITHOUT_SPARK, None, NO_SPARK)
         if not self._side.inner_port:
             raise StatementError(NOT_READY, None, "UNAVAILABLE")
         return self._side.inner_port

@@ -35,6 +35,7 @@ from headgate.cli import (
     users,
     warehouse,
 )
+from headgate.cli.addresses import describe_unreachable
 from headgate.cli.api import ApiError
 from headgate.cli.command_groups import Grouped
 from headgate.cli.output import fail
@@ -89,6 +90,6 @@ def main() -> None:
     except httpx.InvalidURL as error:
         fail(f"the address cannot be used ({error}); check HEADGATE_URL and the path")
         sys.exit(1)
-    except httpx.TransportError:
-        fail("no Headgate answers there; start one with `headgate serve`, or name it in HEADGATE_URL")
+    except httpx.TransportError as error:
+        fail(describe_unreachable(error))
         sys.exit(1)

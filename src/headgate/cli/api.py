@@ -7,18 +7,18 @@ from urllib.parse import quote
 
 import httpx
 
-from headgate.app.settings import HOST, default_settings
+from headgate.app.settings import default_settings
+from headgate.cli.addresses import addressed_organization, base, deployment_address
+from headgate.cli.errors import ApiError
 from headgate.cli.kept import kept_session
+
+__all__ = ["ApiError", "at", "base", "call", "credential", "end", "every", "problem_of", "token"]
 
 _WAIT = 600.0
 """Seconds; a statement may take its time."""
 
 _PAGE = 500
 """So many entries of a list at once."""
-
-
-class ApiError(Exception):
-    """The API did not do what was asked, and says why."""
 
 
 def call(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
@@ -47,20 +47,20 @@ def at(*parts: str) -> str:
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
-def base() -> str:
-    """Return the address of the deployment."""
-    return os.environ.get("HEADGATE_URL") or f"http://{HOST}:{default_settings(os.environ).api_port}"
-
-
 def token() -> str:
     """Return the token or session to call with. Raises `ApiError` where there is none."""
+    return credential()[0]
+
+
+def credential() -> tuple[str, str]:
+    """Return the token or session to call with, and where it is from. Raises `ApiError` where there is none."""
     if named := os.environ.get("HEADGATE_TOKEN"):
-        return named
+        return named, "the token in HEADGATE_TOKEN"
     if session := kept_session(base(), os.environ):
-        return session
+        return session, "the session of `headgate login`"
     kept = default_settings(os.environ).owner_token
     try:
-        return kept.read_text(encoding="utf-8").strip()
+        return kept.read_text(encoding="utf-8").strip(), f"the token in `{kept}`"
     except OSError:
         raise ApiError(
             f"log in with `headgate login`, or set HEADGATE_TOKEN to a token; there is no owner's token in `{kept}` either"
@@ -77,15 +77,49 @@ def _called(method: str, path: str, body: Any, query: Mapping[str, Any]) -> http
         timeout=_WAIT,
     )
     if answer.is_error:
-        raise ApiError(problem_of(answer))
+        raise ApiError(_choice(answer) or problem_of(answer))
     return answer
+
+
+def _choice(answer: httpx.Response) -> str:
+    """Return how to choose an organization, for a caller that is in several; else nothing."""
+    several = _document(answer).get("organizations", ())
+    if answer.status_code != httpx.codes.BAD_REQUEST or len(several) < 2:  # noqa: PLR2004 (of one nothing is chosen)
+        return ""
+    where, sent = deployment_address(), {"authorization": answer.request.headers["authorization"]}
+    listed = _document(httpx.get(f"{where}/api/v1/organizations", params={"limit": _PAGE}, headers=sent)).get(
+        "items", ()
+    )
+    names = [each["name"] for each in listed] or several
+    ways = (f"`export HEADGATE_URL={where}/o/{quote(name, safe='')}`" for name in names)
+    return f"you are in several organizations; choose one: {' or '.join(ways)}"
 
 
 def problem_of(answer: httpx.Response) -> str:
     """Return what an answer says is wrong."""
-    try:
-        body = answer.json()
-    except ValueError:
-        return f"the answer was {answer.status_code}, and not from Headgate"
+    body = _document(answer)
+    if not body:
+        return f"the answer of `{answer.request.url}` was {answer.status_code}, and not from Headgate"
+    if answer.status_code == httpx.codes.UNAUTHORIZED and "authorization" in answer.request.headers:
+        return _unknown_caller(answer)
     faults = "; ".join(f"{each['at']}: {each['fault']}" for each in body.get("faults", ()))
     return f"{body.get('detail', answer.status_code)}{f' ({faults})' if faults else ''}"
+
+
+def _unknown_caller(answer: httpx.Response) -> str:
+    """Return what a 401 means to who calls: nothing tells whether there is such an organization."""
+    organization = addressed_organization(answer.request.url.path)
+    if organization is not None:
+        return (
+            f"you are not in an organization `{organization}`, or your login has ended; log in with `headgate login`, or "
+            "set HEADGATE_TOKEN to a token of the organization"
+        )
+    return "your token or login is not known there, or has ended; log in with `headgate login`, or set HEADGATE_TOKEN to a token"
+
+
+def _document(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        found = answer.json()
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -46,14 +46,17 @@ def restore(file: Annotated[Path, typer.Argument(help="what `headgate backup` wr
     settings = default_settings(os.environ, folder=data)
     _embedded(settings)
     with refusals():
-        # Where the keys were not put back, nobody knows whose seals are true; that there are none to compare is said.
+        # Without the keys nothing says whose seals are true.
         known = KnownKeys.beside(settings.seal_key)
         marks = Marks.beside(settings.seal_key)
         proofs = backup.restore(file, settings.folder, known if known.keys else None, marks)
     for proof in proofs:
         say(f"the log `{proof.log}` is whole up to revision {proof.head}")
     if not known.keys:
-        say(f"no key is known in `{settings.seal_key.parent}`: whose seals they are was not checked")
+        say(
+            f"the seals were not checked: `{settings.seal_key.parent}` has no key; before a server starts, copy the folder "
+            "`keys` of the deployment there and run `headgate log verify`"
+        )
 
 
 def _embedded(settings: "Settings") -> None:

@@ -1,10 +1,17 @@
-"""The confirmation of a command that cannot be undone."""
+"""The confirmation of a command that cannot be undone, and the reason of one that is audited."""
 
 import sys
 
 import typer
 
 from headgate.cli.output import fail
+
+
+def require_reason(why: str) -> None:
+    """End with exit code 2 for a reason without a word."""
+    if not why.strip():
+        fail("`--why` is empty; give the reason, which the audit keeps")
+        sys.exit(2)
 
 
 def confirm(question: str, unchanged: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.api import ApiError, at, call, every
-from headgate.cli.output import say, table
+from headgate.cli.output import note, say, table
 
 _DEFAULT_PORT = 5432
 
@@ -41,9 +41,11 @@ def create_connection(
     header_file: HeaderFile = None,
 ) -> None:
     """Declare a folder, a PostgreSQL database or an HTTP API for pipelines."""
+    if [folder, postgresql, http].count(None) != 2:  # noqa: PLR2004 (one of the three is given)
+        raise ApiError("give a folder, `--postgresql` or `--http`: one of them")
     body: dict[str, Any] = {"name": name}
     if folder is not None:
-        body["folder"] = str(folder.absolute())
+        body["folder"] = _absolute(folder)
     if postgresql is not None:
         if user is None:
             raise ApiError("say with `--user` as whom the database is entered")
@@ -53,6 +55,8 @@ def create_connection(
         body["http"] = {"base_url": http, "headers": {} if header_file is None else _headers(header_file)}
     answer = call("POST", "/connections", body=body)
     say(f"connection {name} (revision {answer['revision']})")
+    if "warning" in answer:
+        note(f"warning: {answer['warning']}")
 
 
 def show_connection(name: Name) -> None:
@@ -70,6 +74,14 @@ def change_secret(name: Name, password_file: PasswordFile = None, header_file: H
         body["headers"] = _headers(header_file)
     answer = call("PUT", at("connections", name, "secret"), body=body)
     say(f"connection {name} has a new secret (revision {answer['revision']})")
+
+
+def _absolute(folder: Path) -> str:
+    if not folder.is_absolute():
+        raise ApiError(
+            f"`{folder}` is relative, and the folder is one of the server's machine; write its absolute path"
+        )
+    return str(folder)
 
 
 def _database(text: str) -> dict[str, Any]:

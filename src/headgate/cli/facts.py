@@ -31,7 +31,7 @@ def export(
     from headgate.store import FILE, open_stores
 
     if not (data / FILE).is_file():
-        fail(f"`{data}` is no data folder; it has no `{FILE}`")
+        fail(f"`{data}` is no data folder; it has no `{FILE}`; name another, or begin one with `headgate serve`")
         sys.exit(2)
     try:
         with closing(open_stores(data)) as stores:

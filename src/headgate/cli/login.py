@@ -29,6 +29,8 @@ def login(
     password_stdin: Annotated[bool, typer.Option("--password-stdin", help="read the password from stdin")] = False,
 ) -> None:
     """Log in; the commands that follow are yours until the session ends."""
+    if password_stdin and name is None:
+        raise ApiError("`--password-stdin` needs a login name: `headgate login NAME --password-stdin`")
     if password or password_stdin:
         who = name or typer.prompt("Login name")
         secret = sys.stdin.readline().rstrip("\n") if password_stdin else typer.prompt("Password", hide_input=True)

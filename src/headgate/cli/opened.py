@@ -14,6 +14,7 @@ from headgate.cli.output import fail
 if TYPE_CHECKING:
     from headgate.app.deployment import Deployment
     from headgate.app.settings import Settings
+    from headgate.facts.ids import ResourceId
     from headgate.store import SqlStores
 
 Data = Annotated[
@@ -58,6 +59,17 @@ def deployed(data: Path | None) -> Iterator["Deployment"]:
             deployment.close()
 
 
+def listed_organization(deployment: "Deployment", named: str) -> "ResourceId":
+    """Return the id of the listed organization of this id or name. Raises `MissingError`, which may name those there are."""
+    from headgate.control.command import MissingError
+
+    organizations = deployment.organizations
+    id = organizations.listed_id(named)
+    if id not in organizations.listed:
+        raise MissingError(f"there is no organization `{named}`; `headgate organization list` shows those there are")
+    return id
+
+
 @contextmanager
 def refusals() -> Iterator[None]:
     """End with one sentence and exit code 1 where a command is refused, or the store or a file cannot be used."""
@@ -81,6 +93,8 @@ def settings_of(data: Path | None) -> "Settings":
 
     settings = default_settings(os.environ, folder=data)
     if settings.store_url is None and not (settings.folder / FILE).is_file():
-        fail(f"`{settings.folder}` is no data folder; it has no `{FILE}`")
+        fail(
+            f"`{settings.folder}` is no data folder; it has no `{FILE}`; name another with `--data`, or begin one with `headgate serve`"
+        )
         sys.exit(2)
     return settings

@@ -1,16 +1,20 @@
 """`headgate organization`: managed on the deployment's own machine; as a file, out of a deployment and into another one."""
 
 import os
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headgate.cli import organization_management
 from headgate.cli.command_groups import group
 from headgate.cli.opened import Data, deployed, opened, refusals
-from headgate.cli.output import say
+from headgate.cli.output import fail, say
+
+if TYPE_CHECKING:
+    from headgate.facts.ids import ResourceId
 
 File = Annotated[Path, typer.Argument(help="the file; it holds names and hashes of secrets")]
 
@@ -25,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    organization: Annotated[str, typer.Argument(help="its id")],
+    organization: Annotated[str, typer.Argument(metavar="ID|NAME", help="its id or name; of a removed one its id")],
     file: File,
     data: Data = None,
 ) -> None:
@@ -33,10 +37,9 @@ def export(
 
     It may be served meanwhile. The data files of its tables are not in it: copy the warehouse too.
     """
-    from headgate.facts.ids import ResourceId
-
+    id = _id_of(organization, data)
     with opened(data) as (stores, _):
-        lines = stores.export(ResourceId(organization))
+        lines = stores.export(id)
         first = next(lines)
         count = _write(file, first, lines)
     say(f"`{organization}` is in `{file}` ({count} lines); the data files of its tables are not")
@@ -70,6 +73,7 @@ def take(
     from headgate.lake.warehouse import may_adopt
     from headgate.store.importing import read_lines, root_of
 
+    _require_folders(files or ())
     with refusals(), file.open(encoding="utf-8") as lines:
         root = root_of(read_lines(lines))
         if root == DEPLOYMENT:
@@ -78,7 +82,8 @@ def take(
             )
         title = name or root
         with opened(data, new=True) as (stores, settings):
-            if stores.logs():
+            is_new = not stores.logs()
+            if not is_new:
                 with deployed(data) as deployment:
                     adoptable(deployment.organizations, root, title)
             lines.seek(0)
@@ -90,7 +95,28 @@ def take(
             )
         with deployed(data) as deployment:
             adopt(deployment.organizations, deployment.entrance.logins, facts, title)
+    if is_new:
+        say(f"began a new deployment in {'PostgreSQL' if settings.store_url else f'`{settings.folder}`'}")
     say(f"`{root}` is an organization here, at revision {facts.revision}, with {len(facts.principals)} principals")
+
+
+def _require_folders(files: Sequence[str]) -> None:
+    """End with exit code 2 for a folder that is not there; a prefix in a bucket is not looked for."""
+    for each in files:
+        if "://" not in each and not Path(each).is_dir():
+            fail(f"there is no folder `{each}`; give `--files` a folder that holds the tables' files")
+            sys.exit(2)
+
+
+def _id_of(named: str, data: Path | None) -> "ResourceId":
+    """Return the id of an organization of this id or name; the text itself if there is none."""
+    from headgate.facts.ids import ResourceId
+
+    with opened(data) as (stores, _):
+        if named in stores.logs():
+            return ResourceId(named)
+    with deployed(data) as deployment:
+        return deployment.organizations.listed_id(named)
 
 
 def _write(file: Path, first: str, lines: Iterable[str]) -> int:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.filesize import decimal
 
-from headgate.cli.confirmation import confirm
-from headgate.cli.opened import Data, deployed
+from headgate.cli.confirmation import confirm, require_reason
+from headgate.cli.opened import Data, deployed, listed_organization
 from headgate.cli.output import fail, say, table, when
 
 if TYPE_CHECKING:
@@ -76,8 +76,9 @@ def suspend(
     """Suspend an organization: nothing in it is allowed to any caller until it is resumed."""
     from headgate.control.suspension import SuspendOrganization
 
+    require_reason(why)
     with deployed(data) as deployment:
-        id = deployment.organizations.listed_id(organization)
+        id = listed_organization(deployment, organization)
         command = SuspendOrganization(id)
         _in_both(deployment, id, command, command, _call(why), dry_run=dry_run)
     say(f"`{organization}` {'would be' if dry_run else 'is'} suspended")
@@ -88,7 +89,7 @@ def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -
     from headgate.control.suspension import ResumeOrganization
 
     with deployed(data) as deployment:
-        id = deployment.organizations.listed_id(organization)
+        id = listed_organization(deployment, organization)
         command = ResumeOrganization(id)
         _in_both(deployment, id, command, command, _call(), dry_run=dry_run)
     say(f"`{organization}` {'would be' if dry_run else 'is'} active")
@@ -112,7 +113,7 @@ def remove(
     from headgate.control.removal import RemoveOrganization
 
     with deployed(data) as deployment:
-        id = deployment.organizations.listed_id(organization)
+        id = listed_organization(deployment, organization)
         _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=True)
         folders = OrganizationFolders(deployment.settings.folder, id) if files else None
         _require_in_data_folder(deployment, files=files)
@@ -125,7 +126,8 @@ def remove(
         _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=False)
         if folders:
             _remove_folders(organization, folders)
-    say(f"`{organization}` is removed, with {contents}; its log stays (`headgate organization export {id}`)")
+    say(f"`{organization}` is removed, with {contents}")
+    say(f"its log stays, for an auditor: `headgate organization export {id} FILE`")
 
 
 def _in_both(

@@ -4,9 +4,11 @@ from contextlib import suppress
 from difflib import get_close_matches
 from typing import Annotated, Any
 
+import httpx
 import typer
 
-from headgate.cli.api import ApiError, at, call
+from headgate.cli.addresses import deployment_address
+from headgate.cli.api import ApiError, at, call, credential, problem_of
 from headgate.cli.output import say, table
 
 
@@ -93,6 +95,15 @@ def me() -> None:
 
 
 def status() -> None:
-    """Say whether the API and Spark answer."""
-    answer = call("GET", "/health")
-    say(f"api {answer['api']}, spark {answer['spark']} at sc://localhost:{answer['spark_port']}")
+    """Say whether the API and Spark answer, and as whom you are known there, in which organization."""
+    where = deployment_address()
+    health = httpx.get(f"{where}/api/v1/health")
+    if health.is_error:
+        raise ApiError(problem_of(health))
+    answer = health.json()
+    host = httpx.URL(where).host
+    spark = f" at sc://{host}:{answer['spark_port']}" if answer.get("spark_port") else ""
+    say(f"api {answer['api']}, spark {answer.get('spark', 'off')}{spark}")
+    _, source = credential()
+    caller = call("GET", "/me")
+    say(f"{where}, organization {caller['organization']['name']}, as {caller['name']} by {source}")

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from headgate.cli.command_groups import group
-from headgate.cli.opened import Data, deployed
-from headgate.cli.output import say, table
+from headgate.cli.confirmation import require_reason
+from headgate.cli.opened import Data, deployed, listed_organization
+from headgate.cli.output import fail, say, table
 
 _HOUR = 3600.0
 
@@ -71,12 +72,16 @@ def break_glass(
 ) -> None:
     """Make a user a founder of an organization for a short time. The log, and every answer while it lasts, tell of it."""
     from headgate.control.call import Call
-    from headgate.control.logins.break_glass import BreakGlass
+    from headgate.control.logins.break_glass import LONGEST, BreakGlass
     from headgate.control.ports import Origin
 
+    require_reason(why)
+    if hours * _HOUR > LONGEST:
+        fail(f"`--hours` is {LONGEST / _HOUR:g} at most")
+        sys.exit(1)
     with deployed(data) as deployment:
         user = deployment.entrance.logins.user_of(name)
-        control = deployment.organizations.find(organization).control
+        control = deployment.organizations.open(listed_organization(deployment, organization)).control
         ends = control.now + hours * _HOUR
         control.execute(BreakGlass(user.principal, user.name, ends), None, Call(Origin("operator"), why))
     until = datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds")
@@ -87,4 +92,7 @@ def read_password(*, stdin: bool) -> str:
     """Return a new password, from the standard input or asked for twice at the terminal."""
     if stdin:
         return sys.stdin.readline().rstrip("\n")
+    if not sys.stdin.isatty():
+        fail("there is no terminal to ask for the password; use `--password-stdin`")
+        sys.exit(2)
     return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))

@@ -51,11 +51,14 @@ def move(
             tables = progress.track(waiting, description="moving")
             results = ["would be moved" if dry_run else _moved(relocations, each) for each in tables]
         removed = 0 if dry_run else relocations.remove_leftovers()
+    if removed:
+        say(f"{removed} folders of tables that were moved before are removed")
+    if not waiting:
+        say("every table lies in its organization's folder")
+        return
     table(COLUMNS, [(*row, result) for row, result in zip(rows, results, strict=True)])
     refused = sum(1 for each in results if each not in ("moved", "would be moved"))
     say(f"{len(results) - refused} {'would be' if dry_run else 'were'} moved, {refused} were not")
-    if removed:
-        say(f"{removed} folders of tables that were moved before are removed")
     if refused:
         sys.exit(1)
 

@@ -12,6 +12,11 @@ from headgate.facts.snapshot import SUSPENDED, Snapshot
 def adoptable(organizations: Organizations, root: ResourceId, title: str) -> None:
     """Raise a `CommandError` if the deployment has something under this id or name already."""
     if root in organizations.stores.logs():
+        if root not in organizations.listed:
+            raise TakenError(
+                f"the organization `{root}` was removed, and its id cannot be used again in this deployment; import the file "
+                "into another deployment"
+            )
         raise TakenError(f"there is an organization `{root}` already")
     if any(root in each.control.snapshot.resources for each in organizations.all()):
         # An earlier version kept the files of a database in a folder of that id.

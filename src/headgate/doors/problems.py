@@ -30,7 +30,7 @@ from headgate.control.validation_faults import listed_faults
 from headgate.control.wording import asked, called
 from headgate.decision.records import Question
 from headgate.doors.scope import CALLER, REQUEST
-from headgate.spark.statements import LOST, SEVERAL, TOO_MANY, StatementError
+from headgate.spark.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, StatementError
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +87,7 @@ _STATEMENT_STATUS = {
     "UNAVAILABLE": (503, "unavailable"),
     # Not 503: a client that repeats requests by itself must not repeat this one.
     LOST: (502, "statement-lost"),
+    NO_SPARK: (404, "no-spark"),
     TOO_MANY: (429, "too-many"),
     SEVERAL: (422, "several-statements"),
     "CANCELLED": (409, "cancelled"),

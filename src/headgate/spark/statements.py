@@ -17,13 +17,14 @@ NOT_CONNECTED = "08001"
 DRIVER_LOST = "08006"
 """The SQLSTATE of a statement whose driver ended while it ran."""
 NOT_READY = "Spark is starting; try again in a few seconds"
+WITHOUT_SPARK = "this server runs without Spark (`HEADGATE_SPARK=0`); send the statement to a server that has Spark"
 STATEMENT_LOST = (
     "the Spark driver ended while it ran this statement, and the statement was not run again; "
     "check what it has changed before you send it again"
 )
 
-SEVERAL, TOO_MANY, LOST = "SEVERAL_STATEMENTS", "TOO_MANY_STATEMENTS", "STATEMENT_LOST"
-"""Conditions of Headgate's own: more than one statement in the text, more under way than may be, and the driver ended."""
+SEVERAL, TOO_MANY, LOST, NO_SPARK = "SEVERAL_STATEMENTS", "TOO_MANY_STATEMENTS", "STATEMENT_LOST", "NO_SPARK"
+"""Conditions of Headgate's own: several statements in the text, too many running, the driver ended, a server without Spark."""
 
 Scalar = str | int | float | bool | None
 Parameters = Mapping[str, Scalar] | Sequence[Scalar]

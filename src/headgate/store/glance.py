@@ -1,7 +1,8 @@
 """A look at a store that changes nothing in it: its schema, and how the ends of its logs hold together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,12 @@ from headgate.control.queue import QUEUED, RUNNING
 from headgate.facts.changes import OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
+from headgate.store.keys import KnownKeys
+from headgate.store.marks import Marks, require_reached
+from headgate.store.proof import require_known
 from headgate.store.rows import entry_of, hash_of
 from headgate.store.schema import NEWEST, version
+from headgate.store.seals import all_seals
 from headgate.store.tables import log, meta, runs
 
 LAST = 200
@@ -43,10 +48,17 @@ class Glance:
     """When the oldest run of the queue was due."""
     lease: float | None = None
     """Until when the worker of a run under way is believed to execute it: the earliest."""
+    sealed: int = 0
+    """How many seals there are."""
+    unproved: str | None = None
+    """Why the seals do not hold, or a log is behind its mark."""
 
 
-def glance(where: str | Path) -> Glance:
-    """Look at the store of a data folder or a `postgresql://` URL. Raises `StoreError` if it cannot be read, or a log's end is broken."""
+def glance(where: str | Path, key: Path | None = None) -> Glance:
+    """Look at the store of a data folder or a `postgresql://` URL, and hold its seals to the keys and marks beside `key`.
+
+    Raises `StoreError` if it cannot be read, or a log's end is broken.
+    """
     if isinstance(where, Path) and not (where / sqlite.FILE).exists():
         return Glance(None)
     engine = _engine(where)
@@ -56,7 +68,8 @@ def glance(where: str | Path) -> Glance:
             if schema != NEWEST:
                 return Glance(schema)
             due, lease = _earliest(connection, runs.c.due, QUEUED), _earliest(connection, runs.c.lease, RUNNING)
-            return Glance(schema, tails=_tails(connection), due=due, lease=lease)
+            found = Glance(schema, tails=_tails(connection), due=due, lease=lease)
+            return found if key is None else _held_to_seals(connection, found, key)
     except SQLAlchemyError as error:
         raise StoreError(f"it cannot be read: {str(error).splitlines()[0]}") from error
     finally:
@@ -82,6 +95,26 @@ def _schema(connection: Connection) -> str | None:
 
 def _earliest(connection: Connection, column: Column[Any], state: str) -> float | None:
     found: float | None = connection.execute(select(func.min(column)).where(runs.c.state == state)).scalar()
+    return found
+
+
+def _held_to_seals(connection: Connection, found: Glance, key: Path) -> Glance:
+    sealed = all_seals(connection)
+    try:
+        known = KnownKeys.beside(key)
+        for seal in sealed:
+            require_known(seal, known)
+        for root, mark in Marks.beside(key).read().items():
+            newest = max((seal.revision for seal in sealed if seal.log == root), default=0)
+            require_reached(mark, newest, partial(_hash, connection, root))
+    except StoreError as error:
+        return replace(found, sealed=len(sealed), unproved=str(error))
+    return replace(found, sealed=len(sealed))
+
+
+def _hash(connection: Connection, root: ResourceId, revision: int) -> str | None:
+    query = select(log.c.hash).where(log.c.log_id == root, log.c.revision == revision)
+    found: str | None = connection.execute(query).scalar()
     return found
 
 

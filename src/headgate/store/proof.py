@@ -74,6 +74,18 @@ def prove_from(root: ResourceId, rows: Rows, seal: Seal | None, last: int | None
     return found
 
 
+def require_known(seal: Seal, known: KnownKeys) -> None:
+    """Raise `StoreError` unless a known key made a seal."""
+    if seal.key not in known.keys:
+        raise StoreError(
+            f"revision {seal.revision} of the log `{seal.log}` is sealed by the key `{seal.key}`, which is not known here; if "
+            "you restored a backup, put the folder `keys` of the deployment there; otherwise another key sealed the log: "
+            "restore a copy from before it"
+        )
+    if not seal.is_made_by(known):
+        raise _broken(seal.log, seal.revision, f"has a seal that the key `{seal.key}` did not make")
+
+
 def _sealed_row(root: ResourceId, rows: Rows, seal: Seal) -> Row[Any]:
     row = next(rows(seal.revision - 1), None)
     if row is None:
@@ -90,8 +102,8 @@ def require_next(root: ResourceId, row: Row[Any], revision: int, previous: str) 
 
 
 def _hold(root: ResourceId, seal: Seal, row: Row[Any], known: KnownKeys | None) -> None:
-    if known is not None and not known.signed(seal.key, seal.signature, seal.text):
-        raise _broken(root, seal.revision, f"has a seal that no known key made (`{seal.key}`)")
+    if known is not None:
+        require_known(seal, known)
     if (seal.hash, seal.at) != (row.hash, float(row.at)):
         raise _broken(root, seal.revision, "is not the one that was sealed")
 

@@ -16,6 +16,7 @@ from headgate.store.marks import Marks, require_reached
 from headgate.store.proof import Rows, prove_from
 from headgate.store.seals import Seal
 from headgate.store.tables import log
+from headgate.store.tables import seals as seal_table
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,12 @@ class Sealer:
     """Seals logs with the key of a file. A log that was cut or rewritten is not sealed."""
 
     def __init__(self, database: Database, file: Path) -> None:
-        """Raises `StoreError` for a file of something else than a key; where there is none, a key is made."""
+        """Open the key, or make one for a store without seals.
+
+        Raises `StoreError` for a file of something else than a key, and where the keys of a sealed store are missing.
+        """
+        if not file.exists():
+            _require_no_foreign_seals(database, file)
         self.key = SealKey.open(file)
         self._file = file
         self._database = database
@@ -94,3 +100,14 @@ class Sealer:
             return found[0].hash if found else chain.GENESIS
 
         return hash
+
+
+def _require_no_foreign_seals(database: Database, file: Path) -> None:
+    """Raise `StoreError` for a sealed store none of whose keys is known beside the file: a new key would hide that."""
+    newest_first = select(seal_table.c.key).order_by(seal_table.c.at.desc())
+    found = list(dict.fromkeys(row.key for row in database.rows(newest_first)))
+    if found and KnownKeys.beside(file).keys.keys().isdisjoint(found):
+        raise StoreError(
+            f"this store is sealed by the key `{found[0]}`, which is not in `{file.parent}`; put the folder `keys` of the "
+            "deployment there, or, if that key is lost, make a new one with `headgate log rotate`"
+        )

@@ -66,6 +66,12 @@ def kept(database: Database, root: ResourceId) -> list[Seal]:
     return list(map(_seal_of, database.rows(query)))
 
 
+def all_seals(connection: Connection) -> list[Seal]:
+    """Return the seals of all logs, the oldest of each first."""
+    query = select(*_COLUMNS).order_by(seals.c.log_id, seals.c.revision)
+    return [Seal(**row) for row in connection.execute(query).mappings()]
+
+
 def newest(database: Database, roots: Sequence[ResourceId], known: KnownKeys) -> dict[ResourceId, Seal]:
     """Return the newest seal of each of these logs that a known key made; logs without one are left out."""
     rows = database.rows(_NEWEST, roots=list(roots))

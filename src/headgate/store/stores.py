@@ -53,7 +53,12 @@ def open_stores(where: str | Path, log_key: Path | None = None) -> "SqlStores":
     The logs are sealed by the key in the file `log_key`, which is made if it is not there; without one they are not.
     Raises `StoreError` if it cannot be used.
     """
-    return SqlStores(Database(_backend(where)), log_key)
+    database = Database(_backend(where))
+    try:
+        return SqlStores(database, log_key)
+    except StoreError:
+        database.close()
+        raise
 
 
 class SqlStores:

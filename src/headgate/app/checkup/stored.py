@@ -18,13 +18,14 @@ _PATIENCE = 3600.0
 def stored(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
     """Look at the store without changing it."""
     try:
-        seen = glance(settings.store_url or settings.folder)
+        seen = glance(settings.store_url or settings.folder, settings.seal_key)
     except StoreError as error:
         yield failed("store", str(error), "check that it is there and may be read, or restore a backup")
         return
     yield _schema(seen)
     if seen.tails:
         yield Finding("logs", "ok", f"the last {LAST} entries of {len(seen.tails)} logs follow from each other")
+        yield _seals(seen)
         yield _clock(seen, now)
         yield from _models(seen.tails)
         yield _runs(seen, now)
@@ -37,6 +38,13 @@ def _schema(seen: Glance) -> Finding:
         return Finding("store", "ok", f"can be read, schema {seen.schema}")
     do = "make a backup, then start `headgate serve`: it brings an older one up to date, and says so of one that it cannot"
     return doubtful("store", f"has schema {seen.schema}, and this Headgate's is {seen.newest}", do)
+
+
+def _seals(seen: Glance) -> Finding:
+    if seen.unproved is not None:
+        fault, _, do = seen.unproved.partition("; ")
+        return failed("seals", fault, f"{do}; `headgate log verify` proves every log" if do else "headgate log verify")
+    return Finding("seals", "ok", f"{seen.sealed} were made by known keys, and no log is behind its newest one")
 
 
 def _runs(seen: Glance, now: float) -> Finding:

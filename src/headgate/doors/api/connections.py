@@ -1,5 +1,6 @@
 """Connections: places outside the lake that pipelines may read and write. No answer holds a secret of one."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
@@ -126,7 +127,8 @@ def create_connection(body: NewConnection, services: Uses, caller: By, write: Wr
         if fault is not None:
             raise InvalidError(fault)
 
-    answer = write.send(command, of=id, unless=is_allowed, id=id, name=body.name)
+    warning: dict[str, Any] = _warning(behind) if services.egress.fault(behind.document()) is None else {}
+    answer = write.send(command, of=id, unless=is_allowed, id=id, name=body.name, **warning)
     _reseal(services, id, sealed, secret)
     return answer
 
@@ -172,6 +174,15 @@ def _behind(body: NewConnection) -> Behind:
     if body.postgresql is not None:
         return PostgreSql(**body.postgresql.model_dump(exclude={"password"}))
     return Http(body.http.base_url) if body.http is not None else Folder(body.folder or "")
+
+
+def _warning(behind: Behind) -> dict[str, Any]:
+    """Return what pipelines would not find, of a place that they may reach."""
+    if isinstance(behind, Folder) and not Path(behind.path).is_dir():
+        return {
+            "warning": f"there is no folder `{behind.path}` on the server's machine yet; create it before a run uses it"
+        }
+    return {}
 
 
 def _secret(body: NewConnection) -> dict[str, str] | None:

@@ -1,0 +1,69 @@
+"""The address of the deployment: as `HEADGATE_URL` has it, and why nothing answers there."""
+
+import os
+import re
+from urllib.parse import unquote
+
+import httpx
+
+from headgate.app.settings import HOST, default_settings
+from headgate.cli.errors import ApiError
+
+API = "/api/v1"
+_SCHEMES = ("http://", "https://")
+_ORGANIZATION = re.compile(r"/o/([^/]+)")
+_CAUSES = (
+    ("refused", "the connection was refused"),
+    ("Name or service not known", "the host name is unknown"),
+    ("nodename nor servname", "the host name is unknown"),
+    ("No address associated", "the host name is unknown"),
+    ("name resolution", "the host name cannot be looked up"),
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted here"),
+    ("SSL", "it does not speak TLS: write `http://`"),
+    ("disconnected", "it ended the connection; a server with TLS needs `https://`"),
+    ("timed out", "it did not answer in time"),
+)
+"""What the errors of the network contain, and what that means."""
+
+
+def base() -> str:
+    """Return the address of the deployment. Raises `ApiError` for a `HEADGATE_URL` that cannot be one."""
+    named = os.environ.get("HEADGATE_URL", "").rstrip("/")
+    if not named:
+        return f"http://{HOST}:{default_settings(os.environ).api_port}"
+    if not named.startswith(_SCHEMES):
+        raise ApiError(f"`HEADGATE_URL` has no scheme; write `http://{named}` or `https://{named}`")
+    if named.endswith(API):
+        raise ApiError(f"`HEADGATE_URL` names the API's path, too; write `{named.removesuffix(API)}`")
+    return named
+
+
+def deployment_address() -> str:
+    """Return the address of the deployment without an organization."""
+    return base().partition("/o/")[0]
+
+
+def addressed_organization(url: str) -> str | None:
+    """Return the organization that an address names, or None."""
+    found = _ORGANIZATION.search(url)
+    return unquote(found[1]) if found else None
+
+
+def describe_unreachable(error: httpx.TransportError) -> str:
+    """Return why no Headgate answers, where that was asked, and what to do."""
+    said = str(error)
+    if isinstance(error, httpx.TimeoutException):
+        said = "timed out"
+    cause = next((meant for sign, meant in _CAUSES if sign in said), said or type(error).__name__)
+    return (
+        f"no Headgate answers at `{_origin(error)}` ({cause}); start one with `headgate serve`, or name another in "
+        "HEADGATE_URL"
+    )
+
+
+def _origin(error: httpx.TransportError) -> str:
+    try:
+        url = error.request.url
+    except RuntimeError:
+        return base()
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"

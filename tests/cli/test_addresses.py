@@ -1,0 +1,123 @@
+"""`HEADGATE_URL` as people write it, and what they read where no Headgate answers."""
+
+import socket
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.cli import app
+from headgate.cli.addresses import base, describe_unreachable
+from headgate.cli.errors import ApiError
+from headgate.control.principals import AddPrincipal
+from headgate.facts.ids import PrincipalId
+from tests.app.world import World, world_in
+
+PASSWORD = "correct horse battery"  # noqa: S105 (of nobody)
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("addresses")) as opened:
+        ann = PrincipalId("p_ann")
+        opened.deployment.entrance.logins.register("ann", login="ann", password=PASSWORD, principal=ann)
+        for place in (opened, opened.organization("acme", "nekt")):
+            place.control.execute(AddPrincipal(ann, "ann", "admin"), None)
+        yield opened
+
+
+@pytest.fixture
+def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
+    def headgate(*words: str, path: str = "", token: str | None = None) -> Result:
+        monkeypatch.setenv("HEADGATE_URL", address(world) + path)
+        monkeypatch.setenv("HEADGATE_TOKEN", token or world.tokens["owner"])
+        return CliRunner().invoke(app, list(words))
+
+    return headgate
+
+
+def address(world: World) -> str:
+    return str(world.http.base_url).rstrip("/")
+
+
+def why_not(url: str) -> str:
+    with pytest.raises(httpx.TransportError) as caught:
+        httpx.get(url, trust_env=False)
+    return describe_unreachable(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("localhost:8020", "has no scheme; write `http://localhost:8020` or `https://localhost:8020`"),
+        ("http://localhost:8020/api/v1/", "names the API's path, too; write `http://localhost:8020`"),
+    ],
+)
+def test_an_address_that_cannot_be_one_says_what_to_write(
+    monkeypatch: pytest.MonkeyPatch, written: str, said: str
+) -> None:
+    monkeypatch.setenv("HEADGATE_URL", written)
+
+    with pytest.raises(ApiError) as caught:
+        base()
+
+    assert said in str(caught.value)
+
+
+def test_a_slash_at_the_end_of_an_address_does_not_count(run: Run) -> None:
+    assert run("me", path="/").exit_code == 0
+
+
+def test_a_refused_connection_names_the_address_and_the_cause() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+    assert why_not(f"http://127.0.0.1:{port}/api/v1/me").startswith(
+        f"no Headgate answers at `http://127.0.0.1:{port}` (the connection was refused); start one"
+    )
+
+
+def test_a_host_that_is_unknown_is_named() -> None:
+    assert "`http://no.such.host.invalid` (the host name" in why_not("http://no.such.host.invalid/")
+
+
+def test_a_server_without_tls_is_told_from_one_that_is_down(world: World) -> None:
+    assert "it does not speak TLS: write `http://`" in why_not(address(world).replace("http://", "https://"))
+
+
+def test_the_status_names_address_organization_and_caller(run: Run, world: World) -> None:
+    done = run("status")
+
+    assert done.exit_code == 0
+    assert f"{address(world)}, organization main, as owner by the token in HEADGATE_TOKEN" in done.stdout
+
+
+def test_the_status_without_spark_names_no_port(run: Run) -> None:
+    assert "sc://" not in run("status").stdout
+
+
+@pytest.mark.parametrize(("path", "token"), [("", "hgt.wrong.token"), ("/o/acmex", None)])
+def test_the_status_of_a_caller_that_is_not_known_fails_though_the_api_answers(
+    run: Run, path: str, token: str | None
+) -> None:
+    done = run("status", path=path, token=token)
+
+    assert (done.exit_code, "api ok" in done.stdout) == (1, True)
+    assert "authorization" not in str(done.exception).lower()
+
+
+def test_an_organization_that_the_caller_is_not_in_is_named_whether_it_is_there_or_not(run: Run) -> None:
+    said = {path: str(run("me", path=f"/o/{path}").exception).replace(path, "X") for path in ("acme", "acmex")}
+
+    assert said["acme"] == said["acmex"]
+    assert said["acme"].startswith("you are not in an organization `X`, or your login has ended; log in with")
+
+
+def test_a_caller_in_several_organizations_reads_how_to_choose_one(run: Run, world: World) -> None:
+    done = run("me", token=world.deployment.entrance.logins.log_in("ann", PASSWORD, {}).secret)
+
+    assert "choose one: `export HEADGATE_URL=" in str(done.exception)
+    assert "/o/acme`" in str(done.exception)
