@@ -68,6 +68,8 @@ GROWING: dict[str, Callable[[SparkSession], object]] = {
     "nested fields": nest_with_field,
 }
 """What would fill the heap while Spark analyzes or optimizes it."""
+QUICK = ("stars", "replaced values in an analysis")
+"""Those that take less than 30 s."""
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,7 @@ def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield opened
 
 
-@pytest.mark.parametrize("kind", GROWING)
+@pytest.mark.parametrize("kind", [*QUICK, pytest.param("nested fields", marks=pytest.mark.soak)])
 def test_a_statement_that_grows_while_it_is_planned_ends_alone(lake: World, kind: str) -> None:
     other, generation = open_as(lake, STRANGER), lake.driver.generation
     other.sql(COUNT).collect()

@@ -262,6 +262,7 @@ class TestAggregates:
     def test_a_state_that_fills_the_heap_is_refused_and_the_driver_lives(self, lake: World, kind: str) -> None:
         assert_refused_and_alive(lake, GROWING[kind])
 
+    @pytest.mark.soak
     def test_a_quantile_without_an_error_is_bounded(self, lake: World) -> None:
         with pytest.raises(PySparkException) as caught:
             lake.session(ADMIN).range(1000000000).approxQuantile("id", [0.5], 0.0)

@@ -227,7 +227,8 @@ def test_rows_of_a_large_frame_are_taken(lake: World) -> None:
     assert spark.createDataFrame(frame).count() == 200_000
 
 
-@pytest.mark.parametrize("work", [pytest.param("rows", marks=pytest.mark.soak), "analysis"])
+@pytest.mark.soak
+@pytest.mark.parametrize("work", ["rows", "analysis"])
 def test_errors_leave_nothing_of_their_statements(lake: World, work: str) -> None:
     generation, sessions = lake.driver.generation, [lake.session(ADMIN) for _ in range(4)]
 
@@ -249,6 +250,7 @@ def test_the_constants_of_ended_statements_leave_room(lake: World) -> None:
     assert lake.driver.generation == generation
 
 
+@pytest.mark.soak
 def test_statements_that_have_ended_leave_room(lake: World) -> None:
     generation = lake.driver.generation
 

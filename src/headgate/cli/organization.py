@@ -1,7 +1,6 @@
 """`headgate organization`: managed on the deployment's own machine; as a file, out of a deployment and into another one."""
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 from headgate.cli import organization_management
 from headgate.cli.command_groups import group
 from headgate.cli.opened import Data, deployed, opened, refusals
-from headgate.cli.output import fail, say
+from headgate.cli.output import note, say
 
 if TYPE_CHECKING:
     from headgate.facts.ids import ResourceId
@@ -73,7 +72,7 @@ def take(
     from headgate.lake.warehouse import may_adopt
     from headgate.store.importing import read_lines, root_of
 
-    _require_folders(files or ())
+    _warn_of_missing(files or ())
     with refusals(), file.open(encoding="utf-8") as lines:
         root = root_of(read_lines(lines))
         if root == DEPLOYMENT:
@@ -100,12 +99,11 @@ def take(
     say(f"`{root}` is an organization here, at revision {facts.revision}, with {len(facts.principals)} principals")
 
 
-def _require_folders(files: Sequence[str]) -> None:
-    """End with exit code 2 for a folder that is not there; a prefix in a bucket is not looked for."""
+def _warn_of_missing(files: Sequence[str]) -> None:
+    """Warn of a folder that does not exist: files can be copied later. A prefix in a bucket is not looked for."""
     for each in files:
         if "://" not in each and not Path(each).is_dir():
-            fail(f"there is no folder `{each}`; give `--files` a folder that holds the tables' files")
-            sys.exit(2)
+            note(f"warning: there is no folder `{each}`; tables there cannot be read until their files are copied")
 
 
 def _id_of(named: str, data: Path | None) -> "ResourceId":
