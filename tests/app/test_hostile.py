@@ -130,7 +130,7 @@ TEXTS = {
     "SQL": "x'; DROP TABLE log; --",
     "SQL in a comment": 'x"/**/OR/**/1=1--',
     "LIKE": "%_%",
-    "a template": "{{7*7}}${7*7}#{7*7}<%= 7*7 %>{% raw %}",
+    "a template": "{{7913*7919}}${7913*7919}#{7913*7919}<%= 7913*7919 %>{% raw %}",
     "a format": "{0.__class__} %s %n %(x)s",
     "markup": "<script>alert(1)</script>",
     "a shell": "`id`; $(id) | id & id",
@@ -168,7 +168,7 @@ def test_a_text_is_only_ever_a_text_in_every_field_of_every_route(target: Target
         for path in paths:
             answer = target.send(route, route.filled(path), content)
             assert is_no_failure(answer)
-            assert "49" not in answer.text or "{{7*7}}" not in text or "7*7" in answer.text
+            assert str(7913 * 7919) not in answer.text
             assert "root:" not in answer.text
             assert "set-cookie" not in answer.headers or route.path.startswith(("/api/v1/log", "/oidc"))
 

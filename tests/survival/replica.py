@@ -1,5 +1,6 @@
 """One replica without Spark: the server of a deployment, in threads of this process or as one of its own."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -16,6 +17,12 @@ api_routes()
 def settings_of(folder: Path, store_url: str | None) -> Settings:
     """Return the settings of a replica with a folder of its own."""
     return Settings(folder, folder / "cache", None, api_port=0, gateway_port=0, store_url=store_url, spark=False)
+
+
+def machine(folder: Path, name: str) -> Path:
+    """Return the data folder of a further machine of a deployment: it has a copy of the deployment's keys."""
+    shutil.copytree(folder / "keys", folder / name / "keys", dirs_exist_ok=True)
+    return folder / name
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from headgate.app.deployment import Deployment
 from headgate.control.resources import CreateResource
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.app.world import Place
-from tests.survival.replica import replica, serve
+from tests.survival.replica import machine, replica, serve
 
 WITHIN = 30.0
 """Seconds for one answer; generous, because machines are shared."""
@@ -56,7 +56,7 @@ def process(folder: Path, store_url: str | None = None) -> Iterator[Replica]:
 def two(how: str, folder: Path, store_url: str) -> Iterator[list[str]]:
     """Serve one store by two replicas, as `threads` of this process or as `processes`; gives their addresses."""
     with ExitStack() as stack:
-        folders = [folder / name for name in ("one", "two")]
+        folders = [machine(folder, name) for name in ("one", "two")]
         if how == "threads":
             yield [stack.enter_context(replica(each, store_url)) for each in folders]
         else:

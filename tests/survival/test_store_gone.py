@@ -16,7 +16,7 @@ from headgate.store import SqlStore, postgresql
 from tests.app.serving import until
 from tests.survival.client import Client, http
 from tests.survival.racing import Told, in_log
-from tests.survival.replica import replica, settings_of
+from tests.survival.replica import machine, replica, settings_of
 from tests.survival.replicas import Facts, facts_in
 from tests.survival.trouble import TROUBLES, OwnServer, read_only
 
@@ -68,7 +68,7 @@ class Deployed:
 
     def log(self) -> dict[int, tuple[str, str]]:
         """Return what the log, which is whole, says was done after the facts were made."""
-        deployment = open_deployment(settings_of(self.folder / "later", self.store_url))
+        deployment = open_deployment(settings_of(machine(self.folder, "later"), self.store_url))
         try:
             store = deployment.stores.log(deployment.home.id)
             assert isinstance(store, SqlStore)
@@ -85,7 +85,7 @@ def deployed(server: OwnServer, tmp_path: Path) -> Iterator[Deployed]:
     deployment = open_deployment(settings)
     facts, revision = facts_in(deployment, 2), deployment.control.snapshot.revision
     deployment.close()
-    with replica(tmp_path / "one", url) as address, http() as connections:
+    with replica(machine(tmp_path, "one"), url) as address, http() as connections:
         yield Deployed(tmp_path, url, facts, Client(connections, address, facts.owner), revision)
 
 
