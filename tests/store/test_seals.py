@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -180,6 +181,21 @@ class TestSeals:
 
         with pytest.raises(StoreError, match="revision 2 of the log `organization` is sealed by the key"):
             sealing.verify(known=KnownKeys.beside(key))
+
+    @pytest.mark.parametrize(
+        "change", ["signature = x'00'", "key = x'00'", "at = 'x'", "hash = x'00'", "revision = 'x'"]
+    )
+    def test_of_other_types_do_not_end_the_start(self, tmp_path: Path, key: Path, change: str) -> None:
+        file = tmp_path / "store.sqlite3"
+        with closing(open_stores(file, key)) as stores:
+            _append(stores.log(ROOT), 3)
+            stores.seal()
+        run(file, f"UPDATE seals SET {change}")
+
+        with closing(open_stores(file, key)) as stores:
+            assert stores.log(ROOT).head().revision == 3
+            with pytest.raises(StoreError):
+                stores.verify(known=KnownKeys.beside(key))
 
     @pytest.mark.parametrize("line", ["x", "[]", "{}", '{"log": 1}'])
     def test_that_are_none_are_refused_with_their_line(self, line: str) -> None:

@@ -131,6 +131,8 @@ def test_metadata_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, na
         ("page of another size", lambda raw: raw.replace(page(80), page(1 << 30), 1)),
         ("page of a negative size", lambda raw: raw.replace(page(80), page(-1), 1)),
         ("page longer than its column", lambda raw: raw.replace(page(80, 80), page(80, 1 << 30), 1)),
+        ("a row group of more rows than values", lambda raw: replace_last(raw, i64(10), i64(11))),
+        ("a row group of rows without columns", lambda _: footer(without_columns(1 << 40))),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
@@ -155,6 +157,23 @@ def varint(number: int) -> bytes:
     while value > 0x7F:
         found, value = found + bytes((value & 0x7F | 0x80,)), value >> 7
     return found + bytes((value,))
+
+
+def i64(number: int) -> bytes:
+    """Return a number as the field after the one before it."""
+    return b"\x16" + varint(number)
+
+
+def replace_last(raw: bytes, old: bytes, new: bytes) -> bytes:
+    """Replace where `old` is last: of a number of rows, that is the one of the last row group."""
+    before, _, after = raw.rpartition(old)
+    return before + new + after
+
+
+def without_columns(rows: int) -> bytes:
+    """Return a footer whose one row group has no column."""
+    schema, group = b"\x19\x1c\x48\x01r\x15\x00\x00", b"\x19\x0c" + i64(0) + i64(rows) + b"\x00"
+    return b"\x15\x02" + schema + i64(rows) + b"\x19\x1c" + group + b"\x00"
 
 
 def page(size: int, packed: int | None = None) -> bytes:

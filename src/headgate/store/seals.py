@@ -52,8 +52,13 @@ class Seal:
         return chain.canonical({"seal": said}).encode()
 
     def is_made_by(self, known: KnownKeys) -> bool:
-        """Return whether one of the known keys made the signature."""
-        return known.signed(self.key, self.signature, self.text)
+        """Return whether one of the known keys made the signature. SQLite keeps values of other types than its column's."""
+        return self.has_types and known.signed(self.key, self.signature, self.text)
+
+    @property
+    def has_types(self) -> bool:
+        """Whether each value is of its type."""
+        return {name: type(value) for name, value in asdict(self).items()} == _TYPES
 
     def line(self) -> str:
         """Return the seal as a line that can be kept elsewhere."""

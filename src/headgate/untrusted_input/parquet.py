@@ -93,6 +93,7 @@ def check_parquet(descriptor: int) -> None:
         if sum(len(group.get(1, ())) for group in groups) > MAX_CHUNKS:
             raise OversizedInputError(f"it has more than {MAX_CHUNKS:,} columns in its row groups; write smaller files")
         for group in groups:
+            _require_rows_in_columns(group, repeated)
             held = sum(_check_chunk(blocks, chunk) for chunk in _chunks(blocks, group, repeated))
             if held > MAX_PAGES_BYTES:
                 raise _too_large("the pages of a row group that are read at once", MAX_PAGES_BYTES)
@@ -138,6 +139,16 @@ def _columns(footer: Mapping[int, Any]) -> dict[tuple[bytes, ...], bool]:
         elif found.setdefault(path, repeats) is not repeats:
             raise _malformed()
     return found
+
+
+def _require_rows_in_columns(group: Mapping[int, Any], repeated: Mapping[tuple[bytes, ...], bool]) -> None:
+    """Refuse a row group whose number of rows is not that of its columns: a reader makes as many rows as it says."""
+    found, rows = {tuple(column[3][3]): int(column[3][5]) for column in group[1]}, int(group[3])
+    if found.keys() != repeated.keys() or len(found) != len(group[1]) or (rows and not found):
+        raise _malformed()
+    # A row has one value, which may be null, of a column outside of lists and maps, and at least one of any other.
+    if any(values < rows if repeated[path] else values != rows for path, values in found.items()):
+        raise _malformed()
 
 
 def _chunks(blocks: _Blocks, group: Mapping[int, Any], repeated: Mapping[tuple[bytes, ...], bool]) -> Iterator[_Chunk]:
