@@ -12,7 +12,7 @@ from headgate.control.clusters import EMBEDDED
 from headgate.control.organization import Organization
 from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.driver import DriverError, DriverState
-from tests.app.world import settings_in
+from tests.app.world import World, settings_in
 
 BIG = Cluster("big", "spark://one:7077", idle_seconds=60)
 
@@ -49,12 +49,13 @@ class FakeDriver:
 class Scene:
     """The drivers of a deployment, at a time that the test says."""
 
-    def __init__(self, deployment: Deployment) -> None:
+    def __init__(self, deployment: Deployment, others: tuple[str, ...] = ()) -> None:
+        self.deployment = deployment
         self.now = 1000.0
         self.home = deployment.home
         self.made = list[FakeDriver]()
         clusters = Clusters(Cluster(EMBEDDED), BIG)
-        self.drivers = Drivers(deployment.organizations, deployment.home, (), clusters, lambda: self.now)
+        self.drivers = Drivers(deployment.organizations, deployment.home, others, clusters, lambda: self.now)
 
     def make(self, organization: Organization, cluster: Cluster) -> FakeDriver:
         self.made.append(FakeDriver(f"{organization.id}@{cluster.name}"))
@@ -85,6 +86,14 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     deployment = open_deployment(settings_in(tmp_path))
     yield Scene(deployment)
     deployment.close()
+
+
+def test_another_organization_has_one_by_its_id_and_never_by_its_name(scene: Scene) -> None:
+    place = World(scene.deployment).organization("acme", "nekt")
+
+    assert Scene(scene.deployment, (place.opened.id,)).drivers.serves(place.opened)
+    assert Scene(scene.deployment, ("*",)).drivers.serves(place.opened)
+    assert not Scene(scene.deployment, ("acme",)).drivers.serves(place.opened)
 
 
 def test_each_cluster_has_one_with_a_key_of_its_own(scene: Scene) -> None:

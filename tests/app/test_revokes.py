@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headgate.app.deployment import over
-from headgate.app.drivers import NO_SPARK, Drivers
+from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
 from headgate.control.clusters import EMBEDDED
 from headgate.control.organization import Organization
@@ -24,6 +24,7 @@ from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.driver import DriverState
 from headgate.spark.gateway.authority import Credential, Report, Running
 from headgate.spark.needs import NameNeed, Need
+from headgate.spark.statements import NO_DRIVER
 from headgate.spark.works import UNREADABLE
 from headgate.store import FILE, open_stores
 from tests.app.world import Place, World, serving, settings_in
@@ -41,7 +42,7 @@ class Scene:
         self.deployment = over(settings_in(folder), stores, clock=lambda: self.now)
         self.world = World(self.deployment)
         embedded = Clusters(Cluster(EMBEDDED))
-        self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("acme", "nosuch"), embedded)
+        self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("o-acme", "nosuch"), embedded)
         self.knowing = Knowing(self.deployment, self.world.sparks, self.drivers)
         self.authority = DecidingAuthority(self.knowing.known, lambda: self.world.sparks.all, AbandonedSessions())
         self.running: Running | None = None
@@ -139,7 +140,7 @@ def test_a_suspended_organization_is_unknown_to_the_gateway_until_it_is_resumed(
 
 
 def test_a_suspended_organization_has_no_driver_until_it_is_resumed(scene: Scene) -> None:
-    acme = scene.world.organization("acme", "nekt").opened
+    acme = scene.world.organization("acme", "nekt", id="o-acme").opened
     acme.control.execute(SuspendOrganization(acme.id), None)
 
     driver, why_not = scene.drivers.of(acme)
@@ -196,7 +197,7 @@ class TestDrivers:
 
     @pytest.fixture
     def acme(self, scene: Scene) -> Place:
-        return scene.world.organization("acme", "nekt")
+        return scene.world.organization("acme", "nekt", id="o-acme")
 
     def test_are_started_when_they_are_first_asked_for(self, scene: Scene, acme: Place) -> None:
         made = list[FakeDriver]()
@@ -225,7 +226,7 @@ class TestDrivers:
         known = self.known(scene, scene.world.organization("other", "nekt"))
 
         assert known is not None
-        assert (known.driver, known.why_not) == (None, NO_SPARK)
+        assert (known.driver, known.why_not) == (None, NO_DRIVER)
 
     def test_a_run_comes_to_that_of_the_cluster_on_which_it_began(self, scene: Scene, tmp_path: Path) -> None:
         home, pipeline = scene.deployment.home, scene.pipeline(tmp_path)

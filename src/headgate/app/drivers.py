@@ -8,16 +8,16 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 
 from headgate.control.clusters import EMBEDDED
-from headgate.control.command import MissingError, SuspendedError
+from headgate.control.command import SuspendedError
 from headgate.control.organization import Organization, Organizations
 from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.driver import Driver, DriverError, DriverState
+from headgate.spark.statements import NO_DRIVER
 
 log = logging.getLogger(__name__)
 
-NO_SPARK = "this organization has no Spark here; HEADGATE_SPARK_ORGANIZATIONS says which have"
 EVERY = "*"
 """Among the organizations with Spark: all of them."""
 _LOOK_SECONDS = 5.0
@@ -51,7 +51,7 @@ class Drivers:
         clock: Callable[[], float] = time.monotonic,
         tasks: BackgroundTasks | None = None,
     ) -> None:
-        """`others` are the names or ids of further organizations with drivers."""
+        """`others` are the ids of further organizations with drivers: an owner chooses a name, and could choose another's."""
         self._organizations = organizations
         self._home = home
         self._others = others
@@ -97,7 +97,7 @@ class Drivers:
 
     def serves(self, organization: Organization) -> bool:
         """Say whether the organization is to have Spark here."""
-        return organization is self._home or any(self._means(named, organization) for named in self._others)
+        return organization is self._home or EVERY in self._others or organization.id in self._others
 
     def served(self) -> Iterable[Organization]:
         """Return the organizations that are to have Spark here."""
@@ -106,7 +106,7 @@ class Drivers:
     def of(self, organization: Organization, cluster: str = EMBEDDED) -> tuple[Driver | None, str]:
         """Return an organization's driver, which may not serve yet, or why there will be none. Any thread may ask."""
         if not self.serves(organization):
-            return None, NO_SPARK
+            return None, NO_DRIVER
         if organization.control.snapshot.is_suspended:
             return None, str(SuspendedError())
         configured = self._clusters.find(cluster)
@@ -190,9 +190,3 @@ class Drivers:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def _means(self, named: str, organization: Organization) -> bool:
-        try:
-            return named == EVERY or self._organizations.find(named) is organization
-        except MissingError:
-            return False

@@ -104,7 +104,7 @@ _LISTENING = (
         "HEADGATE_SPARK_ORGANIZATIONS",
         "words",
         "spark_organizations",
-        "the organizations beside the first one that get a Spark driver of their own, with commas; `*` means all",
+        "the ids of the organizations beside the first one that get a Spark driver of their own, with commas; `*` means all",
         "the first one alone has Spark",
     ),
     Variable(

@@ -26,6 +26,7 @@ from headgate.pipelines.chart_drawing import chart_pool
 from headgate.pipelines.egress import Egress
 from headgate.spark.gateway.authority import Credential
 from headgate.spark.kept import KeptStatements
+from headgate.spark.statements import NO_DRIVER
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
 _NOBODY = "this is not known here, or has ended; send a token or session as `Authorization: Bearer <secret>`"
@@ -177,9 +178,7 @@ async def on_spark(request: Request, found: Access) -> None:
 def require_spark(deployed: Deployed, organization: Organization) -> None:
     """Raise the same, for an organization that is known already."""
     if not deployed.has_spark(organization):
-        raise ProblemError(
-            404, "no-spark", "this organization has no Spark here; HEADGATE_SPARK_ORGANIZATIONS says which have"
-        )
+        raise ProblemError(404, "no-spark", NO_DRIVER)
 
 
 async def services(request: Request, found: Access) -> Services:

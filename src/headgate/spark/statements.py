@@ -18,6 +18,7 @@ DRIVER_LOST = "08006"
 """The SQLSTATE of a statement whose driver ended while it ran."""
 NOT_READY = "Spark is starting; try again in a few seconds"
 WITHOUT_SPARK = "this server runs without Spark (`HEADGATE_SPARK=0`); send the statement to a server that has Spark"
+NO_DRIVER = "this organization has no Spark here; the operator adds its id to `HEADGATE_SPARK_ORGANIZATIONS`"
 STATEMENT_LOST = (
     "the Spark driver ended while it ran this statement, and the statement was not run again; "
     "check what it has changed before you send it again"
