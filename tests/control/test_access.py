@@ -11,7 +11,7 @@ from headgate.control.access import (
 from headgate.control.assignments import AssignRole
 from headgate.control.change_requests import ApproveChange, RejectChange, SubmitChange
 from headgate.control.command import Command, InvalidError, MissingError, RefusedError, TakenError
-from headgate.control.principals import AddPrincipal
+from headgate.control.principals import AddPrincipal, RemovePrincipal, SignUp
 from headgate.control.resources import DeleteResource, SetAttributes
 from headgate.control.settings import ChangeSetting
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -159,6 +159,16 @@ class TestDeciding:
 
         assert not found.roles(EVE, PORT)
         found.refuse(EditAccess(A, 1_000.0, None, "more"), MissingError)
+
+    def test_it_goes_with_its_consumer_and_a_user_that_returns_is_not_served(self) -> None:
+        found = world()
+        found.do(request("a", EVE), approve())
+        assert found.may(EVE, "output_port.read_data", PORT)
+
+        facts = found.do(RemovePrincipal(EVE), SignUp(EVE, "Eve"))
+        assert A not in facts.agreements
+        assert ("access", A) not in found.store.bodies
+        assert not found.may(EVE, "output_port.read_data", PORT)
 
     def test_it_has_to_be_there(self) -> None:
         for command in (approve(), RejectAccess(A), TerminateAccess(A), DeleteAccess(A)):

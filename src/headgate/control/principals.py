@@ -12,6 +12,7 @@ from headgate.control.ruling import keep_a_ruler
 from headgate.control.titles import usable_display_name, usable_title
 from headgate.control.tokens import erased
 from headgate.facts.changes import (
+    AccessDeleted,
     Attributes,
     Change,
     PrincipalAdded,
@@ -226,4 +227,10 @@ def _gone(view: View, principal: PrincipalId) -> Plan:
     keep_a_ruler(view, principal, change)
     tokens = sorted(id for id in view.facts.acting.get(principal, ()) if id in view.facts.tokens)
     documents = (each for id in tokens for each in erased(TokenId(id)))
-    return Plan((change,), (DocumentPut("principal", principal, None), *documents))
+    # An agreement names its consumer, removed or not: it would be in force again for a user that returns.
+    named = sorted(view.facts.referrers.get(ResourceId(principal), ()))
+    accesses = [id for id in named if id in view.facts.agreements]
+    asked = (DocumentPut("access", id, None) for id in accesses)
+    return Plan(
+        (*map(AccessDeleted, accesses), change), (DocumentPut("principal", principal, None), *documents, *asked)
+    )
