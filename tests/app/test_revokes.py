@@ -13,6 +13,7 @@ from headgate.app.deployment import over
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
 from headgate.control.clusters import EMBEDDED
+from headgate.control.command import SuspendedError
 from headgate.control.organization import Organization
 from headgate.control.suspension import ResumeOrganization, SuspendOrganization
 from headgate.control.tables import DropDatabase
@@ -129,11 +130,15 @@ def test_what_ends_a_statement(scene: Scene, revoke: Callable[[World], None]) ->
     assert scene.refused()
 
 
-def test_a_suspended_organization_is_unknown_to_the_gateway_until_it_is_resumed(scene: Scene) -> None:
+def test_a_suspended_organization_answers_its_members_with_that_at_the_gateway_until_it_is_resumed(
+    scene: Scene,
+) -> None:
     home, secret = scene.deployment.home, scene.world.tokens["vic"]
     home.control.execute(SuspendOrganization(home.id), None)
 
-    assert scene.knowing.known(Credential(secret)) is None
+    with pytest.raises(SuspendedError):
+        scene.knowing.known(Credential(secret))
+    assert scene.knowing.known(Credential(scene.world.organization("acme", "nekt").tokens["owner"], home.id)) is None
     assert scene.knowing.at_hand(Credential(secret)) is None
     home.control.execute(ResumeOrganization(home.id), None)
     scene.begin(secret, READ)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from headgate.control.command import SuspendedError
 from headgate.control.connections import Entrance, NoEntranceError
 from headgate.control.organization import Organizations, SeveralOrganizationsError
 from headgate.doors.freshness import Freshness
@@ -32,7 +33,9 @@ class Tokens:
         self.callers = {name: Caller(PrincipalId(name), TokenId(f"t-{name}")) for name in names}
 
     def authenticate(self, token: str) -> Caller | None:
-        """Return the caller of a token. The holder of `several` is in two organizations."""
+        """Return the caller of a token. The holder of `several` is in two organizations, that of `suspended` in a suspended one."""
+        if token == "suspended":  # noqa: S105 (of nobody)
+            raise SuspendedError
         if token == "several":  # noqa: S105 (of nobody)
             raise SeveralOrganizationsError((ResourceId("a"), ResourceId("b")))
         return self.callers.get(token)

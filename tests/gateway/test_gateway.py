@@ -78,6 +78,16 @@ class TestAuthentication:
             )
         assert backend.names() == []
 
+    def test_a_member_of_a_suspended_organization_is_refused_with_that(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        client = Client(gateway.port, "suspended")
+
+        for name in ANSWERS:
+            error = client.fails(name)
+            assert (code(error), "is suspended" in str(error.details())) == (grpc.StatusCode.PERMISSION_DENIED, True)
+        assert backend.names() == []
+
     @pytest.mark.parametrize("token", [None, "", "nobody", "ann bob"])
     def test_nobody_gets_in_without_a_valid_token(
         self, gateway: RunningGateway, backend: FakeBackend, token: str | None

@@ -3,6 +3,7 @@
 from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
 from headgate.control.clusters import EMBEDDED
+from headgate.control.command import SuspendedError
 from headgate.control.identity import Presented
 from headgate.control.organization import Organization
 from headgate.facts.caller import Caller
@@ -24,12 +25,18 @@ class Knowing:
         self._drivers = drivers
 
     def known(self, credential: Credential) -> Known | None:
-        """Return the caller that presents it now, or None. May wait for the store. Raises `SeveralOrganizationsError`."""
+        """Return the caller that presents it now, or None. May wait for the store.
+
+        Raises `SeveralOrganizationsError`, and `SuspendedError` for a member of a suspended organization.
+        """
         presented = self._deployment.identity.authenticate(credential.token)
         if presented is None:
             return None
         organization = self._deployment.organizations.addressed(presented, credential.organization or None)
-        return self._in(organization, presented) if organization else None
+        found = self._in(organization, presented) if organization else None
+        if found is None and organization and organization.is_suspended_for(presented):
+            raise SuspendedError
+        return found
 
     def at_hand(self, credential: Credential) -> Known | None:
         """Return the same if nothing has to be looked up for that, else None. Never waits."""

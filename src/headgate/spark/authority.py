@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from headgate.control.command import SuspendedError
 from headgate.control.organization import SeveralOrganizationsError
 from headgate.control.ports import LogRefusedError
 from headgate.facts.caller import Caller
@@ -63,7 +64,8 @@ class Known:
 class DecidingAuthority:
     """Answers from the facts as they are. `known` looks a credential up anew each time, and may wait for the store.
 
-    What is asked for a login that is in several organizations and names none raises `SeveralOrganizationsError`.
+    What is asked for a login that is in several organizations and names none raises `SeveralOrganizationsError`; for a member of a
+    suspended organization, `SuspendedError`.
     """
 
     def __init__(
@@ -156,7 +158,7 @@ class DecidingAuthority:
         """Return the caller that presents a credential now, and on which Spark; None where that is not one, or not known."""
         try:
             known = self._known(credential)
-        except (SeveralOrganizationsError, LogRefusedError):
+        except (SeveralOrganizationsError, SuspendedError, LogRefusedError):
             return None
         return (known.caller, known.spark) if known else None
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from headgate.control.command import SuspendedError
 from headgate.control.organization import SeveralOrganizationsError
 from headgate.control.ports import StoreError
 from headgate.doors.freshness import Fresh, Freshness
@@ -26,6 +27,7 @@ _Answer = Callable[[Any], Awaitable[Any]]
 
 _STATUS: dict[type[Exception], int] = {
     SeveralOrganizationsError: 400,
+    SuspendedError: 409,
     ValidationError: 422,
     NobodyError: 401,
     TooManySessionsError: 429,

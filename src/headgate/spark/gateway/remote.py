@@ -7,7 +7,13 @@ from pydantic import TypeAdapter
 
 from headgate.spark.gateway.asked import Authenticate, Close, Decide, MayTouch, Open, path_of
 from headgate.spark.gateway.authority import Admission, Credential, Endpoint, Opened, Report, Running, Verdicts
-from headgate.spark.gateway.errors import ExhaustedError, InvalidRequestError, UnauthenticatedError, UnavailableError
+from headgate.spark.gateway.errors import (
+    ExhaustedError,
+    InvalidRequestError,
+    RefusedError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 from headgate.spark.gateway.identity import ORGANIZATION
 from headgate.spark.gateway.wire import NoAnswerError, Wire
 
@@ -72,6 +78,8 @@ class RemoteAuthority:
             raise UnauthenticatedError(_TOKEN)
         if status == HTTPStatus.BAD_REQUEST:
             raise InvalidRequestError(_SEVERAL)
+        if status == HTTPStatus.CONFLICT:
+            raise RefusedError(answer.decode())
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             raise ExhaustedError(answer.decode())
         if status != HTTPStatus.OK:
