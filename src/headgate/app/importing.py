@@ -1,9 +1,7 @@
 """Tables of another catalog become tables here: their files stay where they are, and nothing is moved."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-from pyiceberg.catalog import Catalog
 
 from headgate.app.lakes import file_parsers
 from headgate.control.command import CommandError
@@ -15,6 +13,7 @@ from headgate.control.tables import RegisterTable
 from headgate.facts.ids import ResourceId
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.loaded import Loaded
+from headgate.lake.other_catalog import ListedTable, OtherCatalog
 from headgate.lake.pointed import location_of
 from headgate.lake.registering import adopted
 from headgate.lake.warehouse import Warehouse
@@ -41,10 +40,12 @@ class Importing:
         pointers = (pointer for each in organizations.all() for pointer in each.store.pointers())
         self._taken = [location_of(each.metadata_location) for each in pointers]
 
-    def found(self, source: Catalog) -> Iterator[Found]:
-        """Yield every table of the catalog, in order, with whether it can be taken. Every file of it is checked."""
-        for name in sorted(names(source)):
-            yield self._judged(source, name)
+    def found(self, source: OtherCatalog) -> Iterator[Found]:
+        """Yield every table of the catalog, in order, with whether it can be taken. Every file of it is checked.
+
+        Raises `OtherCatalogError`.
+        """
+        yield from map(self._judged, source.tables())
 
     def take(self, found: Found) -> Found:
         """Make the table, and its database if there is none; nobody is assigned anything. Returns it as it went."""
@@ -59,22 +60,28 @@ class Importing:
             return Found(found.name, problem=str(error))
         return found
 
-    def _judged(self, source: Catalog, name: tuple[str, ...]) -> Found:
-        if len(name) != 2:  # noqa: PLR2004 (a database and a table)
-            return Found(name, problem="its namespace has more than one level")
-        if fault := next(filter(None, map(describe_new_name_fault, name)), None):
-            return Found(name, problem=f"its name cannot be used: {fault}")
-        if self._organization.control.snapshot.find((LAKE, *name)) is not None:
-            return Found(name, problem="there is something of that name already")
+    def _judged(self, listed: ListedTable) -> Found:
+        name = listed.name
+        if problem := self._fault_of_name(name) or listed.problem:
+            return Found(name, problem=problem)
+        parsers = FileParsers(file_parsers(), self._organization.id)
         try:
-            path = source.load_table(name).metadata_location
-            loaded = adopted(self._warehouse, path, self._taken, FileParsers(file_parsers(), self._organization.id))
-        except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
+            loaded = adopted(self._warehouse, listed.metadata_location, self._taken, parsers)
+        except Exception as error:  # noqa: BLE001 (each kind of storage has errors of its own)
             return Found(name, problem=str(error))
         if _id(loaded) in self._organization.control.snapshot.resources:
             return Found(name, problem="a table of its uuid is here already")
         self._taken.append(loaded.metadata.location)
         return Found(name, loaded)
+
+    def _fault_of_name(self, name: tuple[str, ...]) -> str:
+        if len(name) != 2:  # noqa: PLR2004 (a database and a table)
+            return "its namespace has more than one level"
+        if fault := next(filter(None, map(describe_new_name_fault, name)), None):
+            return f"its name cannot be used: {fault}"
+        if self._organization.control.snapshot.find((LAKE, *name)) is not None:
+            return "there is something of that name already"
+        return ""
 
     def _database(self, name: str) -> ResourceId:
         facts, control = self._organization.control.snapshot, self._organization.control
@@ -85,14 +92,6 @@ class Importing:
         made = ResourceId(new_id("d"))
         control.execute(CreateResource(made, "database", lake.id if lake else ResourceId(LAKE), name), None)
         return made
-
-
-def names(source: Catalog, above: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the names of all tables of a catalog."""
-    for namespace in source.list_namespaces(tuple(above)):
-        yield from source.list_tables(namespace)
-        if len(namespace) > len(above):
-            yield from names(source, namespace)
 
 
 def _id(loaded: Loaded) -> ResourceId:

@@ -1,6 +1,8 @@
 """`headgate catalog`: what the operator does with other catalogs, on the deployment's own machine."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,9 +12,8 @@ from headgate.cli.opened import Data, deployed
 from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
-
     from headgate.app.importing import Found
+    from headgate.lake.other_catalog import OtherCatalog
 
 From = Annotated[
     list[str],
@@ -48,15 +49,15 @@ def take(
     """
     from rich.progress import Progress
 
-    from headgate.app.importing import Importing, names
+    from headgate.app.importing import Importing
     from headgate.app.lakes import warehouse_of
 
     with deployed(data) as deployment:
         home = deployment.organizations.find(organization) if organization else deployment.home
         warehouse = warehouse_of(deployment.settings, home.id)
-        other, importing = _opened(source), Importing(home, deployment.organizations, warehouse)
-        with Progress(console=errors, transient=True) as progress:
-            tables = progress.track(importing.found(other), total=sum(1 for _ in names(other)), description="reading")
+        importing = Importing(home, deployment.organizations, warehouse)
+        with _opened(source) as other, Progress(console=errors, transient=True) as progress:
+            tables = progress.track(importing.found(other), total=other.count, description="reading")
             found = [each if dry_run else importing.take(each) for each in tables]
     table(COLUMNS, [_row(each, dry_run=dry_run) for each in found])
     refused = sum(1 for each in found if each.problem)
@@ -65,16 +66,19 @@ def take(
         sys.exit(1)
 
 
-def _opened(source: list[str]) -> "Catalog":
-    """Return the other catalog. A wrong or missing property ends with exit code 2."""
-    from pyiceberg.catalog import load_catalog
+@contextmanager
+def _opened(source: list[str]) -> "Iterator[OtherCatalog]":
+    """Open the other catalog. A wrong or missing property, and a catalog that gives no answer, end with exit code 2."""
+    from headgate.lake.other_catalog import OtherCatalog, OtherCatalogError
 
     pairs = [each.partition("=") for each in source]
     named = [key for key, equals, _ in pairs if not equals]
+    properties = {key: value for key, equals, value in pairs if equals}
     try:
-        return load_catalog(named[0] if named else "other", **{key: value for key, equals, value in pairs if equals})
-    except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
-        fail(f"the other catalog cannot be opened: {error}")
+        with OtherCatalog(named[0] if named else "other", properties) as other:
+            yield other
+    except OtherCatalogError as error:
+        fail(f"the other catalog cannot be read: {error}")
         sys.exit(2)
 
 

@@ -50,6 +50,12 @@ def restriction(limits: ParserLimits, prepare: Callable[[], None]) -> Callable[[
     return restrict
 
 
+def limit_memory(most: int) -> None:
+    """Limit what this process uses of private memory from now on, in bytes; it writes no core file."""
+    _lower("RLIMIT_CORE", 0)
+    _lower("RLIMIT_DATA", _memory_in_use()[1] + most)
+
+
 def _resource_limits(limits: ParserLimits) -> dict[str, int]:
     address_space, data = _memory_in_use()
     return {
