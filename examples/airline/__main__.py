@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from examples.airline import nekt_chapter, onehouse_chapter
-from examples.airline.onehouse_chapter import ORGANIZATION
 from examples.airline.outside import Outside, outside
 from examples.airline.telling import Story
 from examples.airline.world import Chapter, World
 from headgate.app.background import running
+from headgate.app.drivers import EVERY
 from headgate.app.settings import Settings, default_settings
 from headgate.cli.output import say
 
@@ -43,7 +43,7 @@ def _tell(folder: Path, chapters: list[Chapter]) -> Story:
 
 
 def _settled(settings: Settings, made: Outside) -> Settings:
-    return replace(settings, owner="ada", spark_organizations=(ORGANIZATION,), egress=made.egress)
+    return replace(settings, owner="ada", spark_organizations=(EVERY,), egress=made.egress)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from examples.airline.people import Person, ended
 from examples.airline.telling import REFUSED, Outcome, Story
 from examples.airline.world import World
 
-ORGANIZATION: Final = "skies"
+_ORGANIZATION: Final = "skies"
 _PROJECT, _TABLE, _PART = "late", "lake.late.flights", 500
 _SERVICE: Final = f"{_TABLE}.compact_flights"
 _COUNT: Final = f"SELECT count(*) FROM {_TABLE}"
@@ -20,7 +20,7 @@ def tell(world: World) -> None:
     story.chapter(
         "Under the Onehouse model: omar runs the account, sara captures, tess tends tables, dan asks, nina looks on"
     )
-    omar = world.founded(ORGANIZATION, "onehouse", "omar")
+    omar = world.founded(_ORGANIZATION, "onehouse", "omar")
     sara, tess, dan, nina = (world.joined(omar, name) for name in ("sara", "tess", "dan", "nina"))
     people = (omar, sara, tess, dan, nina)
     try:

@@ -12,7 +12,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    "part", [("--only", "nekt"), pytest.param((), marks=pytest.mark.soak)], ids=["one chapter", "all"]
+    "part", [("--only", "onehouse"), pytest.param((), marks=pytest.mark.soak)], ids=["one chapter", "all"]
 )
 def test_everything_in_the_story_is_as_expected(part: tuple[str, ...]) -> None:
     told = subprocess.run(
