@@ -94,10 +94,24 @@ def test_the_properties_of_a_table_name_no_code(tmp_path: Path, sprung: Path) ->
     assert not sprung.exists()
 
 
+CHOSEN = {
+    "reader of files": {"py-io-impl": TRAP},
+    "login": {"auth": {"type": "custom", "impl": TRAP, "custom": {}}},
+    "signature": {"rest.sigv4-enabled": "true"},
+    "certificate": {"ssl": {"cabundle": "/nowhere/ca.pem", "client": {"cert": "/nowhere/client.pem"}}},
+    "address": {"uri": "http://127.0.0.1:9/elsewhere"},
+    "login's address": {"oauth2-server-uri": "http://127.0.0.1:9/token", "credential": "a:b"},
+}
+
+
+@pytest.mark.parametrize("kind", CHOSEN)
 @pytest.mark.parametrize("where", ["defaults", "overrides", "table"])
-def test_the_answers_of_a_catalog_name_no_code(tmp_path: Path, sprung: Path, foreign: Foreign, where: str) -> None:
-    chosen = {"py-io-impl": TRAP}
-    loaded = table_answer(tmp_path, chosen if where == "table" else {})
+def test_the_answers_of_a_catalog_choose_nothing_of_its_reader(
+    tmp_path: Path, sprung: Path, foreign: Foreign, where: str, kind: str
+) -> None:
+    chosen = CHOSEN[kind]
+    table = {name: each for name, each in chosen.items() if isinstance(each, str)}
+    loaded = table_answer(tmp_path, table if where == "table" else {})
 
     def answer(path: str) -> dict[str, Any]:
         if path.startswith("/v1/config"):

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import Any, Final
 
 from pydantic import TypeAdapter
-from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog import AVAILABLE_CATALOGS, Catalog, CatalogType, load_catalog
+from pyiceberg.catalog.rest import NAMESPACE_SEPARATOR_PROPERTY, PREFIX, RestCatalog
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.utils.config import Config
 
@@ -24,6 +25,8 @@ _MAX_DEPTH: Final = 8
 """Levels of namespaces that are listed. Tables below the first level are refused anyway, and are listed for that."""
 _MEMORY_BYTES: Final = 2048 * MEBIBYTE
 _LONGEST_ERROR: Final = 500
+_CHOSEN: Final = (PREFIX, NAMESPACE_SEPARATOR_PROPERTY)
+"""What a REST catalog chooses for its client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +63,28 @@ def _read(question: CatalogQuestion) -> Iterator[dict[str, Any]]:
         yield {"name": name, **_location(source, name)}
 
 
+class _RestCatalog(RestCatalog):
+    """A REST catalog that chooses nothing for its client but the paths below its address.
+
+    Left alone, its answer replaces any property: the code that logs in (`auth`), certificates of this machine, the address that gets the token.
+    """
+
+    def _fetch_config(self) -> None:
+        uri, given = self.uri, dict(self.properties)
+        super()._fetch_config()
+        chosen = {name: self.properties[name] for name in _CHOSEN if name in self.properties}
+        self.uri, self.properties = uri, {**chosen, **given}
+
+
 def _open(question: CatalogQuestion) -> Catalog:
+    AVAILABLE_CATALOGS[CatalogType.REST] = lambda name, properties: _RestCatalog(name, **properties)
     given = {**(Config().get_catalog_config(question.name) or {}), **question.properties}
     source = load_catalog(question.name, **question.properties)
 
     def load_io(_properties: object = None, location: str | None = None) -> FileIO:
         return load_file_io(given, location)
 
-    # The properties of a table and the answers of a catalog may name any Python class as that which reads files
+    # The properties of a table and what a catalog answers of it may name any Python class as that which reads files
     # (`py-io-impl`): only what the operator gave counts.
     source._load_file_io = load_io  # pyright: ignore[reportAttributeAccessIssue] # noqa: SLF001
     return source
