@@ -113,7 +113,7 @@ class Listening:
         settings = self._settings
         config = uvicorn.Config(
             front.app,
-            http=connections(settings.limits, front.express),
+            http=connections(settings.limits, front.express, behind_proxies=bool(settings.proxies)),
             ws="none",
             lifespan="off",
             log_config=None,

@@ -210,6 +210,12 @@ _LIMITS = (
         "requests per second from one address, of nobody who is known; 0 is no limit",
     ),
     Variable("HEADGATE_CONNECTIONS", "count", "limits.connections", "how many connections may be open at once"),
+    Variable(
+        "HEADGATE_NETWORK_CONNECTIONS",
+        "count",
+        "limits.network_connections",
+        "how many connections one address, or one IPv6 network of /64, may have open; proxies are not counted",
+    ),
     Variable("HEADGATE_BODY_BYTES", "count", "limits.body", "the largest body"),
     Variable(
         "HEADGATE_JSON_DEPTH", "count", "limits.depth", "how deeply arrays and objects of a body may lie in each other"

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from headgate.app.server import Server
 
 T = TypeVar("T")
+
+_OTHER_FILES = 2048
+"""Files that a server has open beside its connections, or may have: the store, tables, pipes, sockets of Spark."""
 
 ApiPort = Annotated[
     int | None,
@@ -55,6 +59,7 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
 
     settings = default_settings(os.environ, folder=data, api_port=api_port, gateway_port=spark_port)
     log_to(settings.log, settings.log_level)
+    _allow_open_files(settings.limits.connections)
     server = _or_exit(lambda: Server(settings, say))
     say(f"data in {settings.folder}, the owner's token in {settings.owner_token}")
     _or_exit(lambda: _run(server))
@@ -91,6 +96,21 @@ def demo(
     log_to(settings.log, "warning")
     end = once or os.environ.get("HEADGATE_DEMO_ONCE", "") not in ("", "0")
     sys.exit(_or_exit(lambda: run_demo(settings, once=end)))
+
+
+def _allow_open_files(connections: int) -> None:
+    """Raise this process's limit of open files so that connections do not use them up: a shell gives 1,024 of them."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        say(
+            f"this process may open {allowed:,} files, which is too few for {connections:,} connections; "
+            f"allow it {wanted:,} (`ulimit -n`), or lower HEADGATE_CONNECTIONS"
+        )
 
 
 def _run(server: "Server") -> None:

@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.doors.http.connection import connections
+from headgate.doors.http.connection import MAX_PIPELINED, connections
 from headgate.doors.http.express import Express
 from headgate.doors.http.limits import Limits
 from headgate.doors.http.rates import of_principals
@@ -25,9 +25,12 @@ Address = tuple[str, int]
 
 
 @contextmanager
-def listening(app: Any, limits: Limits = LIMITS, express: Express | None = None, **options: Any) -> Iterator[Address]:
+def listening(
+    app: Any, limits: Limits = LIMITS, express: Express | None = None, *, behind_proxies: bool = False, **options: Any
+) -> Iterator[Address]:
     """Serve on a free port as the server does."""
-    config = uvicorn.Config(app, port=0, http=connections(limits, express), ws="none", log_level="critical", **options)
+    http = connections(limits, express, behind_proxies=behind_proxies)
+    config = uvicorn.Config(app, port=0, http=http, ws="none", log_level="critical", **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -173,8 +176,100 @@ class TestOneConnection:
 
         assert statuses(answers) == [413]
 
+    @pytest.mark.parametrize("request_line", [b"GET /healthz HTTP/1.1\r\n", b"GET /things/a HTTP/1.1\r\n"])
+    def test_lets_few_requests_wait_for_their_answers(self, address: Address, request_line: bytes) -> None:
+        answers = statuses(exchange(address, (request_line + b"Host: h\r\n\r\n") * 1000))
+
+        assert answers[-1] == 429
+        assert len(answers) <= MAX_PIPELINED + 2
+
+    def test_answers_requests_that_do_not_wait_as_long_as_they_are_few(self, address: Address) -> None:
+        kept = b"GET /things/a HTTP/1.1\r\nHost: h\r\n\r\n"
+
+        assert statuses(exchange(address, kept * MAX_PIPELINED + LAST)) == [200] * (MAX_PIPELINED + 1)
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n",
+            b"GET /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n",
+            b"GET /healthz HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
+            b"GET /healthz HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-A: ",
+        ],
+    )
+    @pytest.mark.parametrize("rest", [b"\r\n", b"x"])
+    def test_is_not_kept_after_an_answer_for_bytes_that_are_no_request(
+        self, address: Address, sent: bytes, rest: bytes
+    ) -> None:
+        with socket.create_connection(address, timeout=4) as opened:
+            opened.sendall(sent)
+            assert statuses(opened.recv(65536)) == [200]
+            with suppress(OSError):
+                opened.sendall(rest)
+            with suppress(ConnectionResetError):
+                while opened.recv(65536):
+                    pass
+
+
+LARGE = 20_000_000
+
+
+async def large(_scope: Any, _receive: Any, send: Any) -> None:
+    """Answer with much at once."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", str(LARGE).encode())]})
+    await send({"type": "http.response.body", "body": b"a" * LARGE})
+
+
+async def streamed(_scope: Any, _receive: Any, send: Any) -> None:
+    """Answer with as much, in pieces of one size."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", str(LARGE).encode())]})
+    for left in reversed(range(LARGE // 100_000)):
+        await send({"type": "http.response.body", "body": b"a" * 100_000, "more_body": left > 0})
+
+
+@pytest.mark.parametrize("app", [large, streamed])
+class TestALargeAnswer:
+    def test_is_not_kept_for_a_client_that_does_not_take_it(self, app: Any) -> None:
+        with listening(app, LIMITS) as address, socket.create_connection(address, timeout=10) as opened:
+            opened.sendall(LAST)
+            time.sleep(3 * LIMITS.header_seconds + 0.5)
+            taken = 0
+            with suppress(ConnectionResetError):
+                while piece := opened.recv(1 << 20):
+                    taken += len(piece)
+
+        assert taken < LARGE
+
+    def test_is_sent_to_a_client_that_takes_it_slowly(self, app: Any) -> None:
+        with listening(app, LIMITS) as address, socket.create_connection(address, timeout=10) as opened:
+            opened.sendall(LAST)
+            taken = 0
+            while piece := opened.recv(1 << 18):
+                taken += len(piece)
+                time.sleep(0.02)
+
+        assert taken > LARGE
+
 
 class TestManyConnections:
+    def test_of_one_network_are_served_up_to_a_number(self) -> None:
+        few = replace(LIMITS, network_connections=1, header_seconds=30)
+        with listening(guarded(), few) as address, socket.create_connection(address, timeout=10) as held:
+            held.sendall(b"GET /")
+            refused = exchange(address, b"")
+
+        assert statuses(refused) == [503]
+        assert b"your network has too many connections" in refused
+
+    def test_of_a_proxy_are_not_counted_apart(self) -> None:
+        few = replace(LIMITS, network_connections=1)
+        with (
+            listening(guarded(), few, behind_proxies=True) as address,
+            socket.create_connection(address, timeout=10) as held,
+        ):
+            held.sendall(b"GET /")
+            assert statuses(exchange(address, LAST)) == [200]
+
     def test_are_served_up_to_a_number_and_again_when_one_has_gone(self) -> None:
         with listening(guarded(), replace(LIMITS, connections=1, header_seconds=30)) as address:
             with socket.create_connection(address, timeout=10) as held:

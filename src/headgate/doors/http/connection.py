@@ -1,23 +1,38 @@
 """One connection of a client: how long and how large the head of a request may be before anybody has read it."""
 
 from asyncio import TimerHandle, Transport
+from collections import Counter
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from headgate.doors.http.exchange import log
 from headgate.doors.http.express import Express
 from headgate.doors.http.limits import Limits
+from headgate.doors.http.rates import network_of
 from headgate.doors.problems import problem
 
+MAX_PIPELINED: Final = 4
+"""Requests of a connection that may wait for the one before them. Each has cost memory and time before its rate is asked for."""
 
-def connections(limits: Limits, express: Express | None = None) -> type[HttpToolsProtocol]:
-    """Return uvicorn's connection with these limits, and with what answers at once, for its setting `http`."""
+
+class _PipelineFullError(Exception):
+    """A client sends more requests than may wait for their answers."""
+
+
+def connections(
+    limits: Limits, express: Express | None = None, *, behind_proxies: bool = False
+) -> type[HttpToolsProtocol]:
+    """Return uvicorn's connection with these limits, and with what answers at once, for its setting `http`.
+
+    Behind proxies, many clients have one address: the connections of one are not counted apart then.
+    """
 
     class Limited(Connection):
         allowed = limits
         short = express
+        by_network = None if behind_proxies else Counter[str]()
 
     return Limited
 
@@ -34,17 +49,32 @@ class Connection(HttpToolsProtocol):
     _in_head = False
     _unfinished = 0
     _timer: TimerHandle | None = None
+    _watch: TimerHandle | None = None
+    _answered = 0
+    _resumed = 0
+    """How often so much of an answer was taken by the client that more of it could be written."""
+    _seen: tuple[int, int, int] | None = None
+    """The two at the last look, and how many bytes of answers the client had not taken."""
+    _network = ""
+    by_network: Counter[str] | None = None
+    """How many connections each address, or IPv6 network, has open."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first head, unless there are too many connections already."""
         super().connection_made(transport)
         self._wait()
+        self._look_later()
         if len(self.connections) > self.allowed.connections:
             self._refuse(503, "busy", "there are too many connections; try again in a second")
+        elif self._count_in_network(1) > self.allowed.network_connections:
+            self._refuse(503, "busy", "your network has too many connections; close some, or try again in a second")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._wait_no_longer()
+        if self._watch is not None:
+            self._watch.cancel()
+        self._count_in_network(-1)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -62,6 +92,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin to read a head; whoever has not sent the rest of it yet is waited for."""
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise _PipelineFullError
         self._in_head, self._unfinished = True, 0
         super().on_message_begin()
 
@@ -100,7 +132,22 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (uvicorn says it in its own words)
         """Refuse what is not HTTP."""
-        self._refuse(400, "ambiguous", "this is not one HTTP request after the other")
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self._refuse(
+                429, "too-many-requests", f"more than {MAX_PIPELINED} requests wait for answers; read those first"
+            )
+        else:
+            self._refuse(400, "ambiguous", "this is not one HTTP request after the other")
+
+    def resume_writing(self) -> None:
+        """Write on: the client has taken what there was."""
+        self._resumed += 1
+        super().resume_writing()
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request."""
+        self._answered += 1
+        super().on_response_complete()
 
     def _refuse(self, status: int, code: str, detail: str) -> None:
         answer = problem(status, code, detail)
@@ -139,6 +186,35 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         if body:
             super().on_body(body)
+
+    def _count_in_network(self, change: int) -> int:
+        """Return how many connections the network of the client has then; 0 where they are not counted."""
+        if self.by_network is None:
+            return 0
+        if change > 0:
+            self._network = network_of(self.client[0]) if self.client else ""
+        elif not self._network:
+            return 0
+        self.by_network[self._network] += change
+        if not self.by_network[self._network]:
+            del self.by_network[self._network]
+        return self.by_network[self._network]
+
+    def _look_later(self) -> None:
+        self._watch = self.loop.call_later(self.allowed.header_seconds, self._look)
+
+    def _look(self) -> None:
+        """End the connection where nothing but bytes without meaning has come, or gone, since the last look.
+
+        uvicorn waits for no request once any byte has come, and for ever until a client has taken its answers.
+        """
+        unsent = self.transport.get_write_buffer_size()
+        seen, self._seen = self._seen, (self._answered, self._resumed, unsent)
+        is_idle = (self.cycle is None or self.cycle.response_complete) and not self.pipeline
+        if seen == self._seen and (is_idle or unsent or self.transport.is_closing()):
+            self.transport.abort()
+        else:
+            self._look_later()
 
     def _wait(self) -> None:
         if self._timer is None:

@@ -19,6 +19,8 @@ class Limits:
     unauthenticated_members: int = 1000
     connections: int = 5000
     """How many may be open at once; the next are closed with an answer 503."""
+    network_connections: int = 1000
+    """How many of those one address may have open; of IPv6, one network of /64."""
     headers: int = 64
     header_bytes: int = 32 * KIB
     """All names and values of the headers, with the target."""

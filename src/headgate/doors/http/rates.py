@@ -80,11 +80,11 @@ class Rates:
         scope[KNOWN] = known is not None
         if known is not None:
             return self._principals.take(known, self._clock())
-        return self._addresses.take(_place(scope["client"][0] if scope.get("client") else ""), self._clock())
+        return self._addresses.take(network_of(scope["client"][0] if scope.get("client") else ""), self._clock())
 
 
 @lru_cache(_REMEMBERED)
-def _place(host: str) -> str:
+def network_of(host: str) -> str:
     """Return whose the address is: of the newer ones, one customer has a whole network."""
     try:
         address = ip_address(host)
