@@ -213,6 +213,11 @@ def _without_address(host: str, _: int) -> tuple[()]:
     raise OSError(f"`{host}` has no address")
 
 
+def test_a_host_that_is_no_name_is_refused() -> None:
+    with pytest.raises(AnswerError, match="no name in the DNS"):
+        read(HttpPlace("http://xn--a.example.org", {}, lambda *_: ()))
+
+
 def test_headers_say_where_to_go_on() -> None:
     found = answered(body_of(b"", "location: /x", 'link: </y>; rel="next"', status="302 Found"))
 

@@ -36,7 +36,7 @@ def http_application(
 ) -> FastAPI:
     """Return the application of one deployment."""
     # No pages of the framework's: they load their scripts from elsewhere.
-    app = FastAPI(title="Headgate", version="0.1.0", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
+    app = FastAPI(title="Headgate", version="0.1.0", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.deployed = Deployed(
         organizations=deployment.organizations,
         identity=deployment.identity,

@@ -104,7 +104,10 @@ class HttpReader:
         self._watch.start(self._bounds.whole)
         waits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), self._bounds.silence)}
         target = within(self._base, address)
-        request = httpx.Request(method, target, headers=self._headers, json=document, extensions=waits)
+        try:
+            request = httpx.Request(method, target, headers=self._headers, json=document, extensions=waits)
+        except (httpx.InvalidURL, UnicodeError):
+            raise AnswerError("its host is no name in the DNS; give the connection another address") from None
         with self._named_errors():
             # The transport is asked itself: a client of httpx would keep cookies, and unpack bodies without a bound.
             answer = self._transport.handle_request(request)

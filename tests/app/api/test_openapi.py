@@ -1,16 +1,27 @@
-from tests.app.world import World
+"""The OpenAPI document as it is served."""
+
+import threading
+from typing import Any
+
+from fastapi import FastAPI
+
+from headgate.doors.api import openapi
+from tests.doors.http.asking import ask
 
 
-def test_what_makes_something_says_what_a_dry_run_answers(world: World) -> None:
-    paths = world.app.openapi()["paths"]
-    makes = [
-        item["post"]["responses"]
-        for item in paths.values()
-        if "post" in item and any(each["name"] == "dry_run" for each in item["post"].get("parameters", ()))
-    ]
+def test_the_document_is_made_once_and_outside_of_the_event_loop() -> None:
+    app, makers = FastAPI(openapi_url=None), list[threading.Thread]()
+    made = app.openapi
 
-    assert makes
-    for responses in makes:
-        assert "200" in responses or "202" in responses
-        if "201" in responses:
-            assert responses["200"]["content"] == responses["201"]["content"]
+    def record() -> dict[str, Any]:
+        makers.append(threading.current_thread())
+        return made()
+
+    app.openapi = record
+    openapi.document(app)
+
+    answers = [ask(app, "GET", openapi.ADDRESS) for _ in range(3)]
+
+    assert {answer.json()["openapi"][0] for answer in answers} == {"3"}
+    assert len(makers) == 1
+    assert makers[0] is not threading.current_thread()

@@ -30,7 +30,7 @@ def listening(
 ) -> Iterator[Address]:
     """Serve on a free port as the server does."""
     http = connections(limits, express, behind_proxies=behind_proxies)
-    config = uvicorn.Config(app, port=0, http=http, ws="none", log_level="critical", **options)
+    config = uvicorn.Config(app, port=0, http=http, ws="none", lifespan="off", log_level="critical", **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -182,6 +182,19 @@ class TestOneConnection:
 
         assert answers[-1] == 429
         assert len(answers) <= MAX_PIPELINED + 2
+
+    def test_that_is_lost_is_told_to_the_request_that_is_under_way_though_others_came_after_it(self) -> None:
+        told = threading.Event()
+
+        async def slow(_scope: Any, receive: Any, _send: Any) -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            told.set()
+
+        with listening(slow, LIMITS) as address:
+            kept = b"GET /things/a HTTP/1.1\r\nHost: h\r\n\r\n"
+            assert statuses(exchange(address, kept * 10)) == [429]
+            assert told.wait(10)
 
     def test_answers_requests_that_do_not_wait_as_long_as_they_are_few(self, address: Address) -> None:
         kept = b"GET /things/a HTTP/1.1\r\nHost: h\r\n\r\n"

@@ -1,9 +1,15 @@
-"""What all routes that make something say of a dry run in the OpenAPI document."""
+"""The OpenAPI document: what all routes that make something say of a dry run, and how it is served."""
 
-from typing import Any
+import json
+from threading import Lock
+from typing import Any, Final
 
 from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
+ADDRESS: Final = "/api/openapi.json"
 _DRY = "A dry run: nothing was written, and this is what would be, and what would be different for whom."
 
 
@@ -21,3 +27,17 @@ def document(app: FastAPI) -> None:
         return found
 
     setattr(app, "openapi", openapi)  # noqa: B010 (the framework's own way; a type checker takes it for a method)
+    app.router.routes.append(Route(ADDRESS, _answer(app), include_in_schema=False))
+
+
+def _answer(app: FastAPI) -> Any:
+    """Return what answers with the document. It takes a second to make: that is done once, and not in the event loop."""
+    lock, made = Lock(), list[bytes]()
+
+    def answer(_: Request) -> Response:
+        with lock:
+            if not made:
+                made.append(json.dumps(app.openapi(), ensure_ascii=False).encode())
+        return Response(made[0], media_type="application/json")
+
+    return answer

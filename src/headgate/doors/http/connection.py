@@ -5,7 +5,7 @@ from collections import Counter
 from http import HTTPStatus
 from typing import Any, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from headgate.doors.http.exchange import log
 from headgate.doors.http.express import Express
@@ -55,6 +55,7 @@ class Connection(HttpToolsProtocol):
     """How often so much of an answer was taken by the client that more of it could be written."""
     _seen: tuple[int, int, int] | None = None
     """The two at the last look, and how many bytes of answers the client had not taken."""
+    _running: RequestResponseCycle | None = None
     _network = ""
     by_network: Counter[str] | None = None
     """How many connections each address, or IPv6 network, has open."""
@@ -75,6 +76,10 @@ class Connection(HttpToolsProtocol):
         if self._watch is not None:
             self._watch.cancel()
         self._count_in_network(-1)
+        if self._running is not None and not self._running.response_complete:
+            # uvicorn tells only the last request of the connection, and another may be under way.
+            self._running.disconnected = True
+            self._running.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -143,6 +148,10 @@ class Connection(HttpToolsProtocol):
         """Write on: the client has taken what there was."""
         self._resumed += 1
         super().resume_writing()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
         """Go on with the next request."""
