@@ -1,4 +1,4 @@
-"""One connection of a client: how long and how large the head of a request may be before anybody has read it."""
+"""One connection of a client: how large a head may be, how many requests may wait, and how long it is kept where nothing goes on."""
 
 from asyncio import TimerHandle, Transport
 from collections import Counter
@@ -38,7 +38,10 @@ def connections(
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's connection, which by itself waits for ever for a head of any size, and takes trailers for headers."""
+    """uvicorn's connection within limits.
+
+    By itself it waits for ever for a head of any size, takes trailers for headers, and queues as many requests as are sent.
+    """
 
     allowed = Limits()
     short: Express | None = None
