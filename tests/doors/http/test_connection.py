@@ -103,6 +103,12 @@ class TestOneConnection:
         assert statuses(answers) == [200, 200]
         assert b'"body":"abcde"' in answers
 
+    def test_goes_on_after_an_address_that_is_no_text(self, address: Address) -> None:
+        # Closed before the body has come, it would be reset, and the answer lost.
+        answers = exchange(address, b"POST /things/%00 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n", b"hi", LAST)
+
+        assert statuses(answers) == [400, 200]
+
     @pytest.mark.parametrize(
         "rest",
         [

@@ -25,11 +25,12 @@ class Framing:
 
 
 def refusal(scope: Scope, limits: Limits) -> Response | None:
-    """Return why a request's head is not read, or None. The connection closes: where its next request begins is unsure."""
-    answer = _too_large(scope, limits) or _ambiguous(scope) or _garbled(scope)
+    """Return why a request's head is not read, or None. The connection closes where it is unsure at which byte its next request begins."""
+    answer = _too_large(scope, limits) or _ambiguous(scope)
     if answer is not None:
         answer.headers["connection"] = "close"
-    return answer
+        return answer
+    return _garbled(scope)
 
 
 def _too_large(scope: Scope, limits: Limits) -> Response | None:
