@@ -14,6 +14,8 @@ from headgate.spark.toolchain import Toolchain
 from tests.spark.guard_world import ADMIN, Need, World, world
 
 PEOPLE = tuple(f"p{number}" for number in range(16))
+LONERS = ("attacker", "victim", "leaver")
+"""People of one test file each, so that no operation of theirs is left by another."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Guarded:
 @contextmanager
 def guarded(toolchain: Toolchain, folder: Path) -> Iterator[Guarded]:
     """Serve until the block ends."""
-    with world(toolchain, folder) as made, running_gateway(made.driver, *PEOPLE) as gateway:
+    with world(toolchain, folder) as made, running_gateway(made.driver, *PEOPLE, *LONERS) as gateway:
         running = Guarded(made, gateway)
         made.decisions.rule = running.allows
         yield running

@@ -7,15 +7,14 @@ from typing import Any
 
 import grpc
 import pytest
-from guarded import Guarded
+from guarded import LONERS, Guarded
 from raw_client import Client
-from test_interrupts import until
 
 from headgate.spark.gateway.operations import Operation
 from headgate.spark.gateway.protos import base
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
-ATTACKER, VICTIM, ENDING = "p3", "p4", "p5"
+ATTACKER, VICTIM, ENDING = LONERS
 CROSS_JOIN = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
 COUNT = "SELECT count(*) FROM lake.raw.flights"
 _SUM = "aggregate(sequence(1, 1000000), 0L, (b, y) -> b + y)"
@@ -33,9 +32,17 @@ The statements of the attacker together take minutes.
 
 
 def running(gateway: Guarded, person: str) -> list[Operation]:
-    """Return the operations of a person that the gateway tracks; other tests may have left some of other people."""
+    """Return the operations of a person that the gateway tracks."""
     every = gateway.gateway.gateway._operations.running()  # pyright: ignore[reportPrivateUsage]
     return [each for each in every if each.principal == person]
+
+
+def require_none_left(gateway: Guarded, person: str, seconds: float = 30.0) -> None:
+    """Wait until no operation of a person is tracked; fail with those that are left."""
+    deadline = time.monotonic() + seconds
+    while (left := running(gateway, person)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not left
 
 
 def plan(text: str) -> Any:
@@ -72,7 +79,7 @@ def test_a_statement_ends_when_its_client_leaves(spark_behind_gateway: Guarded) 
         answers.cancel()
 
     assert seconds_to_count(spark_behind_gateway) < WITHIN
-    until(lambda: not running(spark_behind_gateway, ATTACKER))
+    require_none_left(spark_behind_gateway, ATTACKER)
 
 
 def test_a_statement_that_no_client_waits_for_ends_with_its_token(spark_behind_gateway: Guarded) -> None:
@@ -82,7 +89,7 @@ def test_a_statement_that_no_client_waits_for_ends_with_its_token(spark_behind_g
     caller = tokens.callers.pop(ENDING)
     try:
         assert seconds_to_count(spark_behind_gateway) < WITHIN
-        until(lambda: not running(spark_behind_gateway, ENDING))
+        require_none_left(spark_behind_gateway, ENDING)
     finally:
         tokens.callers[ENDING] = caller
 
@@ -102,7 +109,7 @@ def test_results_are_refused_at_once_when_the_session_has_ended(spark_behind_gat
 
     with pytest.raises(grpc.RpcError, match="the session that this was started in has ended"):
         list(client.begin("ReattachExecute", operation_id=operation))
-    until(lambda: not running(spark_behind_gateway, ATTACKER))
+    require_none_left(spark_behind_gateway, ATTACKER)
 
 
 def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Guarded) -> None:
@@ -118,7 +125,7 @@ def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Gua
         each.cancel()
 
     assert seconds_to_count(spark_behind_gateway) < WITHIN
-    until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=120)
+    require_none_left(spark_behind_gateway, ATTACKER, 120)
 
 
 @pytest.mark.parametrize("kind", MANY)
@@ -131,7 +138,7 @@ def test_many_statements_that_fill_the_driver_leave_room_for_another(spark_behin
     finally:
         for each in answers:
             each.cancel()
-        until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=120)
+        require_none_left(spark_behind_gateway, ATTACKER, 120)
 
 
 @pytest.mark.soak
@@ -145,7 +152,7 @@ def test_a_statement_that_waits_for_others_of_its_user_says_so(spark_behind_gate
 
     for each in answers:
         each.cancel()
-    until(lambda: not running(spark_behind_gateway, ATTACKER), seconds=60)
+    require_none_left(spark_behind_gateway, ATTACKER, 60)
 
 
 def test_a_release_names_the_operation_only_where_the_driver_had_it(spark_behind_gateway: Guarded) -> None:
