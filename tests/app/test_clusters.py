@@ -28,6 +28,7 @@ from tests.egress import OPEN
 from tests.fakes.runs import begin, end
 from tests.postgres import USER, PostgresServer
 from tests.spark.standalone import Standalone, standalone
+from tests.spark.strangers import answers, is_known, listening_ports
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -164,6 +165,23 @@ def test_a_file_outside_its_table_is_not_read_by_executors(scene: Scene, session
         outside.replace(data)
 
     assert "outside the table's location" in words
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ports of a process are listed in /proc on Linux alone")
+def test_a_stranger_at_the_ports_between_driver_and_executors_gets_nothing(scene: Scene, session: SparkSession) -> None:
+    assert session.table("lake.raw.t").count() == 10
+    drivers = scene.server._side._drivers  # pyright: ignore[reportPrivateUsage] (its process is nobody's)
+    driver, _ = drivers.of(scene.server.deployment.home, "big")
+    assert driver is not None
+    assert driver.pid is not None
+    connect_port = int(driver.address.rpartition(":")[2])
+
+    ports = set[int]().union(*map(listening_ports, [driver.pid, *scene.cluster.executors()])) - {connect_port}
+    token = scene.server.settings.owner_token
+    said = {(port, what): answer for port in ports for what, answer in answers(port, token).items()}
+
+    assert len(ports) >= 3
+    assert {what: answer for what, answer in said.items() if is_known(answer)} == {}
 
 
 @pytest.mark.soak

@@ -1,12 +1,16 @@
 """What operators write about clusters: read as it is meant, or refused with what would be right."""
 
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from headgate.app.checkup.clusters import clusters
 from headgate.app.settings import SettingsError, default_settings
+from headgate.spark import masters
 from headgate.spark.clusters import Cluster
 
 
@@ -73,6 +77,23 @@ class TestTheFile:
         assert wrong in str(raised.value)
 
 
+@contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """Answer one client with this; yield the port."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            client, _ = listening.accept()
+            with client:
+                assert client.recv(1000).startswith(b"GET /v1/submissions/status/")
+                client.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield int(listening.getsockname()[1])
+        thread.join()
+
+
 class TestACheckup:
     """`headgate doctor` looks at the clusters too."""
 
@@ -105,6 +126,26 @@ class TestACheckup:
             ("warn", f"`{secret}` can be read by other users of this machine"),
             ("warn", "its executors look for the driver at `127.0.0.1`, which on another machine is that machine"),
         ]
+
+    @pytest.mark.parametrize(
+        ("answer", "warnings"),
+        [
+            (b'HTTP/1.1 200 OK\r\n\r\n{"action": "SubmissionStatusResponse", "serverSparkVersion": "4.1.4"}', 1),
+            (b"HTTP/1.1 403 Forbidden\r\n\r\n", 0),
+        ],
+    )
+    def test_warns_of_a_master_that_runs_the_code_of_strangers(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, warnings: int
+    ) -> None:
+        secret = tmp_path / "secret"
+        secret.touch(0o600)
+        with socket.create_server(("127.0.0.1", 0)) as master, answering(answer) as rest:
+            monkeypatch.setattr(masters, "REST_PORT", rest)
+            url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+
+            found = self.found(tmp_path, f'[big]\nmaster = "{url}"\nsecret_file = "{secret}"')
+
+        assert sum("runs what anyone sends" in seen for _, seen in found) == warnings
 
     def test_misses_the_files_that_are_named(self, tmp_path: Path) -> None:
         found = self.found(tmp_path, '[big]\nmaster = "yarn"\nhost = "10.0.0.1"\nhadoop = "/no/such"')

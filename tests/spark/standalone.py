@@ -29,7 +29,8 @@ class Standalone:
         self._properties = folder / "spark.conf"
         self._properties.write_text(
             f"spark.authenticate true\nspark.authenticate.secret {self._secret.read_text(encoding='utf-8')}\n"
-            "spark.network.crypto.enabled true\nspark.ui.enabled false\n",
+            "spark.network.crypto.enabled true\nspark.ui.enabled false\n"
+            "spark.master.rest.enabled false\nspark.ui.killEnabled false\n",
             encoding="utf-8",
         )
         self._properties.chmod(0o600)

@@ -1,15 +1,14 @@
 """What the JVM of a driver refuses by itself, with the guard left out."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from headgate.spark.jars import spark_jars
 from headgate.spark.starting import CLOSED, command
 from headgate.spark.toolchain import Toolchain
 from tests.spark.guard_world import settings
+from tests.spark.programs import run_program
 
 pytestmark = pytest.mark.spark
 
@@ -86,30 +85,7 @@ def outcomes(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> 
     """Return how each attempt ends in a JVM that is started as a driver's is."""
     folder = tmp_path_factory.mktemp("closed")
     (folder / "secret.xsd").write_text("top secret")
-    source = folder / "Attempts.scala"
-    source.write_text(PROGRAM)
-    classpath = f"{spark_jars()}{os.sep}*"
-    compiler = [
-        str(toolchain.java),
-        "-cp",
-        classpath,
-        "scala.tools.nsc.Main",
-        "-usejavacp",
-        "-nowarn",
-        "-d",
-        str(folder),
-        str(source),
-    ]
-    subprocess.run(compiler, check=True, timeout=200)
-    jvm = [
-        str(toolchain.java),
-        *CLOSED,
-        "-cp",
-        f"{folder}{os.pathsep}{classpath}",
-        "Attempts",
-        str(folder / "secret.xsd"),
-    ]
-    said = subprocess.run(jvm, check=True, timeout=100, capture_output=True, text=True).stdout
+    said = run_program(toolchain, folder, PROGRAM, "Attempts", *CLOSED, argument=str(folder / "secret.xsd"))
     return dict(line.split(": ", 1) for line in said.splitlines())
 
 

@@ -1,11 +1,15 @@
-"""The master of a standalone cluster: whether one answers, and when the only one is gone."""
+"""The master of a standalone cluster: whether one answers, whether it serves strangers, and when the only one is gone."""
 
 import asyncio
 from contextlib import suppress
+from typing import Final
 
 from headgate.spark.clusters import Cluster
 
-_ANSWER_WITHIN = 5.0
+REST_PORT: Final = 6066
+"""Where a master takes applications over REST: Spark's default of `spark.master.rest.port`."""
+_ANSWER_WITHIN: Final = 5.0
+_ANSWER_BYTES: Final = 16_384
 
 
 class NoMasterError(Exception):
@@ -28,6 +32,29 @@ async def require_master(cluster: Cluster) -> None:
         raise NoMasterError(
             f"no master of the cluster `{cluster.name}` answers at {where}; start it, or correct where it is"
         )
+
+
+async def serves_strangers(host: str) -> bool:
+    """Return whether a master answers over REST without a secret. It then runs any code that is sent there, as its worker's user.
+
+    `spark.authenticate` does not cover this interface, and Spark opens it by default.
+    """
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(_ANSWER_WITHIN):
+            return b'"serverSparkVersion"' in await _ask(host, REST_PORT)
+    return False
+
+
+async def _ask(host: str, port: int) -> bytes:
+    reader, writer = await asyncio.open_connection(host, port)
+    try:
+        writer.write(b"GET /v1/submissions/status/none HTTP/1.0\r\n\r\n")
+        answer = b""
+        while len(answer) < _ANSWER_BYTES and (piece := await reader.read(_ANSWER_BYTES)):
+            answer += piece
+        return answer
+    finally:
+        writer.close()
 
 
 async def until_lost(cluster: Cluster) -> None:

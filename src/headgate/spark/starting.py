@@ -184,19 +184,20 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "headgate.disk.reserve": str(settings.free_disk_mib * 1024**2),
         "spark.executor.heartbeatInterval": "2s",  # tells how much a task has written; the disk may be full soon
         "spark.connect.grpc.interceptor.classes": "io.headgate.guard.OnlyTheGateway,io.headgate.guard.StatementErrors",
+        # Any process of this machine reaches the ports for executors, which give rows and files and read Java's objects.
+        "spark.authenticate": "true",
+        "spark.network.crypto.enabled": "true",
+        "spark.network.crypto.saslFallback": "false",
         **(_between(settings) if settings.cluster.remote else {}),
     }
 
 
 def _between(settings: DriverSettings) -> dict[str, str]:
-    """Return how a driver and executors in other processes find, know and trust each other."""
+    """Return how a driver and executors in other processes find and trust each other. The embedded one makes a secret for itself."""
     secret = settings.cluster.secret_file
     return {
         "spark.submit.deployMode": "client",
         "spark.jars": ",".join(map(str, settings.jars)),
-        "spark.authenticate": "true",
-        "spark.network.crypto.enabled": "true",
-        "spark.network.crypto.saslFallback": "false",
         "spark.io.encryption.enabled": "true",
         "spark.task.reaper.enabled": "true",
         "spark.task.reaper.killTimeout": "15s",

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.settings import Settings
 from headgate.spark.clusters import Cluster
-from headgate.spark.masters import NoMasterError, require_master
+from headgate.spark.masters import REST_PORT, NoMasterError, require_master, serves_strangers
 
 _OTHERS = 0o077
 
@@ -19,6 +19,7 @@ def clusters(settings: Settings, _environ: Mapping[str, str], _now: float) -> It
     for cluster in found:
         if cluster is not None and cluster.remote:
             yield _reached(cluster)
+            yield from _open_to_strangers(cluster)
             yield from _kept(cluster)
             yield from _found_by_executors(cluster)
 
@@ -30,6 +31,16 @@ def _reached(cluster: Cluster) -> Finding:
     except NoMasterError as error:
         return doubtful(what, str(error), "runs on it wait until one answers")
     return Finding(what, "ok", f"on `{cluster.master}`, {cluster.at_once} runs at once")
+
+
+def _open_to_strangers(cluster: Cluster) -> Iterator[Finding]:
+    for host, _ in cluster.masters:
+        if asyncio.run(serves_strangers(host)):
+            yield doubtful(
+                f"cluster `{cluster.name}`",
+                f"its master at `{host}` runs what anyone sends to port {REST_PORT}, without the secret; that code can read the secret",
+                "set `spark.master.rest.enabled false` on the master, and choose a new secret",
+            )
 
 
 def _kept(cluster: Cluster) -> Iterator[Finding]:
