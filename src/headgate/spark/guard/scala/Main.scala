@@ -19,6 +19,7 @@ object Main {
   private val Failed = 1
 
   def main(arguments: Array[String]): Unit = {
+    TerminalStream.install()
     val input = new BufferedReader(new InputStreamReader(System.in, UTF_8))
     try {
       Trust.install(Hex.decode(line(input)), line(input))
