@@ -11,7 +11,7 @@ import httpx
 from fastapi import FastAPI
 from pyiceberg.catalog.rest import RestCatalog
 
-from headgate.control.call import Call
+from headgate.control.call import Call, Outcome
 from headgate.control.gate import Verdict
 from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import DocumentPut, Draft, Pointer
@@ -30,7 +30,9 @@ from headgate.doors.iceberg_rest.ports import (
 )
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, ResourceCreated, ResourceDeleted, ResourceRenamed
+from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
+from headgate.facts.snapshot import Snapshot
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.view_catalog import ViewCatalog
 from headgate.lake.warehouse import FileWarehouse
@@ -160,7 +162,8 @@ class FakeGate:
     def _append(self, call: Call, *changes: Change, pointer: Pointer | None = None) -> None:
         head = self.store.head()
         pointers = (pointer,) if pointer else ()
-        self.store.append(head, Draft(0.0, None, "test", changes, tuple(call.keeps(head.revision + 1)), pointers))
+        kept = call.keeps(Outcome(fold(Snapshot(), (), head.revision + 1)))
+        self.store.append(head, Draft(0.0, None, "test", changes, tuple(kept), pointers))
 
 
 def identifier(lake: Lake) -> Identify:

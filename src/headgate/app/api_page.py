@@ -12,8 +12,14 @@ Every address, what it needs and what it takes. Generated from the OpenAPI docum
 test holds this page to it.
 
 All of it is below `/o/{organization}` too, for who is in several organizations. What needs an action is decided by the access model that
-governs there; `discover` stands for any action on what is shown. Every write takes `dry_run=true`, `Idempotency-Key` and, where it changes one
-resource, `If-Match`; every error is a [problem document](https://www.rfc-editor.org/rfc/rfc9457).
+governs there; `discover` stands for any action on what is shown. Every write to a log takes `dry_run=true`, `Idempotency-Key` and, where it
+changes one resource, `If-Match`; every error is a [problem document](https://www.rfc-editor.org/rfc/rfc9457).
+
+A request that is sent again under its `Idempotency-Key`, by the same caller, later or at the same moment, is not carried out again: it
+gets the answer that the first one got, with the header `Idempotency-Replayed: true` and without secrets. Another request under the same
+key is refused with 422. A route that does not list `idempotency-key` ignores the header: logins, passwords and sessions, device codes,
+the acceptance of an invitation, dismissed notifications, questions and SQL. A code or an invitation is good once, a notification that is
+dismissed again stays dismissed, and a statement that is sent again runs again.
 """
 _METHODS = ("get", "post", "put", "patch", "delete")
 

@@ -11,7 +11,7 @@ from fastapi.routing import iter_route_contexts
 from headgate.app.deployment import Deployment
 from headgate.app.lakes import Lakes, identifier, warehouse_of
 from headgate.doors import identity, problems
-from headgate.doors.api import api_routes, openapi
+from headgate.doors.api import api_routes, openapi, repeats
 from headgate.doors.authzen.at_once import AtOnce
 from headgate.doors.authzen.openapi import document
 from headgate.doors.authzen.serving import AuthZen
@@ -51,6 +51,7 @@ def http_application(
         egress=deployment.egress,
     )
     problems.install(app)
+    repeats.install(app)
     document(app)
     # The last one added comes first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)

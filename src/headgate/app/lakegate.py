@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.control.audit import Audit
-from headgate.control.call import Call
+from headgate.control.call import Call, Outcome
 from headgate.control.command import Command, InvalidError, MissingError, NotEmptyError, RefusedError, TakenError
 from headgate.control.gate import Verdict
 from headgate.control.ids import new_id
@@ -86,11 +86,11 @@ class LakeGate:
     ) -> None:
         """Set and remove properties of a database."""
 
-        def kept(revision: int) -> tuple[DocumentPut, ...]:
+        def kept(outcome: Outcome) -> tuple[DocumentPut, ...]:
             # Read where it is written, so that of two changes at once neither is lost.
             now = {key: value for key, value in self.properties(database).items() if key not in removals}
             put = DocumentPut(PROPERTIES, database, {"properties": {**now, **updates}})
-            return (*call.keeps(revision), put)
+            return (*call.keeps(outcome), put)
 
         self._execute(ChangeProperties(database), caller, (database,), replace(call, keeps=kept))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from headgate.control.command import CommandError
 from headgate.control.ports import HERE, DocumentPut, Origin
 from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
 
 
 class ChangedError(CommandError):
@@ -20,7 +21,15 @@ class Expected:
     version: str
 
 
-def _nothing(_: int) -> tuple[DocumentPut, ...]:
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command makes of the organization, known before it is written: the facts, and the documents that change."""
+
+    facts: Snapshot
+    documents: tuple[DocumentPut, ...] = ()
+
+
+def _nothing(_: Outcome) -> tuple[DocumentPut, ...]:
     return ()
 
 
@@ -28,20 +37,20 @@ def _nothing(_: int) -> tuple[DocumentPut, ...]:
 class Call:
     """Where a command comes from, why it was sent (prose), which version it was meant for, and what to keep with it.
 
-    `keeps` says for the revision that the command gets which documents are written with it.
+    `keeps` says for the outcome of the command which documents are written with it.
     """
 
     origin: Origin = HERE
     why: str = ""
     expected: Expected | None = None
-    keeps: Callable[[int], Iterable[DocumentPut]] = _nothing
+    keeps: Callable[[Outcome], Iterable[DocumentPut]] = _nothing
 
     def keeping(self, puts: Iterable[DocumentPut]) -> "Call":
         """Return a call with which these documents are written too."""
         more = tuple(puts)
 
-        def keeps(revision: int) -> tuple[DocumentPut, ...]:
-            return (*self.keeps(revision), *more)
+        def keeps(outcome: Outcome) -> tuple[DocumentPut, ...]:
+            return (*self.keeps(outcome), *more)
 
         return replace(self, keeps=keeps)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from headgate.control.call import BY_ITSELF, Call, ChangedError
+from headgate.control.call import BY_ITSELF, Call, ChangedError, Outcome
 from headgate.control.command import (
     Command,
     CommandError,
@@ -273,18 +273,18 @@ class Control:
 
     def _write(self, command: Command, view: View, plan: Plan, call: Call) -> None:
         revision = view.facts.revision + 1
+        after, documents = fold(view.facts, plan.changes, revision), (*plan.documents, *_why(revision, call.why))
         draft = Draft(
             at=view.now,
             actor=view.actor,
             command=command.name,
             changes=plan.changes,
-            documents=(*plan.documents, *_why(revision, call.why), *call.keeps(revision)),
+            documents=(*documents, *call.keeps(Outcome(after, documents))),
             pointers=plan.pointers,
             origin=call.origin,
             grounds=tuple(_ground(view, each.question) for each in plan.decisions),
             runs=plan.runs,
         )
-        after = fold(view.facts, plan.changes, revision)
         self._follower.append(draft, lambda: view.engine.advance(plan.changes, after))
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from headgate.control.call import BY_ITSELF, Call
 from headgate.control.command import TakenError
+from headgate.control.control import Control
 from headgate.control.organization import Organization, Organizations
 from headgate.control.organizations import (
     DEPLOYMENT,
@@ -47,11 +48,16 @@ def begin_deployment(organizations: Organizations, model: str) -> None:
 
 
 def found(
-    organizations: Organizations, founding: Founding, caller: Caller | None = None, call: Call = BY_ITSELF
+    organizations: Organizations,
+    founding: Founding,
+    caller: Caller | None = None,
+    call: Call = BY_ITSELF,
+    begins: Call | None = None,
 ) -> Organization:
     """Begin an organization and return it. Raises a `CommandError` if the caller may not, or if there is one so called.
 
-    One that was begun half, because a process ended between the two logs, is begun whole by the same call.
+    One that was begun half, because a process ended between the two logs, is begun whole by the same call. `begins` is
+    how the organization's own log is begun, where that is another call than that of the deployment's log.
     """
     deployment = organizations.deployment.control
     if founding.owner not in deployment.snapshot.principals:
@@ -59,10 +65,10 @@ def found(
     organization = organizations.draft(founding.root)
     # Before anything is written for it: what it cannot be, it is not in the deployment's log either.
     organization.control.preview(_begun(founding), None, call)
-    if founding.root not in deployment.snapshot.resources or organization.begun:
-        deployment.execute(_listed(founding), caller, call)
+    if organization.begun or not _is_listed(deployment, founding):
+        _list(deployment, founding, caller, call)
     organization = organizations.open(founding.root)
-    organization.control.execute(_begun(founding), None, call)
+    organization.control.execute(_begun(founding), None, begins or call)
     return organization
 
 
@@ -72,6 +78,20 @@ def preview_founding(
     """Raise the `CommandError` that `found` would raise; write nothing."""
     organizations.deployment.control.preview(_listed(founding), caller, call)
     organizations.draft(founding.root).control.preview(_begun(founding), None, call)
+
+
+def _list(deployment: Control, founding: Founding, caller: Caller | None, call: Call) -> None:
+    try:
+        deployment.execute(_listed(founding), caller, call)
+    except TakenError:
+        # The same founding at the same moment has listed it; the organization's own log is begun by one of the two.
+        if not _is_listed(deployment, founding):
+            raise
+
+
+def _is_listed(deployment: Control, founding: Founding) -> bool:
+    there = deployment.snapshot.resources.get(founding.root)
+    return there is not None and (there.name, there.attributes) == (founding.title, founding.attributes)
 
 
 def _listed(founding: Founding) -> CreateResource:

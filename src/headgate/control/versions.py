@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
-from headgate.control.ports import Store
+from headgate.control.call import Outcome
 from headgate.control.resources import document_kinds
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -15,7 +15,33 @@ _NOT_STATED = frozenset(("shown", "table"))
 """Kinds of documents that runs and commits write: nothing in them is stated by a caller."""
 
 
-def version(facts: Snapshot, store: Store, resource: ResourceId) -> str:
+class Documents(Protocol):
+    """Where documents are read, as a store is."""
+
+    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
+        """Return one document, or None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Upcoming:
+    """The documents of a store as they will be after a command."""
+
+    outcome: Outcome
+    store: Documents
+
+    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
+        puts = (put for put in reversed(self.outcome.documents) if (put.kind, put.id) == (kind, id))
+        put = next(puts, None)
+        return put.body if put is not None else self.store.document(kind, id)
+
+
+def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId) -> str:
+    """Return the version that a resource will have once a command is written."""
+    return version(outcome.facts, _Upcoming(outcome, store), resource)
+
+
+def version(facts: Snapshot, store: Documents, resource: ResourceId) -> str:
     """Return the version of a resource, the same on every replica: none is kept.
 
     A caller that shows documents of the resource reads them after this: what changes in between makes the version an old one.
@@ -32,7 +58,7 @@ def version(facts: Snapshot, store: Store, resource: ResourceId) -> str:
     return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
 
 
-def _documents(facts: Snapshot, store: Store, resource: ResourceId) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _documents(facts: Snapshot, store: Documents, resource: ResourceId) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for kind in _kinds(facts, resource):
         found = store.document(kind, resource)
         if found is not None:

@@ -1,5 +1,6 @@
 """The caller of a route of the deployment itself: a user of the deployment, by a login."""
 
+from collections.abc import AsyncGenerator
 from typing import Annotated
 
 from fastapi import Depends, Request, Response
@@ -50,9 +51,12 @@ async def of_deployment(deployed: Everything) -> Services:
 UsesDeployment = Annotated[Services, Depends(of_deployment)]
 
 
-async def write(request: Request, response: Response, services: UsesDeployment, caller: ByUser, wants: Wants) -> Write:
-    """Return how a request is to be written in the deployment's own log."""
-    return await writing(request, response, services, caller, wants)
+async def write(
+    request: Request, response: Response, services: UsesDeployment, caller: ByUser, wants: Wants
+) -> AsyncGenerator[Write]:
+    """Give how a request is to be written in the deployment's own log."""
+    async with writing(request, response, services, caller, wants) as found:
+        yield found
 
 
 WritesDeployment = Annotated[Write, Depends(write)]

@@ -1,12 +1,13 @@
 """The organization that a request is for, the ones that the caller is in, and new ones."""
 
 import hashlib
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
 
-from headgate.control.call import Call
 from headgate.control.changing import RenameResource
 from headgate.control.founding import Founding, found, preview_founding
 from headgate.control.ids import new_id
@@ -14,20 +15,16 @@ from headgate.control.logins.break_glass import break_glass
 from headgate.control.organization import Organization
 from headgate.control.organization_life import EndOrganization, RenameOrganization
 from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import Origin
 from headgate.control.resources import DeleteResource
 from headgate.decision.records import Question
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.deployment_callers import ByAnyone, ByUser
 from headgate.doors.api.me import organization_name
-from headgate.doors.api.names import Text
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import needs, own
 from headgate.doors.api.versions import tagged
-from headgate.doors.api.writing import DONE, Writes
+from headgate.doors.api.writing import DONE, Wants, Write, Writes, writing
 from headgate.doors.identity.entering import Enters
-from headgate.doors.problems import ProblemError
-from headgate.doors.scope import REQUEST
 from headgate.doors.services import Deployed, Everything, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -134,37 +131,33 @@ def list_organizations(deployed: Everything, who: ByAnyone, pages: Pages) -> dic
     return page(rows, pages, ("name", "id"), there.revision)
 
 
+async def founding_write(
+    request: Request, response: Response, deployed: Everything, caller: ByUser, wants: Wants
+) -> AsyncGenerator[Write]:
+    """Give how an organization is begun: the answer is kept in its own log, with what begins that."""
+    root = _root(caller.principal, wants.key)
+    services = Services(deployed, await run_in_threadpool(deployed.organizations.draft, root))
+    async with writing(request, response, services, caller, wants) as write:
+        yield write
+
+
 @router.post("/organizations", status_code=201, response_model=Begun, **needs(_CREATE, _ASSIGN_OWNER))
 def begin_organization(
-    body: NewOrganization,
-    request: Request,
-    response: Response,
-    deployed: Everything,
-    caller: ByUser,
-    ways: Enters,
-    *,
-    dry_run: Annotated[bool, Query(description="write nothing; answer whether it could be")] = False,
-    idempotency_key: Annotated[
-        Text | None, Header(max_length=200, description="a repeated request is written once")
-    ] = None,
+    body: NewOrganization, ways: Enters, write: Annotated[Write, Depends(founding_write)]
 ) -> dict[str, Any]:
     """Begin an organization, where the deployment's model lets the caller."""
-    root = _root(caller.principal, idempotency_key)
-    answer = {"id": root, "name": body.name, "revision": deployed.organizations.draft(root).control.snapshot.revision}
-    if answer["revision"]:
-        if _named(deployed, deployed.organizations.open(root)) != body.name:
-            raise ProblemError(422, "key-reused", "this `Idempotency-Key` was used for another request; use a new one")
-        return answer
+    root, organizations = write.services.organization.id, write.services.deployed.organizations
     attributes = {"domain": (body.domain,)} if body.domain is not None else dict[str, tuple[str, ...]]()
-    call = Call(Origin("api", str(request.scope.get(REQUEST, ""))))
-    owner, name = _owner(deployed, ways, caller, body.owner)
+    owner, name = _owner(write.services.deployed, ways, write.caller, body.owner)
     founding = Founding(root, body.name, owner, name, body.model, body.tree, attributes)
-    if dry_run:
-        preview_founding(deployed.organizations, founding, caller, call)
-        response.status_code = 200
-        return {**answer, "dry_run": True}
-    begun = found(deployed.organizations, founding, caller, call)
-    return {**answer, "revision": begun.control.snapshot.revision}
+    reply = write.reply(id=root, name=body.name)
+    begins = write.calling(reply)
+    if write.dry_run:
+        preview_founding(organizations, founding, write.caller, write.call)
+        write.response.status_code = 200
+        return {"revision": write.services.control.snapshot.revision, **reply.made, "dry_run": True}
+    found(organizations, founding, write.caller, write.call, begins)
+    return reply.answer
 
 
 def _owner(deployed: Deployed, ways: Enters, caller: Caller, named: str | None) -> tuple[PrincipalId, str]:

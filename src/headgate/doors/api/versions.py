@@ -14,5 +14,10 @@ def tagged(response: Response, services: Services, facts: Snapshot, resource: Re
     Called before documents of the resource are read: an answer never has an older document under a newer version.
     """
     found = version(facts, services.store, resource)
-    response.headers["etag"] = f'"{found}"'
+    response.headers["etag"] = etag(found)
     return found
+
+
+def etag(version: str) -> str:
+    """Return a version as an ETag."""
+    return f'"{version}"'

@@ -1,8 +1,7 @@
 """Writes: dry runs, the version that they are meant for, and that a repeated one is written once."""
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any
@@ -11,24 +10,23 @@ from fastapi import Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from headgate.control.call import Call, Expected
-from headgate.control.command import Command, CommandError, Plan
+from headgate.control.command import Command, Plan
 from headgate.control.ids import new_id
 from headgate.control.people import knows_of
-from headgate.control.ports import DocumentConflictError, DocumentPut, Origin
-from headgate.control.token_scope import replay_scope
+from headgate.control.ports import Origin
 from headgate.decision.consequences import Effect
 from headgate.doors.api.consequences import ShownEffect, ShownPipeline, effect, pipeline
 from headgate.doors.api.names import Text
-from headgate.doors.api.versions import tagged
+from headgate.doors.api.repeats import Once, carried_out_once, digest, once
+from headgate.doors.api.replies import Reply
+from headgate.doors.api.versions import etag
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import REQUEST
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.encoding import encode
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Snapshot
 
-_KIND = "answer"
 _ID_DIGITS = 32
 _SHOWN = 100
 """So many effects of a dry run are shown; the rest is counted."""
@@ -67,7 +65,7 @@ class Write:
     call: Call
     dry_run: bool
     if_match: str | None
-    once: "_Once | None"
+    once: Once | None
 
     def send(
         self,
@@ -85,41 +83,42 @@ class Write:
         request either. For a command that is allowed, `unless` raises what else is against it, and `first` does what has
         to be done in another log before it is written. Raises a `CommandError` if it is refused.
         """
-        before = self._before()
-        if before is not None:
-            return before
-        try:
-            facts = self._carry_out(command, of, unless, first, made)
-        except (CommandError, DocumentConflictError, ProblemError):
-            # The same request at the same moment was faster, and what it made is what is refused to this one.
-            before = self._before()
-            if before is None:
-                raise
-            return before
-        if not isinstance(facts, Snapshot):
-            return facts
-        answer = {"revision": facts.revision, **made}
-        if of is not None and of in facts.resources:
-            answer["version"] = tagged(self.response, self.services, facts, of)
-        return {**answer, **(secret or {})}
+        reply = self.reply(of, **made)
+        foreseen = self._carry_out(command, self.calling(reply), unless, first)
+        if foreseen is not None:
+            return foreseen
+        if "version" in reply.answer:
+            self.response.headers["etag"] = etag(reply.answer["version"])
+        return {**reply.answer, **(secret or {})}
+
+    def reply(self, of: ResourceId | None = None, **made: Any) -> Reply:
+        """Return the answer to be, about a resource, with these fields."""
+        return Reply(self.services.store, of, made, self.once)
+
+    def calling(self, reply: Reply) -> Call:
+        """Return how a command is sent whose answer this is."""
+        call = replace(self.call, keeps=reply.keeps)
+        if self.if_match is None:
+            return call
+        if reply.of is None:
+            raise ProblemError(422, "invalid", "`If-Match` is for what changes one resource; leave it out here")
+        return replace(call, expected=Expected(reply.of, self.if_match))
 
     def new_id(self, prefix: str) -> str:
         """Return a new id, the same one for the same request to the same organization that is sent again."""
         if self.once is None:
             return new_id(prefix)
         parts = (self.services.organization.id, self.once.id, self.once.request)
-        return f"{prefix}_{_digest(parts)[:_ID_DIGITS]}"
+        return f"{prefix}_{digest(parts)[:_ID_DIGITS]}"
 
     def _carry_out(
         self,
         command: Command,
-        of: ResourceId | None,
+        call: Call,
         unless: Callable[[], None] | None,
         first: Callable[[], None] | None,
-        made: Mapping[str, Any],
-    ) -> Snapshot | dict[str, Any]:
-        """Return the facts after the command, or the answer of a dry run."""
-        call = self._call(of, made)
+    ) -> dict[str, Any] | None:
+        """Write the command, or return the answer of a dry run."""
         if self.dry_run or unless or first:
             plan = self.services.control.preview(command, self.caller, call)
             if unless:
@@ -128,28 +127,8 @@ class Write:
                 return self._foreseen(plan)
         if first:
             first()
-        return self.services.control.execute(command, self.caller, call)
-
-    def _call(self, of: ResourceId | None, made: Mapping[str, Any]) -> Call:
-        call = self.call
-        if self.if_match is not None:
-            if of is None:
-                raise ProblemError(422, "invalid", "`If-Match` is for what changes one resource; leave it out here")
-            call = replace(call, expected=Expected(of, self.if_match))
-        if self.once is not None:
-            once = self.once
-            call = replace(call, keeps=lambda revision: (once.kept({"revision": revision, **made}),))
-        return call
-
-    def _before(self) -> dict[str, Any] | None:
-        """Return the answer that this very request got when it was sent before; None if it is new."""
-        kept = self.services.store.document(_KIND, self.once.id) if self.once is not None else None
-        if kept is None or self.once is None:
-            return None
-        if kept["request"] != self.once.request:
-            raise ProblemError(422, "key-reused", "this `Idempotency-Key` was used for another request; use a new one")
-        self.response.headers["idempotency-replayed"] = "true"
-        return dict(kept["answer"])
+        self.services.control.execute(command, self.caller, call)
+        return None
 
     def _foreseen(self, plan: Plan) -> dict[str, Any]:
         self.response.status_code = 200
@@ -183,18 +162,6 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class _Once:
-    """A request that is to be carried out once, however often it is sent."""
-
-    id: str
-    request: str
-
-    def kept(self, answer: Mapping[str, Any]) -> DocumentPut:
-        """Return what is kept of the answer, to be given again."""
-        return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
-
-
-@dataclass(frozen=True, slots=True)
 class Wanted:
     """What the query and the headers of a request say of how it is to be written."""
 
@@ -202,6 +169,11 @@ class Wanted:
     idempotency_key: str | None
     if_match: str | None
     why: str
+
+    @property
+    def key(self) -> str | None:
+        """The key under which the request is carried out once; None for a dry run, which writes nothing."""
+        return None if self.dry_run else self.idempotency_key
 
 
 async def wanted(
@@ -220,20 +192,26 @@ async def wanted(
 Wants = Annotated[Wanted, Depends(wanted)]
 
 
-async def write(request: Request, response: Response, services: Uses, caller: By, wants: Wants) -> Write:
-    """Return how a request is to be written."""
-    return await writing(request, response, services, caller, wants)
+async def write(
+    request: Request, response: Response, services: Uses, caller: By, wants: Wants
+) -> AsyncGenerator[Write]:
+    """Give how a request is to be written."""
+    async with writing(request, response, services, caller, wants) as found:
+        yield found
 
 
-async def writing(request: Request, response: Response, services: Services, caller: Caller, wants: Wanted) -> Write:
-    """Return how a request is to be written, in the organization or the deployment of these services."""
+@asynccontextmanager
+async def writing(
+    request: Request, response: Response, services: Services, caller: Caller, wants: Wanted
+) -> AsyncGenerator[Write]:
+    """Give how a request is to be written, in the organization or the deployment of these services.
+
+    What was written before under the same key is answered here, for every route, before the route looks for anything.
+    """
     call = Call(Origin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
-    once = None
-    if wants.idempotency_key is not None and not wants.dry_run:
-        body = await request.body()
-        said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
-        once = _Once(_digest((replay_scope(services.control.snapshot, caller), wants.idempotency_key)), _digest(said))
-    return Write(services, caller, response, call, wants.dry_run, _tag(wants.if_match), once)
+    repeated = None if wants.key is None else await once(request, services, caller, wants.key)
+    async with carried_out_once(repeated):
+        yield Write(services, caller, response, call, wants.dry_run, _tag(wants.if_match), repeated)
 
 
 Writes = Annotated[Write, Depends(write)]
@@ -243,7 +221,3 @@ def _tag(if_match: str | None) -> str | None:
     if if_match is None or if_match.strip() == "*":
         return None
     return if_match.strip().removeprefix("W/").strip('"')
-
-
-def _digest(parts: Iterable[str]) -> str:
-    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()

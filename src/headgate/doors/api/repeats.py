@@ -1,0 +1,99 @@
+"""Requests that are sent again under one key: each is carried out once, and every repeat gets the first one's answer."""
+
+import hashlib
+import json
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+
+from headgate.control.command import CommandError
+from headgate.control.ports import DocumentConflictError, DocumentPut, RunConflictError, Store
+from headgate.control.token_scope import replay_scope
+from headgate.doors.api.versions import etag
+from headgate.doors.problems import ProblemError
+from headgate.doors.services import Services
+from headgate.facts.caller import Caller
+
+_KIND = "answer"
+_LOST = (CommandError, DocumentConflictError, RunConflictError, ProblemError)
+"""What a request gets where another one was faster."""
+
+
+class ReplayedError(Exception):
+    """The request was carried out before; becomes the answer that it got then."""
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A request that is to be carried out once, however often it is sent. `store` is where its answer is kept."""
+
+    store: Store
+    id: str
+    request: str
+
+    def require_new(self) -> None:
+        """Raise `ReplayedError` for a request that was carried out, and `ProblemError` if another one had its key."""
+        kept = self.store.document(_KIND, self.id)
+        if kept is None:
+            return
+        if kept["request"] != self.request:
+            raise ProblemError(422, "key-reused", "this `Idempotency-Key` was used for another request; use a new one")
+        raise ReplayedError(kept["answer"])
+
+    def kept(self, answer: Mapping[str, Any]) -> DocumentPut:
+        """Return what is kept of the answer, to be given again."""
+        return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
+
+
+async def once(request: Request, services: Services, caller: Caller, key: str) -> Once:
+    """Return a caller's request under a key."""
+    body = await request.body()
+    said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
+    scope = replay_scope(services.control.snapshot, caller)
+    return Once(services.store, digest((scope, key)), digest(said))
+
+
+@asynccontextmanager
+async def carried_out_once(once: Once | None) -> AsyncGenerator[None]:
+    """Look for the kept answer before the block, which finds no name any more of what the first request has removed.
+
+    Look again if the block fails: the same request at the same moment was faster, and what it did is why this one fails.
+    """
+    if once is None:
+        yield
+        return
+    await run_in_threadpool(once.require_new)
+    try:
+        yield
+    except _LOST:
+        await run_in_threadpool(once.require_new)
+        raise
+
+
+def install(app: FastAPI) -> None:
+    """Have every route answer a repeated request as it answered the first one."""
+
+    @app.exception_handler(ReplayedError)
+    def on_replayed(request: Request, error: ReplayedError) -> JSONResponse:
+        route: APIRoute = request.scope["route"]
+        shown = route.response_model.model_validate(error.answer)
+        body = shown.model_dump(mode="json", exclude_none=route.response_model_exclude_none)
+        headers = {"idempotency-replayed": "true"}
+        if "version" in error.answer:
+            headers["etag"] = etag(error.answer["version"])
+        return JSONResponse(body, route.status_code or 200, headers)
+
+
+def digest(parts: Iterable[str]) -> str:
+    """Return a text that only these parts have."""
+    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()

@@ -1,0 +1,29 @@
+"""The answer to a write: put together before it is written, so that the same text can be kept for repeated requests."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headgate.control.call import Outcome
+from headgate.control.ports import DocumentPut, Store
+from headgate.control.versions import upcoming_version
+from headgate.doors.api.repeats import Once
+from headgate.facts.ids import ResourceId
+
+
+@dataclass(slots=True)
+class Reply:
+    """The revision, the new version of the resource that the write is about, and what was made."""
+
+    store: Store
+    of: ResourceId | None
+    made: Mapping[str, Any]
+    once: Once | None
+    answer: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def keeps(self, outcome: Outcome) -> tuple[DocumentPut, ...]:
+        """Put the answer together; return what is kept of it."""
+        self.answer = {"revision": outcome.facts.revision, **self.made}
+        if self.of is not None and self.of in outcome.facts.resources:
+            self.answer["version"] = upcoming_version(outcome, self.store, self.of)
+        return () if self.once is None else (self.once.kept(self.answer),)
