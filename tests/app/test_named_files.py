@@ -150,3 +150,78 @@ def test_a_file_of_a_cluster_is_the_servers_own(tmp_path: Path) -> None:
 
     for file in (clusters, secret, tmp_path / "conf" / "core-site.xml"):
         assert found.is_own(file)
+
+
+CONF_FILES = (
+    ("spark.kubernetes.authenticate.submission.clientKeyFile", "{file}"),
+    ("spark.kubernetes.authenticate.driver.oauthTokenFile", "file:{file}"),
+    ("spark.kubernetes.authenticate.submission.caCertFile", "file://{file}"),
+    ("spark.hadoop.fs.s3a.security.credential.provider.path", "localjceks://file{file}"),
+    ("spark.yarn.dist.files", "hdfs:///else/where,local:{file}"),
+    ("spark.yarn.am.extraJavaOptions", "-Xmx1g -Djavax.net.ssl.keyStore={file}"),
+    ("spark.executor.extraClassPath", "/else/where:{file}"),
+    ("spark.yarn.keytab", "file:///a/../{file}"),
+    ("spark.kubernetes.file.upload.path", "file://localhost{file}"),
+    ("spark.yarn.dist.archives", "'{file}#inner'"),
+)
+"""Keys of a cluster's `conf`, each with a way to write a file."""
+
+
+@pytest.mark.parametrize(("key", "written"), CONF_FILES)
+def test_a_file_that_a_clusters_conf_names_is_the_servers_own(tmp_path: Path, key: str, written: str) -> None:
+    clusters, file = tmp_path / "clusters.toml", tmp_path / "named.file"
+    clusters.write_text(f'[big]\nmaster = "k8s://https://host"\n[big.conf]\n"{key}" = "{written.format(file=file)}"\n')
+    environ = {"HEADGATE_CLUSTERS": str(clusters)}
+
+    found = server_files(default_settings(environ), environ)
+
+    assert found.is_own(file)
+    assert not found.is_own(tmp_path / "other")
+
+
+def test_a_clusters_conf_of_no_file_leaves_every_other_file_to_connections(tmp_path: Path) -> None:
+    clusters = tmp_path / "clusters.toml"
+    clusters.write_text(
+        '[big]\nmaster = "k8s://https://host"\n[big.conf]\n"spark.executor.memory" = "4g"\n'
+        '"spark.yarn.historyServer.address" = "https://host/"\n'
+        '"spark.kubernetes.namespace" = "/"\n"spark.hadoop.fs.defaultFS" = "file:///"\n'
+    )
+    environ = {"HEADGATE_CLUSTERS": str(clusters)}
+
+    assert not server_files(default_settings(environ), environ).is_own(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AWS_CA_BUNDLE",
+        "AWS_CONFIG_FILE",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+        "AWS_SHARED_CREDENTIALS_FILE",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "KRB5CCNAME",
+        "KRB5_CLIENT_KTNAME",
+        "KRB5_CONFIG",
+        "KRB5_KTNAME",
+        "KUBECONFIG",
+    ],
+)
+def test_a_file_that_the_environment_of_an_object_store_or_a_cluster_names_is_the_servers_own(
+    tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "named"
+
+    for written in (str(file), f"FILE:{file}", f"/else/where:{file}"):
+        assert server_files(default_settings({}), {name: written}).is_own(file)
+    assert server_files(default_settings({}), {name: os.path.relpath(file)}).is_own(file)
+
+
+def test_the_files_that_object_stores_and_clusters_find_in_the_home_folder_are_the_servers_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    found = server_files(default_settings({}), {})
+
+    for name in (".aws/credentials", ".aws/sso/cache/token.json", ".kube/config"):
+        assert found.is_own(tmp_path / name)

@@ -6,14 +6,31 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from headgate.app.path_mentions import mentioned_paths
 from headgate.app.settings import Settings
 from headgate.app.variable import CONFIG, FILE, FILE_KINDS, Variable
 from headgate.app.variables import VARIABLES
 from headgate.pipelines.server_files import ServerFiles
+from headgate.spark.clusters import Cluster
 from headgate.store.postgresql import connection_parameters
 
 _OF_LIBPQ = ("passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslcrldir", "sslkeylogfile")
 """The parameters of libpq that name files."""
+_OF_LIBRARIES = (
+    "AWS_CA_BUNDLE",
+    "AWS_CONFIG_FILE",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "KRB5CCNAME",
+    "KRB5_CLIENT_KTNAME",
+    "KRB5_CONFIG",
+    "KRB5_KTNAME",
+    "KUBECONFIG",
+)
+"""The variables by which the clients of object stores, of Kerberos and of Kubernetes find their files."""
+_HOMES_OF_LIBRARIES = (".aws", ".kube")
+"""Where those clients look without a variable."""
 _NO_STORE = "postgresql://"
 """The URL that says nothing: what is left is the environment's."""
 
@@ -21,13 +38,15 @@ _NO_STORE = "postgresql://"
 def server_files(settings: Settings, environ: Mapping[str, str]) -> ServerFiles:
     """Return what the settings of this process name, where they come from, and where the command line keeps sessions.
 
-    libpq's files belong to them, as it reads them for the store. Raises `StoreError` for a store's URL that cannot be read.
+    The files of libpq belong to them, as it reads them for the store, and so do those of the clients of object stores and
+    clusters, and what the configuration of a cluster mentions. Raises `StoreError` for a store's URL that cannot be read.
     """
     clusters = tuple(settings.clusters.find(name) for name in settings.clusters.names)
     named = (*_paths(settings), *(path for each in clusters for path in _paths(each)))
     owned = (settings.warehouse, settings.seal_key, settings.vault_key, settings.owner_token)
     of_libpq = _of_libpq(settings.store_url or _NO_STORE, environ)
-    found = (*named, *owned, *_named(environ), *of_libpq, operator_folder(environ))
+    outside = (*of_libpq, *_of_libraries(environ), *(path for each in clusters for path in _of_conf(each)))
+    found = (*named, *owned, *_named(environ), *outside, operator_folder(environ))
     return ServerFiles(tuple(dict.fromkeys(found)))
 
 
@@ -71,6 +90,18 @@ def _paths(found: Any) -> Iterator[Path]:
     elif is_dataclass(found) and not isinstance(found, type):
         for field in fields(found):
             yield from _paths(getattr(found, field.name))
+
+
+def _of_conf(cluster: Cluster | None) -> Iterator[Path]:
+    """Yield what the values of a cluster's configuration mention: keys, tokens and keytabs that Spark reads."""
+    for value in cluster.conf.values() if cluster else ():
+        yield from mentioned_paths(value)
+
+
+def _of_libraries(environ: Mapping[str, str]) -> Iterator[Path]:
+    for text in (environ[name] for name in _OF_LIBRARIES if environ.get(name)):
+        yield from (Path(text), *mentioned_paths(text))
+    yield from (Path.home() / each for each in _HOMES_OF_LIBRARIES)
 
 
 def _of_libpq(url: str, environ: Mapping[str, str]) -> Iterator[Path]:

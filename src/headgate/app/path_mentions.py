@@ -1,0 +1,22 @@
+"""The paths of this machine that a text mentions, in whichever way Spark, Hadoop and libraries let operators write them."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+_BREAKS = re.compile(r"""[\s,;:=#'"]+""")
+"""What stands between the parts of a list of files, of an option of Java, and between a URL's scheme and its path."""
+_OF_THIS_MACHINE = re.compile(r"^//(?:file|localhost)(?=/)")
+"""The authorities of a URL that say that its path is one of this machine."""
+_SCHEME = re.compile(r"^(?:file|local):", re.IGNORECASE)
+_ROOT = Path("/")
+
+
+def mentioned_paths(text: str) -> Iterator[Path]:
+    """Yield every absolute path in a text: the text itself, and each part of it. The root alone names no file."""
+    for part in (_SCHEME.sub("", text.strip()), *_BREAKS.split(text)):
+        plain = _OF_THIS_MACHINE.sub("", part)
+        # Two slashes alone begin the host of a URL; three or more are one.
+        if plain.startswith("/") and not re.match(r"//[^/]", plain):
+            yield from (path for each in (plain, unquote(plain)) if (path := Path(each)).resolve() != _ROOT)
