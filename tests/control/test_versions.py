@@ -2,9 +2,10 @@
 
 import pytest
 
+from headgate.control.call import Outcome
 from headgate.control.ports import DocumentPut
 from headgate.control.resources import document_kinds
-from headgate.control.versions import version
+from headgate.control.versions import upcoming_version, version
 from headgate.facts.changes import OrganizationCreated, PrincipalAdded, ResourceCreated
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -45,6 +46,22 @@ def test_a_version_changes_with_every_document_of_the_resource(type: str, kind: 
 
     assert len(set(versions)) == 3
     assert version(facts, store, X) == versions[0]
+
+
+@pytest.mark.parametrize(
+    ("type", "kind"), [(type, kind) for type in TYPES for kind in document_kinds(type) if kind != "shown"]
+)
+@pytest.mark.parametrize("body", [{"text": "after"}, None])
+def test_a_version_is_known_before_the_documents_of_a_command_are_written(
+    type: str, kind: str, body: dict[str, str] | None
+) -> None:
+    facts, store = one_of(type), FakeStore()
+    store.put_document(DocumentPut(kind, X, {"text": "before"}))
+    put = DocumentPut(kind, X, body)
+    foreseen = upcoming_version(Outcome(facts, (put,)), store, X)
+    store.put_document(put)
+
+    assert foreseen == version(facts, store, X)
 
 
 @pytest.mark.parametrize("kind", ["user", "service_principal"])

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from headgate.app.deployment import SHIPPED, shipped_model
+from headgate.control.changing import RenameResource
 from headgate.control.founding import begin_deployment
 from headgate.control.organization import Organizations
 from headgate.store import open_stores
@@ -60,6 +61,16 @@ class TestTheOrganization:
         assert acme.call("owner", "PATCH", "/organization", {"name": name}).status_code == 200
         acme.address = f"/o/{name}"
         assert acme.call("owner", "GET", "/organization").json()["name"] == name
+
+    def test_gets_the_name_that_only_the_deployment_has_yet(self, world: World, make: Make) -> None:
+        """A process has ended between the two logs."""
+        acme = make()
+        name, id = f"{acme.address.removeprefix('/o/')}-half", acme.opened.id
+        world.deployment.organizations.deployment.control.execute(RenameResource(id, name), None)
+        acme.address = f"/o/{name}"
+
+        assert acme.call("owner", "PATCH", "/organization", {"name": name}).status_code == 200
+        assert [entry.command for entry in acme.opened.store.entries()][-1] == "organization.rename"
 
     def test_gets_no_name_of_another(self, make: Make) -> None:
         acme, other = make(), make()

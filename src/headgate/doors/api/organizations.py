@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -9,6 +10,7 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from headgate.control.changing import RenameResource
+from headgate.control.command import MissingError, TakenError
 from headgate.control.founding import Founding, found, preview_founding
 from headgate.control.ids import new_id
 from headgate.control.logins.break_glass import break_glass
@@ -104,7 +106,12 @@ def rename_organization(body: NewName, services: Uses, write: Writes) -> dict[st
     id = services.organization.id
 
     def rename() -> None:
-        _deployment(services).control.execute(RenameResource(id, body.name), None, write.call)
+        try:
+            _deployment(services).control.execute(RenameResource(id, body.name), None, write.call)
+        except TakenError:
+            # The same request at the same moment has renamed it, or one that ended before it told the organization.
+            if organization_name(services) != body.name:
+                raise
 
     return write.send(RenameOrganization(body.name), id, first=rename, id=id, name=body.name)
 
@@ -115,9 +122,9 @@ def end_organization(services: Uses, write: Writes) -> dict[str, Any]:
     id = services.organization.id
 
     def unlist() -> None:
-        deployment = _deployment(services).control
-        if id in deployment.snapshot.resources:
-            deployment.execute(DeleteResource(id), None, write.call)
+        # The same request may have unlisted it: at the same moment, or before it ended without telling the organization.
+        with suppress(MissingError):
+            _deployment(services).control.execute(DeleteResource(id), None, write.call)
 
     return write.send(EndOrganization(), id, first=unlist, id=id)
 
