@@ -7,15 +7,19 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.sorting import SortOrder
 from pyiceberg.table.update import TableUpdate
 from pyiceberg.types import LongType, NestedField, StringType
+from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import InvalidError, LakeError
 from headgate.lake.metadata import NewTable, new_metadata, updated_metadata
 from headgate.lake.rules import check_metadata
+from headgate.lake.views import NewView, ViewUpdate, new_view, updated_view
 from headgate.spark.toolchain import Toolchain
 from tests.lake.java import JavaReader, java_reader
 
@@ -24,11 +28,27 @@ pytestmark = pytest.mark.spark  # for the Java and the jar; no Spark is started
 LOCATION = "file:///w/organization/d/t"
 TABLE = ResourceId("5a3e0f0b-4d0f-4c57-b1b1-0a9c3c0f8a11")
 UPDATES: TypeAdapter[tuple[TableUpdate, ...]] = TypeAdapter(tuple[TableUpdate, ...])
+VIEW_UPDATES: TypeAdapter[tuple[ViewUpdate, ...]] = TypeAdapter(tuple[ViewUpdate, ...])
 BASE = new_metadata(
     NewTable(Schema(NestedField(1, "n", LongType()), NestedField(2, "part", StringType()))), TABLE, LOCATION
 )
-TYPES = ("long", "string", "double", "date", "timestamp", "binary", "boolean", "decimal(9, 2)", "uuid")
-TRANSFORMS = ("identity", "bucket[4]", "truncate[3]", "day", "hour", "year", "month", "void", "nonsense", "bucket[0]")
+TYPES = (
+    "long",
+    "string",
+    "double",
+    "date",
+    "timestamp",
+    "binary",
+    "boolean",
+    "decimal(9, 2)",
+    "uuid",
+    "fixed[4294967296]",
+)
+TRANSFORMS = (
+    *("identity", "bucket[4]", "truncate[3]", "day", "hour", "year", "month", "void", "nonsense", "bucket[0]"),
+    *("bucket[4294967296]", "truncate[4294967296]"),
+)
+LARGE = 2**64
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +65,10 @@ class Client:
 
     def updates(self) -> list[dict[str, Any]]:
         """Return the updates of one commit."""
-        kinds = (self.schema, self.spec, self.order, self.current, self.snapshot, self.ref, self.properties)
+        kinds = (
+            *(self.schema, self.spec, self.order, self.current, self.snapshot, self.ref, self.properties),
+            *(self.removal, self.statistics, self.current_snapshot),
+        )
         return [each for _ in range(self.chance.randint(1, 4)) for each in self.chance.choice(kinds)()]
 
     def name(self) -> str:
@@ -120,7 +143,10 @@ class Client:
             "sequence-number": self.chance.randint(0, 9),
             "timestamp-ms": self.chance.choice((1, 1795500000000, 9999999999999)),
             "manifest-list": f"{LOCATION}/metadata/snap-1.avro",
-            "summary": {"operation": self.chance.choice(("append", "delete", "overwrite", "replace"))},
+            "summary": {
+                "operation": self.chance.choice(("append", "delete", "overwrite", "replace")),
+                **self.chance.choice(({}, {"added-records": "1"}, {"added-records": "x"}, {"x": 5}, {"x": None})),
+            },
             "schema-id": self.chance.choice((0, 1, 7)),
         }
         if self.chance.random() < 0.6:
@@ -137,8 +163,78 @@ class Client:
         }
         for key in ("max-ref-age-ms", "max-snapshot-age-ms", "min-snapshots-to-keep"):
             if self.chance.random() < 0.2:
-                ref[key] = self.chance.choice((0, -1, 5))
+                ref[key] = self.chance.choice((0, -1, 5, 5, 2**40, LARGE))
         return [ref]
+
+    def current_snapshot(self) -> list[dict[str, Any]]:
+        """A snapshot that becomes the current one, with numbers from the edges."""
+        id, time = (
+            self.chance.choice((*range(1, 7), -1, 0, LARGE)),
+            self.chance.choice((-5, 1795500000000, 2**62, LARGE)),
+        )
+        number = self.chance.choice((*range(1, 10), 2**62, LARGE))
+        return [snapshot(id, number, time, **{"schema-id": self.chance.choice((0, 1, 2**40))}), as_main(id)]
+
+    def removal(self) -> list[dict[str, Any]]:
+        """Something goes."""
+        number = self.chance.randint(0, 6)
+        removals: tuple[dict[str, Any], ...] = (
+            {"action": "remove-snapshots", "snapshot-ids": [number]},
+            {"action": "remove-schemas", "schema-ids": [number]},
+            {"action": "remove-partition-specs", "spec-ids": [number]},
+            {"action": "remove-snapshot-ref", "ref-name": self.chance.choice(("main", "old"))},
+            {"action": "remove-statistics", "snapshot-id": number},
+            {"action": "remove-partition-statistics", "snapshot-id": number},
+            {"action": "remove-properties", "removals": ["comment", "x"]},
+        )
+        return [self.chance.choice(removals)]
+
+    def statistics(self) -> list[dict[str, Any]]:
+        """Statistics of a snapshot, or of its partitions."""
+        id = self.chance.randint(1, 6)
+        blob = {
+            "type": "apache-datasketches-theta-v1",
+            "snapshot-id": self.chance.randint(1, 6),
+            "sequence-number": self.chance.choice((1, -1)),
+            "fields": self.chance.choice(([], [1], [99], [2**40])),
+            "properties": {"ndv": "1"},
+        }
+        size = {"snapshot-id": id, "file-size-in-bytes": self.chance.choice((0, -1, 7, LARGE))}
+        file = {**size, "statistics-path": f"{LOCATION}/metadata/s.puffin"}
+        if self.chance.random() < 0.5:
+            return [{"action": "set-partition-statistics", "partition-statistics": file}]
+        whole = {**file, "file-footer-size-in-bytes": 3, "blob-metadata": [blob] * self.chance.randint(0, 2)}
+        return [{"action": "set-statistics", "snapshot-id": id, "statistics": whole}]
+
+    def new_table(self) -> NewTable:
+        """What a create asks for."""
+        return NewTable(
+            Schema.model_validate(self.schema()[0]["schema"]),
+            PartitionSpec.model_validate(self.spec()[0]["spec"]),
+            SortOrder.model_validate(self.order()[0]["sort-order"]),
+        )
+
+    def version(self) -> dict[str, Any]:
+        """A version of a view."""
+        return {
+            "version-id": self.number(),
+            "schema-id": self.chance.choice((-1, 0, 1, LARGE)),
+            "timestamp-ms": self.chance.choice((-5, 1, 1795500000000, LARGE)),
+            "summary": self.chance.choice(({}, {"engine-name": "spark"})),
+            "representations": [
+                {"type": "sql", "sql": "SELECT 1", "dialect": self.chance.choice(("spark", "trino", ""))}
+            ],
+            "default-namespace": self.chance.choice(([], ["db"])),
+        }
+
+    def view_updates(self) -> list[dict[str, Any]]:
+        """Return the updates of one commit to a view."""
+        return [
+            *self.maybe(self.schema()[:1]),
+            {"action": "add-view-version", "view-version": self.version()},
+            {"action": "set-current-view-version", "view-version-id": -1},
+            *self.maybe(self.properties()),
+        ]
 
     def properties(self) -> list[dict[str, Any]]:
         """Properties."""
@@ -184,6 +280,38 @@ def test_metadata_that_any_updates_leave_is_opened_by_java(java: JavaReader, com
 
     assert "\n\n".join(faults.values()) == ""
     assert taken > commits / 20
+
+
+def created(client: Client) -> TableMetadata | None:
+    """Return the metadata of a new table, or None for one that is refused."""
+    try:
+        return new_metadata(client.new_table(), TABLE, LOCATION)
+    except (ValueError, LakeError):
+        return None
+
+
+def test_metadata_of_any_new_table_is_opened_by_java(java: JavaReader) -> None:
+    made = [each for seed in range(1500) if (each := created(Client(seed))) is not None]
+
+    assert [fault for each in made if (fault := java.fault(each.model_dump_json()))] == []
+    assert len(made) > 75
+
+
+def viewed(client: Client) -> ViewMetadata | None:
+    """Return the metadata of a new view after a commit, or None for one that is refused."""
+    try:
+        schema = Schema.model_validate(client.schema()[0]["schema"])
+        made = new_view(NewView(schema, ViewVersion.model_validate(client.version())), TABLE, LOCATION)
+        return updated_view(made, VIEW_UPDATES.validate_python(client.view_updates()), 1795500000)
+    except (ValueError, LakeError):
+        return None
+
+
+def test_metadata_of_any_view_is_opened_by_java(java: JavaReader) -> None:
+    made = [each for seed in range(1500) if (each := viewed(Client(seed))) is not None]
+
+    assert [fault for each in made if (fault := java.fault(each.model_dump_json()))] == []
+    assert len(made) > 75
 
 
 def commit(base: TableMetadata, *updates: dict[str, Any]) -> TableMetadata:

@@ -21,8 +21,9 @@ from pyiceberg.table.update import (
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError
+from headgate.lake.history import in_order
 from headgate.lake.metadata_ids import assign_ids
-from headgate.lake.readability import in_order, require_readable
+from headgate.lake.readability import require_readable
 from headgate.lake.rules import check_defaults, check_table_properties
 from headgate.lake.validation import require_valid
 
@@ -43,7 +44,7 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
     """Return the first metadata of a table. Raises `RuleError` or `InvalidError`."""
     check_table_properties({}, new.properties)
     check_defaults((), (new.schema,))
-    return require_valid(
+    made = require_valid(
         "table",
         lambda: new_table_metadata(
             new.schema,
@@ -54,6 +55,8 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
             uuid.UUID(table),
         ),
     )
+    require_readable(made)
+    return made
 
 
 def updated_metadata(
@@ -69,7 +72,7 @@ def updated_metadata(
         # PyIceberg lets a snapshot without a parent turn the table's sequence number back.
         changed = changed.model_copy(update={"last_sequence_number": last})
     # A metadata file that could not be read back would lose the table.
-    read = require_valid("table", lambda: TableMetadataUtil.parse_raw(in_order(base, changed).model_dump_json()))
+    read = require_valid("table", lambda: TableMetadataUtil.parse_raw(_text(in_order(base, changed))))
     require_readable(read)
     return read
 
@@ -108,6 +111,11 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
                 raise ConflictError("a snapshot must have a sequence number above the table's last one")
             last = max(last, number)
     return last
+
+
+def _text(metadata: TableMetadata) -> str:
+    # No warnings of what has another type than its field: it is refused where it is read back.
+    return metadata.model_dump_json(warnings=False)
 
 
 def _only_existing(base: TableMetadata, updates: Iterable[TableUpdate]) -> Iterator[TableUpdate]:

@@ -1,100 +1,112 @@
-"""What Iceberg's Java library asks of a table's metadata, beyond what PyIceberg asks: without it no Java engine opens the table.
+"""What Iceberg's Java library asks of the metadata of a table or view, beyond what PyIceberg asks.
 
-Sources: `TableMetadata`, `TypeUtil`, `PartitionSpec.Builder` and `SortOrder.Builder` of Apache Iceberg.
+Without it no Java engine opens the table or view.
+
+Sources: `TableMetadata`, `ViewMetadata`, `PartitionSpec.Builder` and `SortOrder.Builder` of Apache Iceberg.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema, index_by_name
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.transforms import (
-    BucketTransform,
-    IdentityTransform,
-    Transform,
-    TruncateTransform,
-    UnknownTransform,
-    VoidTransform,
-)
-from pyiceberg.types import IcebergType, ListType, MapType, NestedField, PrimitiveType, StructType
+from pyiceberg.table.sorting import SortOrder
+from pyiceberg.transforms import BucketTransform, Transform, TruncateTransform, UnknownTransform, VoidTransform
+from pyiceberg.types import NestedField, PrimitiveType
+from pyiceberg.view.metadata import ViewMetadata
 
 from headgate.lake.errors import InvalidError
+from headgate.lake.history import require_history
+from headgate.lake.number_widths import has_width, require_widths
+from headgate.lake.readable_schemas import fields_of, fields_of_structs, require_schema
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns of a table at all levels, and the ids of those that have one value in each row."""
+
+    by_name: Mapping[str, int]
+    by_id: Mapping[int, NestedField]
+    single: frozenset[int]
 
 
 def require_readable(metadata: TableMetadata) -> None:
-    """Raise `InvalidError` for schemas, partition specs and sort orders that Java does not read."""
+    """Raise `InvalidError` for metadata of a table that Java does not read."""
+    require_history(metadata)
+    require_widths(metadata.model_dump())
+    _require_ids(metadata)
     for schema in metadata.schemas:
-        _require_schema(schema)
-    columns = {each.field_id: each for each in _fields(metadata.schema().fields)}
-    by_name = index_by_name(metadata.schema())
+        require_schema(schema)
+    columns = _columns(metadata.schema())
     for spec in metadata.partition_specs:
-        _require_spec(spec, by_name, columns)
+        _require_spec(spec, columns, is_default=spec.spec_id == metadata.default_spec_id)
     for order in metadata.sort_orders:
-        for field in order.fields:
-            _require_transform(field.transform, columns.get(field.source_id))
+        _require_order(order, columns, is_default=order.order_id == metadata.default_sort_order_id)
 
 
-def in_order(base: TableMetadata | None, metadata: TableMetadata) -> TableMetadata:
-    """Return the metadata with times that do not go back, as clients' clocks do: Java asks for that.
-
-    What became current at a commit did so after what was current before it, whatever time its snapshot has.
-    """
-    log = list(metadata.snapshot_log)
-    for position in range(1, len(log)):
-        earlier = log[position - 1].timestamp_ms
-        if log[position].timestamp_ms < earlier:
-            log[position] = log[position].model_copy(update={"timestamp_ms": earlier})
-    times = [each.timestamp_ms for each in (*log[-1:], *metadata.metadata_log[-1:])]
-    latest = max(metadata.last_updated_ms, *times, base.last_updated_ms if base else 0)
-    return metadata.model_copy(update={"snapshot_log": log, "last_updated_ms": latest})
+def require_readable_view(metadata: ViewMetadata) -> None:
+    """Raise `InvalidError` for metadata of a view that Java does not read."""
+    require_widths(metadata.model_dump())
+    _require_unique("schemas", (each.schema_id for each in metadata.schemas))
+    _require_unique("versions", (each.version_id for each in metadata.versions))
+    for schema in metadata.schemas:
+        require_schema(schema)
 
 
-def _require_schema(schema: Schema) -> None:
-    ids = [each.field_id for each in _fields(schema.fields)]
-    if len(ids) != len(set(ids)):
-        raise InvalidError("two columns of a schema have one id; give each its own")
-    try:
-        index_by_name(schema)
-    except ValueError as error:
-        raise InvalidError(f"a schema cannot be read: {error}") from error
+def _require_ids(metadata: TableMetadata) -> None:
+    _require_unique("schemas", (each.schema_id for each in metadata.schemas))
+    _require_unique("partition specs", (each.spec_id for each in metadata.partition_specs))
+    _require_unique("sort orders", (each.order_id for each in metadata.sort_orders))
+    _require_unique("snapshots", (each.snapshot_id for each in metadata.snapshots))
+    if not metadata.sort_orders:
+        raise InvalidError("a table must have a sort order; the unsorted one has the id 0")
 
 
-def _fields(fields: Iterable[NestedField]) -> Iterator[NestedField]:
-    """Yield the fields of all levels, with the elements of lists and the keys and values of maps."""
-    for field in fields:
-        yield field
-        yield from _fields(_below(field.field_type))
+def _require_unique(kind: str, ids: Iterable[int]) -> None:
+    found = list(ids)
+    if len(found) != len(set(found)):
+        raise InvalidError(f"two {kind} have one id; give each its own")
 
 
-def _below(type: IcebergType) -> tuple[NestedField, ...]:
-    match type:
-        case StructType():
-            return type.fields
-        case ListType():
-            return (type.element_field,)
-        case MapType():
-            return (type.key_field, type.value_field)
-        case _:
-            return ()
+def _columns(schema: Schema) -> _Columns:
+    by_id = {each.field_id: each for each in fields_of(schema.fields)}
+    single = frozenset(each.field_id for each in fields_of_structs(schema.fields))
+    return _Columns(index_by_name(schema), by_id, single)
 
 
-def _require_spec(spec: PartitionSpec, by_name: Mapping[str, int], columns: Mapping[int, NestedField]) -> None:
+def _require_spec(spec: PartitionSpec, columns: _Columns, *, is_default: bool) -> None:
     names, ids = [each.name for each in spec.fields], [each.field_id for each in spec.fields]
     if len(names) != len(set(names)) or "" in names or len(ids) != len(set(ids)):
         raise InvalidError("two partition fields of a spec have one name or one id, or one has no name")
     for field in spec.fields:
-        named = by_name.get(field.name)
-        is_its_own = isinstance(field.transform, IdentityTransform) and named == field.source_id
-        if named is not None and not is_its_own:
+        if columns.by_name.get(field.name, field.source_id) != field.source_id:
             raise InvalidError(f"the partition field `{field.name}` has the name of a column; choose another name")
-        _require_transform(field.transform, columns.get(field.source_id))
+        _require_transform(field.transform, columns.by_id.get(field.source_id))
+        _require_source(field, columns, is_default=is_default)
+
+
+def _require_source(field: PartitionField, columns: _Columns, *, is_default: bool) -> None:
+    if isinstance(field.transform, VoidTransform) or field.source_id in columns.single:
+        return
+    if is_default or field.source_id in columns.by_id:
+        raise InvalidError(f"the partition field `{field.name}` needs a column of the table, in no list or map")
+
+
+def _require_order(order: SortOrder, columns: _Columns, *, is_default: bool) -> None:
+    if order.is_unsorted != (order.order_id == 0):
+        raise InvalidError("the id 0 is that of the sort order without fields, and of no other")
+    for field in order.fields:
+        if is_default and field.source_id not in columns.by_id:
+            raise InvalidError("the table's sort order needs columns that the table has")
+        _require_transform(field.transform, columns.by_id.get(field.source_id))
 
 
 def _require_transform(transform: Transform[object, object], column: NestedField | None) -> None:
     """Raise `InvalidError` for a transform that does not take its column. One whose column has been dropped takes any."""
     width = _width(transform)
-    if width is not None and width <= 0:
-        raise InvalidError(f"`{transform}` cannot be used: its number must be above 0")
+    if width is not None and (width <= 0 or not has_width(width, 32)):
+        raise InvalidError(f"`{transform}` cannot be used: its number must be above 0 and fit into 32 bits")
     if column is None or isinstance(transform, UnknownTransform | VoidTransform):
         return
     if not isinstance(column.field_type, PrimitiveType) or not transform.can_transform(column.field_type):

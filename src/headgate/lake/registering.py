@@ -16,7 +16,8 @@ from headgate.lake.loaded import Loaded
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import parse
 from headgate.lake.pointed import check_size, location_of
-from headgate.lake.rules import check_metadata
+from headgate.lake.readability import require_readable
+from headgate.lake.rules import check_defaults, check_metadata
 from headgate.lake.warehouse import Warehouse
 
 
@@ -61,6 +62,8 @@ def _checked(
     metadata = parse(parsers.rewrite_json(content))
     table = expected or ResourceId(str(metadata.table_uuid))
     check_metadata(metadata, table, location)
+    check_defaults((), metadata.schemas)
+    require_readable(metadata)
     _check_files(warehouse, metadata, parsers)
     return Loaded(Pointer(table, path), metadata)
 

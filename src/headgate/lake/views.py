@@ -13,6 +13,7 @@ from pyiceberg.view.metadata import ViewHistoryEntry, ViewMetadata, ViewVersion
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, InvalidError, RuleError
+from headgate.lake.readability import require_readable_view
 from headgate.lake.rules import check_defaults, check_properties
 from headgate.lake.validation import require_valid
 
@@ -111,7 +112,9 @@ def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
         "version-log": [_entry(version.timestamp_ms, 1)],
         "properties": dict(new.properties),
     }
-    return require_valid("view", lambda: ViewMetadata.model_validate(fields))
+    made = require_valid("view", lambda: ViewMetadata.model_validate(fields))
+    require_readable_view(made)
+    return made
 
 
 def updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) -> ViewMetadata:
@@ -122,7 +125,9 @@ def updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) 
     made = building.metadata()
     check_defaults(base.schemas, made.schemas)
     # A metadata file that could not be read back would lose the view.
-    return parse_view(made.model_dump_json(by_alias=True).encode())
+    read = parse_view(made.model_dump_json(by_alias=True).encode())
+    require_readable_view(read)
+    return read
 
 
 def check_view_requirements(requirements: Sequence[ViewRequirement], base: ViewMetadata) -> None:

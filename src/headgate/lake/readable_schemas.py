@@ -1,0 +1,84 @@
+"""What Iceberg's Java library asks of the schema of a table or view, beyond what PyIceberg asks.
+
+Sources: `TypeUtil` and `Types` of Apache Iceberg.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from pyiceberg.schema import Schema, index_by_name
+from pyiceberg.types import (
+    DecimalType,
+    FixedType,
+    GeographyType,
+    GeometryType,
+    IcebergType,
+    ListType,
+    MapType,
+    NestedField,
+    StructType,
+)
+
+from headgate.lake.errors import InvalidError
+from headgate.lake.number_widths import has_width
+
+_NUMBER: Final = re.compile(r"\d+")
+_SHAPE: Final = re.compile(r"geometry(\([^)]*\))?|geography(\([^,]*(,\s*\w*\s*)?\))?", re.ASCII)
+"""Types of shapes as Java writes them: PyIceberg writes quotes around what is in the brackets."""
+
+
+def require_schema(schema: Schema) -> None:
+    """Raise `InvalidError` for a schema that Java does not read."""
+    fields = list(fields_of(schema.fields))
+    ids = [each.field_id for each in fields]
+    if len(ids) != len(set(ids)):
+        raise InvalidError("two columns of a schema have one id; give each its own")
+    try:
+        index_by_name(schema)
+    except ValueError as error:
+        raise InvalidError(f"a schema cannot be read: {error}") from error
+    for each in fields:
+        _require_type(each)
+
+
+def fields_of(fields: Iterable[NestedField]) -> Iterator[NestedField]:
+    """Yield the fields of all levels, with the elements of lists and the keys and values of maps."""
+    for field in fields:
+        yield field
+        yield from fields_of(_below(field.field_type))
+
+
+def fields_of_structs(fields: Iterable[NestedField]) -> Iterator[NestedField]:
+    """Yield the fields of all levels that have one value in each row."""
+    for field in fields:
+        yield field
+        if isinstance(field.field_type, StructType):
+            yield from fields_of_structs(field.field_type.fields)
+
+
+def _below(type: IcebergType) -> tuple[NestedField, ...]:
+    match type:
+        case StructType():
+            return type.fields
+        case ListType():
+            return (type.element_field,)
+        case MapType():
+            return (type.key_field, type.value_field)
+        case _:
+            return ()
+
+
+def _require_type(field: NestedField) -> None:
+    if not _is_readable(field.field_type):
+        raise InvalidError(f"the type of the column `{field.name}` cannot be used: engines do not read it")
+
+
+def _is_readable(type: IcebergType) -> bool:
+    match type:
+        case FixedType() | DecimalType():
+            return all(has_width(int(each), 32) for each in _NUMBER.findall(str(type)))
+        case GeometryType() | GeographyType():
+            return _SHAPE.fullmatch(str(type)) is not None
+        case _:
+            return True
