@@ -260,6 +260,17 @@ class TestBounds:
         with pytest.raises(LoadError, match="deep"):
             read(server)
 
+    def test_a_page_that_hides_its_depth_in_another_encoding_is_no_json(self, server: ApiServer) -> None:
+        server.answering = lambda _: Given(body=json.dumps(["\u2222", [[[]]] * 200]).encode("utf-16"))
+
+        with pytest.raises(LoadError, match="the answer is no JSON"):
+            read(server, bounds=replace(QUICK, tries=1))
+
+    def test_a_page_that_begins_with_a_byte_order_mark_is_read(self, server: ApiServer) -> None:
+        server.scripted(Given(body=json.dumps(ROWS).encode("utf-8-sig")))
+
+        assert read(server) == ROWS
+
     @pytest.mark.parametrize("cursor", ["\ud800", "a" * 70_000], ids=["half", "long"])
     def test_a_cursor_that_no_address_can_have_is_no_other_error(self, server: ApiServer, cursor: str) -> None:
         server.scripted(Given({"next": cursor, "rows": ROWS}))
@@ -285,7 +296,7 @@ class TestBounds:
             read(server, NumberedPages(by="page"), bounds=replace(QUICK, total=300))
 
     def test_hold_for_the_values_of_a_page(self, server: ApiServer) -> None:
-        server.scripted(Given([{"a": []}] * 70), Given([{"a": []}] * 20))
+        server.scripted(Given([{"a": []}] * 101), Given([{"a": []}] * 20))
 
         with pytest.raises(LoadError, match="page 1 of `/rows` has more than 200 values; ask for smaller pages"):
             read(server, bounds=replace(QUICK, values=200))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -182,11 +183,13 @@ def _first(**changes: Any) -> Callable[[list[str]], list[str]]:
     return lambda lines: _ended([json.dumps(json.loads(lines[0]) | changes), *lines[1:]])
 
 
+WIDE = f"[{'[],' * 1_000_000}1]"
 BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "empty": (lambda _: [], "was cut"),
     "not JSON": (lambda lines: [lines[0], "x"], "line 2 of the file is not JSON"),
-    "nested without end": (lambda lines: [lines[0], "[" * 100_000], "line 2 of the file is not JSON"),
+    "nested without end": (lambda lines: [lines[0], "[" * 100_000], "line 2 of the file cannot be taken in"),
     "nested deeply": (lambda lines: [lines[0], "[" * 500 + "]" * 500], "line 2 of the file cannot be taken in"),
+    "too many values": (lambda lines: [lines[0], WIDE], "line 2 of the file cannot be taken in"),
     "a line without end": (lambda lines: [lines[0], "x" * (MAX_LINE + 1)], "line 2 of the file is longer than"),
     "of something else": (_first(format="headgate facts"), "no exported organization"),
     "of nobody": (_first(organization=None), "no exported organization"),
@@ -223,6 +226,17 @@ BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
         "says nothing that is known",
     ),
 }
+
+
+def test_a_line_of_too_many_values_is_refused_before_it_is_parsed(lines: list[str]) -> None:
+    stores = open_stores(":memory:")
+    tracemalloc.start()
+    try:
+        with pytest.raises(StoreError, match="more than 1,000,000 values"):
+            stores.take([lines[0], WIDE], anywhere, any_model)
+        assert tracemalloc.get_traced_memory()[1] < 5 * len(WIDE)
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("how", BROKEN)

@@ -60,7 +60,7 @@ def test_what_readers_would_read_differently_is_refused(document: bytes) -> None
         rewrite_json(document)
 
 
-@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 5_000, 1_000_000])
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 5_000, 900_000])
 def test_a_document_that_is_too_deep_is_refused(depth: int) -> None:
     for opened, closed in ((b"[", b"]"), (b'{"a":', b"}")):
         with pytest.raises(OversizedInputError, match="levels deep"):

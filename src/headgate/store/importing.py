@@ -174,12 +174,13 @@ class _Reader:
             raise StoreError("the file was cut; export it again")
         if len(line) > MAX_LINE:
             raise StoreError(f"line {self._count + 1} of the file is longer than {MAX_LINE:,} characters")
-        self._digest.update(line.encode() + b"\n")
+        encoded = line.encode()
+        self._digest.update(encoded + b"\n")
         self._count += 1
         try:
+            check_json_bounds(encoded)
             said = json.loads(line)
-            check_json_bounds(said)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise StoreError(f"line {self._count} of the file is not JSON; export it again") from error
         except OversizedInputError as error:
             raise StoreError(f"line {self._count} of the file cannot be taken in: {error}") from error

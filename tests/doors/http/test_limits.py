@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.doors.http.bodies import too_deep
 from headgate.doors.http.limits import Limits
 from headgate.doors.http.rates import Buckets
 from tests.doors.http.asking import ask, asks, guarded
@@ -113,35 +112,6 @@ class TestABody:
         answer = ask(guarded(), "POST", "/things/a", content=b"x", headers={"content-length": "+1"})
 
         assert answer.status_code == 400
-
-
-def nested(value: Any) -> int:
-    if isinstance(value, list):
-        return 1 + max(map(nested, value), default=0)
-    if isinstance(value, dict):
-        return 1 + max(map(nested, value.values()), default=0)
-    return 0
-
-
-JSON = st.recursive(
-    st.none() | st.text(alphabet='[]{}"\\a') | st.integers(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(alphabet='[{"\\'), inner, max_size=4),
-    max_leaves=30,
-)
-
-
-class TestDepth:
-    @given(JSON, st.integers(min_value=0, max_value=6))
-    def test_is_what_the_parsed_value_has(self, value: Any, depth: int) -> None:
-        assert too_deep(json.dumps(value).encode(), depth) == (nested(value) > depth)
-
-    @given(st.binary())
-    def test_of_anything_is_told_without_an_error(self, body: bytes) -> None:
-        too_deep(body, 3)
-
-    @pytest.mark.parametrize("body", [b'"\\"' * 300_000, b'"' + b'\\"' * 500_000, b'[{"' * 300_000, b"\\" * 900_000])
-    def test_of_what_is_made_to_be_slow_is_told_at_once(self, body: bytes) -> None:
-        too_deep(b"[" * 400 + body, 100)
 
 
 class TestAHead:

@@ -1,7 +1,6 @@
 """Bodies are read here, once and whole: what is too large, too slow, too deep, too wide or not text goes no further."""
 
 import asyncio
-import re
 from dataclasses import dataclass
 
 from starlette.responses import Response
@@ -12,14 +11,10 @@ from headgate.doors.http.exchange import header
 from headgate.doors.http.limits import Limits
 from headgate.doors.problems import problem
 from headgate.doors.scope import KNOWN
+from headgate.untrusted_input.json_shape import too_deep, too_wide
 
-_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-_EMPTY = re.compile(rb"\[\s*\]|\{\s*\}")
-_NO_SIGNS = bytes(set(range(256)) - set(b'[]{}"'))
 _DIGITS = 18
 """No length that has more is read as a number."""
-_SAME_BRACKETS = bytes.maketrans(b"{}", b"[]")
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,34 +123,6 @@ def unusable(body: bytes, bounds: Bounds) -> Response | None:
         text = f"arrays and objects of a body have at most {bounds.members} members in all"
         return bounds.problem(400, "too-wide", text)
     return None
-
-
-def too_deep(body: bytes, depth: int) -> bool:
-    """Say whether JSON nests deeper than `depth`; what is not JSON may seem to, and is refused either way.
-
-    It takes time in proportion to the body, and hardly any for one of few brackets.
-    """
-    if body.count(b"[") + body.count(b"{") <= depth:
-        return False
-    # Where nothing is escaped, what is neither a bracket nor a quote goes first: most strings are empty then.
-    signs = body if b"\\" in body else body.translate(None, _NO_SIGNS).replace(b'""', b"")
-    brackets = _STRINGS.sub(b"", signs).translate(_SAME_BRACKETS, _NO_BRACKETS)
-    for _ in range(depth):
-        brackets = brackets.replace(b"[]", b"")
-    return b"[" in brackets
-
-
-def too_wide(body: bytes, members: int) -> bool:
-    """Return whether JSON has more than so many members. A form has as many as it has commas and brackets."""
-    if _count_members(body) <= members:
-        return False
-    signs = _STRINGS.sub(b"", body)
-    return _count_members(signs) - len(_EMPTY.findall(signs)) > members
-
-
-def _count_members(signs: bytes) -> int:
-    """Return how many members there are where no array or object is empty: each has one more than it has commas."""
-    return signs.count(b",") + signs.count(b"[") + signs.count(b"{")
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from headgate.doors.http.bodies import too_deep, too_wide
 from headgate.doors.http.exchange import Exchange, RawHeader, sane_id
 from headgate.doors.http.hosts import Hosts
 from headgate.doors.http.limits import Limits
 from headgate.doors.http.rates import Buckets
 from headgate.doors.http.security import browser_headers
+from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 _NEEDED = frozenset({b"authorization", b"content-length", b"host"})
 _OTHERWISE = frozenset({b"expect", b"origin", b"transfer-encoding", b"upgrade", b"x-forwarded-proto"})

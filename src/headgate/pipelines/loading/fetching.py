@@ -23,8 +23,8 @@ from headgate.pipelines.http_answers import (
 from headgate.pipelines.loading.errors import EndedError, LoadError
 from headgate.pipelines.loading.paging import Answer, Pages, Parameters, Request, first, following, records
 from headgate.pipelines.place import HttpPlace
-from headgate.untrusted_input.errors import OversizedInputError
-from headgate.untrusted_input.json_documents import check_json_bounds
+from headgate.untrusted_input.json_documents import MAX_DEPTH
+from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 _PATIENCE = frozenset((408, 425, 429, 500, 502, 503, 504))
 """What an API answers when it may answer otherwise a little later."""
@@ -148,10 +148,8 @@ class Api:
                 address = str(within(self._base, answer.redirect, address))
                 continue
             _accepted(answer, what)
-            self._count_values(answer.body, what)
-            document = _document(answer.body)
-            self._check_depth(document, what)
-            return _Came(document, len(answer.body), address, answer.next_page)
+            self._check_bounds(answer.body, what)
+            return _Came(_document(answer.body), len(answer.body), address, answer.next_page)
         raise LoadError(f"{what}: more than {self._bounds.redirects} redirects")
 
     def _answer(self, address: str, what: str) -> HttpAnswer:
@@ -164,18 +162,12 @@ class Api:
         except AnswerError as error:
             raise LoadError(f"{what}: {error}") from None
 
-    def _count_values(self, body: bytes | bytearray, what: str) -> None:
-        """Raise `LoadError` for a page that may have too many values, before it is read."""
-        if sum(map(body.count, (b",", b"[", b"{"))) > self._bounds.values:
+    def _check_bounds(self, body: bytes | bytearray, what: str) -> None:
+        """Raise `LoadError` for a page of too many values, or too deep within each other, before it is read."""
+        if too_wide(body, self._bounds.values):
             raise LoadError(f"{what} has more than {self._bounds.values:,} values; ask for smaller pages")
-
-    def _check_depth(self, document: Any, what: str) -> None:
-        """Raise `LoadError` for values too deep within each other: what reads the records next goes down into them."""
-        try:
-            # Counted as bytes before, a document alone is one value more than its commas and brackets.
-            check_json_bounds(document, self._bounds.values + 1)
-        except OversizedInputError as error:
-            raise LoadError(f"{what}: {error}") from None
+        if too_deep(body, MAX_DEPTH):
+            raise LoadError(f"{what} has values more than {MAX_DEPTH} levels deep; leave them out with `parameters`")
 
 
 def _accepted(answer: HttpAnswer, what: str) -> None:
@@ -191,9 +183,8 @@ def _accepted(answer: HttpAnswer, what: str) -> None:
 def _document(body: bytes | bytearray) -> Any:
     """Return what an answer says. Half an answer is no JSON, and may be whole the next time."""
     try:
-        return json.loads(body, parse_constant=_no_number)
-    except RecursionError:
-        raise LoadError("the answer is nested too deep") from None
+        # In no other encoding: its signs were counted as those of UTF-8.
+        return json.loads(body.decode("utf-8-sig"), parse_constant=_no_number)
     except ValueError as error:
         raise _AgainError(f"the answer is no JSON ({error})") from None
 

@@ -1,0 +1,57 @@
+"""How deep and how wide JSON is, told by its signs before anything parses it: parsed, it takes many times its bytes."""
+
+import re
+from collections.abc import Iterator
+
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_WHOLE = re.compile(rb'(?:[^"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+"""What ends outside of a string."""
+_NO_SIGNS = bytes(set(range(256)) - set(b'[]{}"'))
+_SAME_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_SPACE = b" \t\r\n"
+_PART = 1 << 16
+"""So many bytes are looked through at a time: their strings take several times as much."""
+
+
+def too_deep(text: bytes | bytearray, depth: int) -> bool:
+    """Say whether JSON nests deeper than `depth`; what is not JSON may seem to, and is refused either way.
+
+    It takes time in proportion to the text, and hardly any for one of few brackets.
+    """
+    if text.count(b"[") + text.count(b"{") <= depth:
+        return False
+    # Where nothing is escaped, what is neither a bracket nor a quote goes first: most strings are empty then.
+    signs = text if b"\\" in text else text.translate(None, _NO_SIGNS).replace(b'""', b"")
+    brackets = b"".join(part.translate(_SAME_BRACKETS, _NO_BRACKETS) for part in _without_strings(signs))
+    if brackets.count(b"]") > brackets.count(b"["):
+        return True
+    for _ in range(depth):
+        brackets = brackets.replace(b"[]", b"")
+    # What was cut leaves open what it lies in.
+    return b"[]" in brackets or brackets.count(b"[") > depth
+
+
+def too_wide(text: bytes | bytearray, members: int) -> bool:
+    """Return whether JSON has more than so many members. A form has as many as it has commas and brackets."""
+    if _count_members(text) <= members:
+        return False
+    signs = b"".join(part.translate(None, _SPACE) for part in _without_strings(text))
+    return _count_members(signs) - signs.count(b"[]") - signs.count(b"{}") > members
+
+
+def _count_members(signs: bytes | bytearray) -> int:
+    """Return how many members there are where no array or object is empty: each has one more than it has commas."""
+    return signs.count(b",") + signs.count(b"[") + signs.count(b"{")
+
+
+def _without_strings(text: bytes | bytearray) -> Iterator[bytes]:
+    """Yield a text part by part, with a `0` for every string."""
+    at = 0
+    while at < len(text):
+        whole = _WHOLE.match(text, at, at + _PART)
+        end = whole.end() if whole else at
+        yield _STRINGS.sub(b"0", text[at:end])
+        cut = _STRINGS.match(text, end)
+        at = cut.end() if cut else end
+        yield b"0" if cut else b""
