@@ -1,5 +1,6 @@
 """Metadata that comes from outside: read in another process before this one reads it, or refused with a sentence."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,19 @@ from headgate.lake import pointed
 from tests.avro_files import LIST, avro, number
 from tests.lake.file_parsers import PARSERS
 from tests.lake.rest_world import World, served
+from tests.lake.test_readability import Change, changed
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
 DEEP = b'{"a":' * 100_000
 TWICE = b'{"format-version": 2, "format-version": 2}'
+
+UNREADABLE: dict[str, tuple[Change, int, str]] = {
+    "a time out of range": (lambda m: m["snapshots"][0].update({"timestamp-ms": 2**64}), 400, "out of range"),
+    "two columns of one id": (lambda m: m["schemas"][0]["fields"].append({**m["schemas"][0]["fields"][0], "name": "m"}), 400, "have one id"),
+    "a schema twice": (lambda m: m["schemas"].append(m["schemas"][0]), 400, "two schemas have one id"),
+    "a snapshot with the id of none": (lambda m: m["snapshots"][0].update({"snapshot-id": -1}), 400, "names a snapshot"),
+    "a default": (lambda m: m["schemas"][0]["fields"][0].update({"write-default": "abc"}), 403, "cannot have a default"),
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -60,6 +70,17 @@ def test_metadata_without_bounds_is_refused(world: World, dropped: Path, content
 
     assert status == 400
     assert why in message
+    assert not world.iceberg().table_exists("raw.back")
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_metadata_that_java_does_not_open_is_refused(world: World, dropped: Path, case: str) -> None:
+    change, status, words = UNREADABLE[case]
+    dropped.write_text(json.dumps(changed(json.loads(dropped.read_text()), change)))
+
+    answer, message = register(world, dropped)
+
+    assert (answer, words in message) == (status, True), message
     assert not world.iceberg().table_exists("raw.back")
 
 

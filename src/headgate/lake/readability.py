@@ -33,8 +33,9 @@ class _Columns:
 
 def require_readable(metadata: TableMetadata) -> None:
     """Raise `InvalidError` for metadata of a table that Java does not read."""
+    # No warnings of what has another type than its field: it is refused below.
+    require_widths(metadata.model_dump(warnings=False))
     require_history(metadata)
-    require_widths(metadata.model_dump())
     _require_ids(metadata)
     for schema in metadata.schemas:
         require_schema(schema)
