@@ -8,7 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.transforms import BucketTransform
 from pyiceberg.types import LongType, NestedField
 from typer.testing import CliRunner
 
@@ -45,6 +47,8 @@ def other(properties: dict[str, str]) -> Iterator[Catalog]:
     made.create_table("raw.empty", SCHEMA)
     made.create_table("raw.moved", SCHEMA, properties={"write.data.path": f"{properties['warehouse']}/elsewhere"})
     made.create_table("raw.old", SCHEMA, properties={"format-version": "1"})
+    no_bucket = PartitionSpec(PartitionField(1, 1000, BucketTransform(0), "x"))
+    made.create_table("raw.unreadable", SCHEMA, partition_spec=no_bucket)
     stolen = made.create_table("raw.stolen", SCHEMA)
     theirs = next(iter(made.load_table("raw.flights").scan().plan_files())).file.file_path
     stolen.add_files([theirs])
@@ -78,18 +82,19 @@ def test_a_dry_run_takes_nothing_and_an_import_what_it_said(settings: Settings, 
     shown = _run(settings, properties, "--dry-run")
     taken = _run(settings, properties)
 
-    assert "2 would be taken, 5 refused" in shown
-    assert "2 were taken, 5 refused" in taken
+    assert "2 would be taken, 6 refused" in shown
+    assert "2 were taken, 6 refused" in taken
     for said in (
         "Headgate chooses where a table's files lie",
         "only tables of format version 2",
         "a file of a table must lie inside",
         "those of another table",
+        "its number must be above 0",
     ):
         assert said in shown
         assert said in taken
     # What is there already is not taken twice.
-    assert "0 were taken, 7 refused" in _run(settings, properties)
+    assert "0 were taken, 8 refused" in _run(settings, properties)
 
 
 def test_a_table_of_any_organization_is_not_taken(settings: Settings, tmp_path: Path) -> None:
