@@ -8,7 +8,7 @@ Sources: `TableMetadata`, `ViewMetadata`, `PartitionSpec.Builder` and `SortOrder
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema, index_by_name
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.sorting import SortOrder
@@ -24,11 +24,12 @@ from headgate.lake.readable_schemas import fields_of, fields_of_structs, require
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns of a table at all levels, and the ids of those that have one value in each row."""
+    """The columns of a table at all levels, and the ids of those that rows are sorted by, or partitioned by."""
 
     by_name: Mapping[str, int]
     by_id: Mapping[int, NestedField]
-    single: frozenset[int]
+    sortable: frozenset[int]
+    partitionable: frozenset[int]
 
 
 def require_readable(metadata: TableMetadata) -> None:
@@ -72,8 +73,9 @@ def _require_unique(kind: str, ids: Iterable[int]) -> None:
 
 def _columns(schema: Schema) -> _Columns:
     by_id = {each.field_id: each for each in fields_of(schema.fields)}
+    sortable = frozenset(id for id, each in by_id.items() if isinstance(each.field_type, PrimitiveType))
     single = frozenset(each.field_id for each in fields_of_structs(schema.fields))
-    return _Columns(index_by_name(schema), by_id, single)
+    return _Columns(index_by_name(schema), by_id, sortable, sortable & single)
 
 
 def _require_spec(spec: PartitionSpec, columns: _Columns, *, is_default: bool) -> None:
@@ -84,23 +86,18 @@ def _require_spec(spec: PartitionSpec, columns: _Columns, *, is_default: bool) -
         if columns.by_name.get(field.name, field.source_id) != field.source_id:
             raise InvalidError(f"the partition field `{field.name}` has the name of a column; choose another name")
         _require_transform(field.transform, columns.by_id.get(field.source_id))
-        _require_source(field, columns, is_default=is_default)
-
-
-def _require_source(field: PartitionField, columns: _Columns, *, is_default: bool) -> None:
-    if isinstance(field.transform, VoidTransform) or field.source_id in columns.single:
-        return
-    if is_default or field.source_id in columns.by_id:
-        raise InvalidError(f"the partition field `{field.name}` needs a column of the table, in no list or map")
+        is_void = isinstance(field.transform, VoidTransform)
+        if is_default and not is_void and field.source_id not in columns.partitionable:
+            raise InvalidError(f"the partition field `{field.name}` needs a column that has one value in each row")
 
 
 def _require_order(order: SortOrder, columns: _Columns, *, is_default: bool) -> None:
     if order.is_unsorted != (order.order_id == 0):
         raise InvalidError("the id 0 is that of the sort order without fields, and of no other")
     for field in order.fields:
-        if is_default and field.source_id not in columns.by_id:
-            raise InvalidError("the table's sort order needs columns that the table has")
         _require_transform(field.transform, columns.by_id.get(field.source_id))
+        if is_default and field.source_id not in columns.sortable:
+            raise InvalidError("the table's sort order needs columns that the table has, and no structs, lists or maps")
 
 
 def _require_transform(transform: Transform[object, object], column: NestedField | None) -> None:
