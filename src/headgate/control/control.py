@@ -22,7 +22,7 @@ from headgate.control.command import (
 )
 from headgate.control.counts import Counts
 from headgate.control.log_follower import LogFollower, Start
-from headgate.control.people import meant
+from headgate.control.people import meant, told_to
 from headgate.control.ports import (
     Checkpoint,
     DocumentPut,
@@ -252,9 +252,12 @@ class Control:
         self.counts.allowed += len(plan.decisions)
         # After the decision: who may not do it, hears nothing of versions.
         expected = call.expected
-        if expected is not None and version(view.facts, self._store, expected.resource) != expected.version:
+        if expected is not None and self._version(view, expected.resource) != expected.version:
             raise ChangedError("it has changed since the version that this was meant for; read it again")
         return plan
+
+    def _version(self, view: View, resource: ResourceId) -> str:
+        return version(view.facts, self._store, resource, told_to(view.engine, view.caller, view.now))
 
     def _attempt(self, command: Command, caller: Caller | None, call: Call) -> Written | None:
         """Decide a command and write it; return None if the log has another head by now, which is taken over."""

@@ -2,17 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from headgate.control.call import Outcome
 from headgate.control.resources import document_kinds
-from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Snapshot
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Agreement, ChangeRequest, Request, Snapshot
 
 _NOT_STATED = frozenset(("shown", "table"))
 """Kinds of documents that runs and commits write: nothing in them is stated by a caller."""
+
+
+Told = Callable[[str], bool]
+"""Says whether the reader of an approval is told the name of what has this id."""
 
 
 class Documents(Protocol):
@@ -36,26 +40,72 @@ class _Upcoming:
         return put.body if put is not None else self.store.document(kind, id)
 
 
-def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId) -> str:
+def _no_name(_: str) -> bool:
+    return False
+
+
+def has_version(facts: Snapshot, id: str) -> bool:
+    """Return whether a write about this id is answered with its version."""
+    return ResourceId(id) in facts.resources or id in facts.requests
+
+
+def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId, told: Told = _no_name) -> str:
     """Return the version that a resource will have once a command is written."""
-    return version(outcome.facts, _Upcoming(outcome, store), resource)
+    return version(outcome.facts, _Upcoming(outcome, store), resource, told)
 
 
-def version(facts: Snapshot, store: Documents, resource: ResourceId) -> str:
+def version(facts: Snapshot, store: Documents, resource: ResourceId, told: Told = _no_name) -> str:
     """Return the version of a resource, the same on every replica: none is kept.
 
+    An approval's has the names of what it refers to, of which the reader is `told`: no other, as a version can be guessed.
     A caller that shows documents of the resource reads them after this: what changes in between makes the version an old one.
     """
-    records = (facts.groups, facts.principals, facts.tokens, facts.agreements, facts.change_requests)
+    records = (facts.groups, facts.principals, facts.tokens)
     stated = (
         *(asdict(each) for kind in (facts.resources, *records) if (each := _of(kind, resource)) is not None),
         dict(facts.settings.get(resource, {})),
         sorted((subject, keys) for subject, keys in facts.subjects.get(resource, {}).items()),
         facts.run_as.get(resource),
         facts.governs.get(resource),
+        *_approval(facts, store, resource, told),
         dict(_documents(facts, store, resource)),
     )
     return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
+
+
+def _approval(facts: Snapshot, store: Documents, id: ResourceId, told: Told) -> Iterator[Mapping[str, Any]]:
+    """Yield what waits for approval under this id, and the names of what its record and its documents refer to."""
+    for kind in (facts.agreements, facts.change_requests, facts.requests):
+        found: Agreement | ChangeRequest | Request | None = _of(kind, id)
+        if found is not None:
+            record = _record(found, told)
+            referred = {*_texts(record), *_texts(dict(_documents(facts, store, id)))}
+            names = {each: _name(facts, store, each) for each in referred if each == found.author or told(each)}
+            yield {"record": record, "names": names}
+
+
+def _record(found: Agreement | ChangeRequest | Request, told: Told) -> dict[str, Any]:
+    record = asdict(found)
+    if isinstance(found, Request) and not (found.resource and told(found.resource)):
+        # Its author knows the name that it was filed under, and not whether that is something.
+        record["resource"] = None
+    return record
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 (whatever a document holds)
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        parts = cast("Iterable[Any]", value.values() if isinstance(value, Mapping) else value)
+        for each in parts:
+            yield from _texts(each)
+
+
+def _name(facts: Snapshot, store: Documents, id: str) -> Any:  # noqa: ANN401 (a document's member)
+    """Return the name of a resource, principal or group; None for what is none of them."""
+    if PrincipalId(id) in facts.principals:
+        return (store.document("principal", id) or {}).get("name")
+    return facts.full_name(ResourceId(id)) if ResourceId(id) in facts.resources else None
 
 
 def _documents(facts: Snapshot, store: Documents, resource: ResourceId) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -71,6 +121,8 @@ def _kinds(facts: Snapshot, resource: ResourceId) -> Iterator[str]:
         yield from (each for each in document_kinds(found.type) if each not in _NOT_STATED)
     if resource in facts.principals:
         yield "principal"
+    if resource in facts.requests:
+        yield "request"
 
 
 def _of(kind: Mapping[Any, Any], id: str) -> Any:  # noqa: ANN401 (a record of any kind; the fields are what counts)

@@ -18,14 +18,13 @@ from headgate.control.access import (
 )
 from headgate.control.command import MissingError
 from headgate.control.ids import new_id
-from headgate.control.versions import version
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import Text, resource
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import naming, principal
-from headgate.doors.api.versions import tagged
+from headgate.doors.api.versions import approval_version, tagged_approval
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.caller import Caller
@@ -133,7 +132,7 @@ def add_access(body: NewAgreement, services: Uses, caller: By, write: Writes) ->
 def show_access(access: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
     """Show a request or agreement."""
     id, found = moment.record(moment.facts.agreements, access)
-    stated = tagged(response, services, moment.facts, id)
+    stated = tagged_approval(response, services, moment, id)
     document = services.store.document(_KIND, id) or {}
     row = _row(moment, naming(services, moment), id, found, document)
     return {**row, "version": stated, "revision": moment.facts.revision}
@@ -158,7 +157,7 @@ def edit_access(access: Called, body: Edited, services: Uses, moment: Present, w
     """Give a request another purpose; an agreement also other dates."""
     id, found = moment.record(moment.facts.agreements, access)
     # What is left out stays as it was read: a change in between refuses the write.
-    write = replace(write, if_match=write.if_match or version(moment.facts, services.store, id))
+    write = replace(write, if_match=write.if_match or approval_version(services, moment, id))
     purpose = body.purpose or str((services.store.document(_KIND, id) or {}).get("purpose", ""))
     starts = _starts(services, body.starts if body.starts is not None else found.starts)
     ends = body.ends if "ends" in body.model_fields_set else found.ends

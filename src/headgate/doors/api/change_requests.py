@@ -15,7 +15,7 @@ from headgate.doors.api.changes import Proposed, Prose, proposal
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import DISCOVER, needs
 from headgate.doors.api.subjects import naming
-from headgate.doors.api.versions import tagged
+from headgate.doors.api.versions import tagged_approval
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import Uses
 from headgate.facts.ids import ResourceId
@@ -87,7 +87,7 @@ def submit_change(body: NewChange, moment: Present, write: Writes) -> dict[str, 
 def show_change(request: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
     """Show a change request."""
     id, found = moment.record(moment.facts.change_requests, request)
-    stated = tagged(response, services, moment.facts, id)
+    stated = tagged_approval(response, services, moment, id)
     document = services.store.document(_KIND, id) or {}
     return {
         **_row(moment, naming(services, moment), id, found),

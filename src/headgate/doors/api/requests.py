@@ -3,17 +3,19 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.command import MissingError
 from headgate.control.ids import new_id
 from headgate.control.requests import ApproveRequest, FileRequest, RejectRequest
 from headgate.control.token_scope import is_narrowed
+from headgate.doors.api.asking import Present
 from headgate.doors.api.bodies import Called, Page, Strict, Time
-from headgate.doors.api.names import ORGANIZATION, Text, called
+from headgate.doors.api.names import ORGANIZATION, Text, called, full_name
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import needs, own
+from headgate.doors.api.versions import approval_version, etag
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.caller import Caller
@@ -40,7 +42,10 @@ class Approval(Strict):
 
 
 class ShownRequest(BaseModel):
-    """A request, in the words of who asked. `own` is the caller's, `waiting` one that the caller could approve."""
+    """A request. `own` is the caller's, `waiting` one that the caller could approve.
+
+    `resource` is the name of what it is about now, to a caller that may see it; to any other, what it was filed under.
+    """
 
     id: str
     action: str
@@ -53,8 +58,9 @@ class ShownRequest(BaseModel):
 
 
 class OneRequest(ShownRequest):
-    """A request, and the revision that it was read at."""
+    """A request, its version and the revision that it was read at."""
 
+    version: str
     revision: int
 
 
@@ -74,11 +80,11 @@ def list_requests(
 
     A refusal leads here, with what it was about: what has become of asking for that, or nothing yet.
     """
-    wanted = {key: value for key, value in (("action", action), ("resource", resource)) if value is not None}
     rows = [
         each
         for each in requests_for(services, caller)
-        if (which == "all" or each[which]) and wanted.items() <= each.items()
+        if which == "all" or each[which]
+        if action in (None, each["action"]) and resource in (None, each["resource"], each["filed"])
     ]
     return page(rows, pages, ("state", "resource", "action", "author"), services.control.snapshot.revision)
 
@@ -96,24 +102,26 @@ def file_request(body: NewRequest, services: Uses, write: Writes) -> dict[str, A
 
 
 @router.get("/requests/{request}", response_model=OneRequest, **_OWN)
-def show_request(request: Called, services: Uses, caller: By) -> dict[str, Any]:
+def show_request(request: Called, services: Uses, moment: Present, response: Response) -> dict[str, Any]:
     """Show one of the caller's own requests, or one that waits for them."""
-    for each in requests_for(services, caller):
+    stated = approval_version(services, moment, ResourceId(request))
+    for each in requests_for(services, moment.caller):
         if each["id"] == request:
-            return {**each, "revision": services.control.snapshot.revision}
+            response.headers["etag"] = etag(stated)
+            return {**each, "version": stated, "revision": moment.facts.revision}
     raise MissingError(f"there is no request `{request}` that is yours or waits for you")
 
 
 @router.post("/requests/{request}/approve", **DONE, **needs("assignment.add"))
 def approve_request(request: Called, body: Approval, write: Writes) -> dict[str, Any]:
     """Make the smallest assignments that allow it, as far as the caller may, with the request as their reason."""
-    return write.send(ApproveRequest(RequestId(request), body.ends), id=request)
+    return write.send(ApproveRequest(RequestId(request), body.ends), of=ResourceId(request), id=request)
 
 
 @router.post("/requests/{request}/reject", **DONE, **needs("assignment.add"))
 def reject_request(request: Called, write: Writes) -> dict[str, Any]:
     """Reject it."""
-    return write.send(RejectRequest(RequestId(request)), id=request)
+    return write.send(RejectRequest(RequestId(request)), of=ResourceId(request), id=request)
 
 
 def requests_for(services: Services, caller: Caller) -> Iterator[dict[str, Any]]:
@@ -123,7 +131,8 @@ def requests_for(services: Services, caller: Caller) -> Iterator[dict[str, Any]]
     documents = services.store.documents(_KIND, list(found))
     for id, each in found.items():
         mine = each.author == caller.principal
-        yield {**_told(services, id, each, documents.get(id, {})), "own": mine, "waiting": id in waiting}
+        told = _told(services, caller, id, each, documents.get(id, {}))
+        yield {**told, "own": mine, "waiting": id in waiting}
 
 
 def _is_shown(services: Services, caller: Caller, request: Request) -> bool:
@@ -134,15 +143,27 @@ def _is_shown(services: Services, caller: Caller, request: Request) -> bool:
     return not narrowed or (request.resource is not None and services.control.sees(caller, request.resource))
 
 
-def _told(services: Services, id: RequestId, found: Request, document: Mapping[str, Any]) -> dict[str, Any]:
+def _told(
+    services: Services, caller: Caller, id: RequestId, found: Request, document: Mapping[str, Any]
+) -> dict[str, Any]:
+    filed = str(document.get("name", ""))
     return {
         "id": id,
         "action": found.action,
-        "resource": str(document.get("name", "")),
+        "resource": _name(services, caller, found.resource) or filed,
+        "filed": filed,
         "purpose": str(document.get("purpose", "")),
         "author": services.directory.name(found.author),
         "state": found.state,
     }
+
+
+def _name(services: Services, caller: Caller, resource: ResourceId | None) -> str | None:
+    """Return the name of a resource that the caller may see."""
+    facts = services.control.snapshot
+    if resource is None or resource not in facts.resources or not services.control.sees(caller, resource):
+        return None
+    return full_name(facts, resource)
 
 
 def _place(facts: Snapshot, name: str) -> ResourceId | None:

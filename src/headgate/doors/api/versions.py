@@ -2,7 +2,9 @@
 
 from fastapi import Response
 
+from headgate.control.people import told_to
 from headgate.control.versions import version
+from headgate.doors.api.asking import Moment
 from headgate.doors.services import Services
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -16,6 +18,18 @@ def tagged(response: Response, services: Services, facts: Snapshot, resource: Re
     found = version(facts, services.store, resource)
     response.headers["etag"] = etag(found)
     return found
+
+
+def tagged_approval(response: Response, services: Services, moment: Moment, id: ResourceId) -> str:
+    """Return the version of what waits for approval, which has the names that the caller is told of; see `tagged`."""
+    found = approval_version(services, moment, id)
+    response.headers["etag"] = etag(found)
+    return found
+
+
+def approval_version(services: Services, moment: Moment, id: ResourceId) -> str:
+    """Return the version of what waits for approval, as the caller reads it."""
+    return version(moment.facts, services.store, id, told_to(moment.answers, moment.caller, moment.now))
 
 
 def etag(version: str) -> str:

@@ -1,0 +1,197 @@
+"""What an approver has read is what they approve: whatever an answer about an approval shows is part of its version."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from headgate.control.command import Plan, View
+from headgate.control.ports import DocumentPut
+from headgate.control.settings import ChangeSetting
+from headgate.doors.api.access import OneAccess
+from headgate.doors.api.change_requests import OneChange
+from headgate.doors.api.requests import OneRequest
+from tests.app.api.conftest import Make
+from tests.app.world import Place
+
+FIXED = {"id", "action", "port", "consumer", "own"}
+"""What nothing changes about a record."""
+FOLLOWING = {"active", "waiting", "resource", "version", "revision"}
+"""What follows from the rest, the time and the other facts, or is the version. `resource` is an id; of a request, a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A document that is otherwise now, in whichever way."""
+
+    document: DocumentPut
+    name: str = "document.rewrite"
+
+    def plan(self, view: View) -> Plan:
+        return Plan((), (self.document,))
+
+
+def done(answer: Any) -> Any:
+    assert answer.status_code in (200, 201), answer.text
+    return answer.json()
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Something that waits for approval, what its answer is, who reads it, and what changes each thing that it shows."""
+
+    place: Place
+    path: str
+    model: type[BaseModel]
+    reader: str
+    changes: dict[str, Callable[[], Any]]
+
+    def read(self) -> tuple[dict[str, Any], str]:
+        answer = self.place.call(self.reader, "GET", self.path)
+        return done(answer), answer.headers["etag"]
+
+    def renamed(self, path: str, name: str, by: str = "") -> Callable[[], Any]:
+        return lambda: done(self.place.call(by or self.reader, "PATCH", path, {"name": name}))
+
+    def rewritten(self, kind: str, body: dict[str, Any]) -> Callable[[], Any]:
+        put = DocumentPut(kind, self.path.rpartition("/")[2], body)
+        return lambda: self.place.control.execute(Rewritten(put), None)
+
+    def called(self, method: str, end: str, body: Any) -> Callable[[], Any]:
+        return lambda: done(self.place.call(self.reader, method, f"{self.path}{end}", body))
+
+
+def mesh(make: Make) -> Place:
+    place = make("datamesh")
+    place.program("robot", "reader")
+    root = place.control.snapshot.organization
+    assert root
+    place.control.execute(ChangeSetting(root, "change_process", "true"), None)
+    owner = {"owner": [{"to": "shop"}]}
+    place.add("ann")
+    for team in ("shop", "buyers"):
+        done(place.call("owner", "POST", "/resources", {"type": "team", "parent": "organization", "name": team}))
+        done(place.give("ann", "owner", team))
+        done(place.give("robot", "team_key", team))
+    for body in (
+        {"type": "data_product", "parent": "organization", "name": "orders", "relations": owner},
+        {"type": "output_port", "parent": "orders", "name": "port"},
+    ):
+        done(place.call("owner", "POST", "/resources", body))
+    return place
+
+
+def access(make: Make) -> Approval:
+    place = mesh(make)
+    body = {"port": "orders.port", "consumer": "buyers", "purpose": "to know"}
+    id = done(place.call("robot", "POST", "/access", body))["id"]
+    found = Approval(place, f"/access/{id}", OneAccess, "ann", {})
+    found.changes.update(
+        port_name=found.renamed("/resources/orders.port", "salaries"),
+        consumer_name=found.renamed("/resources/buyers", "sellers"),
+        author=found.renamed("/service-principals/robot", "android", by="owner"),
+        purpose=found.called("PATCH", "", {"purpose": "to sell it"}),
+        state=found.called("POST", "/approve", {"starts": 1.0}),
+        starts=found.called("PATCH", "", {"starts": 2.0}),
+        ends=found.called("PATCH", "", {"ends": 4e9}),
+    )
+    return found
+
+
+def change_request(make: Make) -> Approval:
+    place = mesh(make)
+    body = {"resource": "orders", "attributes": {"kind": ["x"]}, "why": "as it is"}
+    id = done(place.call("robot", "POST", "/change-requests", body))["id"]
+    found = Approval(place, f"/change-requests/{id}", OneChange, "ann", {})
+    found.changes.update(
+        resource_name=found.renamed("/resources/orders", "salaries"),
+        author=found.renamed("/service-principals/robot", "android", by="owner"),
+        change=found.rewritten("change_request", {"change": {"attributes": {"kind": ["y"]}}, "why": "as it is"}),
+        why=found.rewritten("change_request", {"change": {"attributes": {"kind": ["x"]}}, "why": "otherwise"}),
+        state=found.called("POST", "/reject", None),
+    )
+    return found
+
+
+def request(make: Make) -> Approval:
+    place = make()
+    done(place.call("owner", "POST", "/databases", {"name": "raw"}))
+    place.program("robot", "member")
+    body = {"action": "database.describe", "resource": "lake.raw", "purpose": "to know"}
+    id = done(place.call("robot", "POST", "/requests", body))["id"]
+    found = Approval(place, f"/requests/{id}", OneRequest, "owner", {})
+    found.changes.update(
+        resource=found.renamed("/resources/lake.raw", "salaries"),
+        author=found.renamed("/service-principals/robot", "android", by="owner"),
+        purpose=found.rewritten("request", {"name": "lake.raw", "purpose": "to sell it"}),
+    )
+    return found
+
+
+KINDS = (access, change_request, request)
+
+
+def changing(found: Approval) -> Iterator[tuple[str, str]]:
+    """Change one thing after the other; yield its name and the version from before."""
+    for field, change in found.changes.items():
+        shown, before = found.read()
+        change()
+        now, after = found.read()
+        assert now[field] != shown[field]
+        assert after != before, field
+        yield field, before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_thing_that_an_approval_shows_is_changed_here(make: Make, kind: Callable[[Make], Approval]) -> None:
+    found = kind(make)
+    decided = {"state"} if kind is request else set[str]()
+
+    assert set(found.model.model_fields) == set(found.changes) | (FIXED | FOLLOWING | decided) & set(
+        found.model.model_fields
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_approval_of_anything_else_than_was_read_is_refused(make: Make, kind: Callable[[Make], Approval]) -> None:
+    found = kind(make)
+    for field, before in changing(found):
+        open = found.read()[0]["state"] == "requested"
+        end, method = ("/approve", "POST") if open else ("", "DELETE")
+        if open or kind is access:
+            refused = found.place.send(
+                found.reader, method, found.path + end, {} if open else None, {"if-match": before}
+            )
+            assert refused.status_code == 412, (field, refused.text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_approval_of_what_was_read_is_made(make: Make, kind: Callable[[Make], Approval]) -> None:
+    found = kind(make)
+    _, etag = found.read()
+
+    done(found.place.send(found.reader, "POST", f"{found.path}/approve", {}, {"if-match": etag}))
+
+
+def test_a_request_that_was_decided_has_another_version(make: Make) -> None:
+    found = request(make)
+    before = found.place.call("robot", "GET", found.path).headers["etag"]
+    done(found.place.call("owner", "POST", f"{found.path}/reject"))
+
+    assert found.place.call("robot", "GET", found.path).headers["etag"] != before
+
+
+def test_the_version_of_a_request_says_nothing_of_what_its_author_may_not_see(make: Make) -> None:
+    found = request(make)
+    before = found.place.call("robot", "GET", found.path)
+    found.changes["resource"]()
+    after = found.place.call("robot", "GET", found.path)
+
+    assert after.headers["etag"] == before.headers["etag"]
+    assert after.json()["resource"] == "lake.raw"
+    assert found.read()[0]["resource"] == "lake.salaries"
+    for name in ("lake.raw", "lake.salaries"):
+        listed = found.place.call("owner", "GET", "/requests", resource=name).json()["items"]
+        assert [each["resource"] for each in listed] == ["lake.salaries"]
