@@ -62,15 +62,20 @@ def known_to(answers: Answers, caller: Caller, now: float) -> Callable[[SubjectI
 
 def told_to(answers: Answers, caller: Caller | None, now: float) -> Callable[[str], bool]:
     """Return what says of which resources, principals and groups the caller is told the names; the deployment, of all."""
+    if caller is None:
+        return _everything
+    known = known_to(answers, caller, now)
 
     def told(id: str) -> bool:
-        if caller is None:
-            return True
         if ResourceId(id) in answers.facts.resources and PrincipalId(id) not in answers.facts.principals:
             return answers.discoverable(caller, ResourceId(id), now)
-        return knows_of(answers, caller, PrincipalId(id), now)
+        return known(PrincipalId(id))
 
     return told
+
+
+def _everything(_: str) -> bool:
+    return True
 
 
 def knows_of(answers: Answers, caller: Caller, subject: SubjectId, now: float) -> bool:

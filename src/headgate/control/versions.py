@@ -80,7 +80,8 @@ def _approval(facts: Snapshot, store: Documents, id: ResourceId, told: Told) -> 
         if found is not None:
             record = _record(found, told)
             referred = {*_texts(record), *_texts(dict(_documents(facts, store, id)))}
-            names = {each: _name(facts, store, each) for each in referred if each == found.author or told(each)}
+            there = (each for each in referred if each in facts.resources or each in facts.principals)
+            names = {each: _name(facts, store, each) for each in there if each == found.author or told(each)}
             yield {"record": record, "names": names}
 
 
@@ -102,10 +103,9 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 (whatever a document ho
 
 
 def _name(facts: Snapshot, store: Documents, id: str) -> Any:  # noqa: ANN401 (a document's member)
-    """Return the name of a resource, principal or group; None for what is none of them."""
     if PrincipalId(id) in facts.principals:
         return (store.document("principal", id) or {}).get("name")
-    return facts.full_name(ResourceId(id)) if ResourceId(id) in facts.resources else None
+    return facts.full_name(ResourceId(id))
 
 
 def _documents(facts: Snapshot, store: Documents, resource: ResourceId) -> Iterator[tuple[str, Mapping[str, Any]]]:
