@@ -49,6 +49,16 @@ def test_a_name_that_two_have_is_nobodys_and_not_free() -> None:
     assert names.find("sam") == "two"
 
 
+def test_a_name_that_only_looks_like_another_is_not_that_one() -> None:
+    world = nekt()
+    names = directory(world)
+    world.do(AddPrincipal(PrincipalId("new"), "fiona", "member"))
+
+    assert names.find("FIONA") == "new"
+    assert names.find("\ufb01ona") is None
+    assert not names.is_free("\ufb01ona")
+
+
 def test_an_id_comes_before_a_name() -> None:
     world = nekt()
     world.do(AddPrincipal(PrincipalId("new"), "ben", "member"))

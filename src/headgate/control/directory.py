@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from headgate.control.command import MissingError
 from headgate.control.control import Control
-from headgate.control.logins.names import folded
+from headgate.control.logins.names import ascii_lower
 from headgate.control.people import nobody
 from headgate.control.ports import Store
 from headgate.control.titles import alike
@@ -45,8 +45,8 @@ class Directory:
         if name in facts.principals or name in facts.groups:
             return PrincipalId(name)
         # By its letters: a name that only looks the same is that of another.
-        wanted = folded(name)
-        found = [each for each in self.alike(name) if folded(self._names.get(each, each)) == wanted]
+        wanted = ascii_lower(name)
+        found = [each for each in self.alike(name) if ascii_lower(self._names.get(each, each)) == wanted]
         return PrincipalId(found[0]) if len(found) == 1 else None
 
     def principal(self, name: str) -> PrincipalId:

@@ -65,6 +65,18 @@ class TestALookAlike:
         with pytest.raises(InvalidError, match="is not the login name"):
             world.logins.user_of("straße@acme.com")
 
+    @pytest.mark.parametrize(
+        ("there", "meant"),
+        [("fiona", "\ufb01ona"), ("kim", "\u212aim"), ("strasse", "stra\u00dfe"), ("ann", "\uff41nn")],
+    )
+    def test_a_login_name_is_not_meant_by_a_look_alike(self, there: str, meant: str) -> None:
+        world = Deployment()
+        user = world.user(there)
+
+        assert world.logins.user_of(there.upper()).principal == user
+        with pytest.raises(InvalidError, match=f"is not the login name `{there}`"):
+            world.logins.user_of(meant)
+
     @pytest.mark.parametrize(("there", "proved"), LOOK_ALIKES)
     def test_a_look_alike_address_at_the_provider_is_not_the_user_of_the_other(self, there: str, proved: str) -> None:
         world = Deployment()

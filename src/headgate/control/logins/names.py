@@ -27,10 +27,10 @@ def login_name(text: str) -> str:
 def named_login(text: str) -> str:
     """Return the login name of the user that a caller means, who proves nothing. Raises `InvalidError`.
 
-    One that is an address means no other that only looks like it.
+    A name is meant as it is written, but for the case of ASCII: one that only looks like it is that of another.
     """
     name = login_name(text)
-    if "@" in name and _ascii_lower(text) != name:
+    if ascii_lower(text) != name:
         raise InvalidError(f"`{text}` is not the login name `{name}`; write the name as `headgate users list` shows it")
     return name
 
@@ -56,7 +56,7 @@ def address(text: str) -> str:
     `strasse@` are two mailboxes.
     """
     local, _, domain = text.rpartition("@")
-    found = f"{_ascii_lower(local)}@{domain_name(domain)}"
+    found = f"{ascii_lower(local)}@{domain_name(domain)}"
     if len(found) > _LONGEST_ADDRESS or not _ADDRESS.fullmatch(found) or not found.isprintable():
         raise InvalidError("that is not an e-mail address")
     return found
@@ -91,7 +91,8 @@ def folded(text: str) -> str:
     return after
 
 
-def _ascii_lower(text: str) -> str:
+def ascii_lower(text: str) -> str:
+    """Return the text in which names are compared: as it is written, but for the case of ASCII."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
