@@ -228,6 +228,42 @@ def test_the_former_folder_of_another_organizations_table_is_no_leftover(former:
     assert set(files(former)) == {*before, mark}
 
 
+@pytest.mark.parametrize("place", ["former", "root"])
+def test_the_table_of_another_organization_is_not_moved_where_its_only_pointer_was_stolen(
+    former: Former, place: str
+) -> None:
+    """An earlier version let an organization register what another one had dropped without a purge."""
+    with relocations_of(former) as found:
+        table, database, id = first_table(found)
+        home = found._organizations.find("organization").store
+        home.append(home.head(), Draft(0.0, None, "table.drop", (ResourceDeleted(table.table),)))
+        point_from_beta(former, found, f"{database}/{id}" if place == "former" else f"organization/{database}")
+        before = files(former)
+        stolen = next(each for each in found.waiting() if each.pointer.table == "crafted")
+
+        with pytest.raises(RuleError, match="not in the organization's warehouse"):
+            found.move(stolen)
+
+    assert files(former) == before
+
+
+def test_a_table_stays_the_organizations_own_when_its_database_is_dropped(former: Former) -> None:
+    with again(former) as world:
+        lake = catalog(world, "", former.tokens[""])
+        lake.create_namespace("other")
+        for name in ("t", "empty"):
+            lake.rename_table(f"raw.{name}", f"other.{name}")
+        lake.drop_namespace("raw")
+        assert lake.load_table("other.t").scan().to_arrow().num_rows == 25
+
+    with relocations_of(former) as found:
+        for each in list(found.waiting()):
+            found.move(each)
+
+    with again(former) as world:
+        assert catalog(world, "", former.tokens[""]).load_table("other.t").scan().to_arrow().num_rows == 25
+
+
 def first_table(found: Relocations) -> tuple[Pointer, str, str]:
     """Return a table of the home organization, and the names of its folders."""
     table = next(found._organizations.find("organization").store.pointers())
@@ -237,8 +273,13 @@ def first_table(found: Relocations) -> tuple[Pointer, str, str]:
 
 def register_in_beta(former: Former, found: Relocations, place: str) -> None:
     """Give the other organization a table in this place of its root."""
+    point_from_beta(former, found, f"{former.beta}/{place}")
+
+
+def point_from_beta(former: Former, found: Relocations, place: str) -> None:
+    """Give the other organization a table in this place of the warehouse."""
     beta = found._organizations.find(former.beta).store
-    path = f"file://{former.data}/warehouse/{former.beta}/{place}/metadata/0.metadata.json"
+    path = f"file://{former.data}/warehouse/{place}/metadata/0.metadata.json"
     pointer = Pointer(ResourceId("crafted"), path)
     beta.append(beta.head(), Draft(0.0, None, "table.create", (), pointers=(pointer,)))
 

@@ -1,5 +1,6 @@
 """The files of one organization and the requests of another: nothing is read, taken or removed."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -148,6 +149,23 @@ class TestATableOfAnotherOrganization:
         assert lakes.send("DELETE", "/namespaces/mine/tables/stolen?purgeRequested=true").status_code == 403
         assert lakes.files() == before
 
+    @pytest.mark.parametrize("place", ["{database}/{id}", "organization/{database}"], ids=["former", "root"])
+    def test_is_not_read_by_the_only_pointer_from_before_organizations_had_roots(
+        self, lakes: Lakes, place: str
+    ) -> None:
+        """Such a table was dropped without a purge where it belongs, and registered elsewhere by an earlier version."""
+        path = _in_former_place(lakes, place)
+        before = path.read_bytes()
+        _register_in_beta(lakes, path)
+
+        answer = lakes.send("GET", "/namespaces/mine/tables/stolen")
+
+        assert answer.status_code == 403, answer.text
+        assert "drop it without a purge" in answer.json()["error"]["message"]
+        assert lakes.send("DELETE", "/namespaces/mine/tables/stolen?purgeRequested=true").status_code == 403
+        assert lakes.send("DELETE", "/namespaces/mine/tables/stolen").status_code == 204
+        assert path.read_bytes() == before
+
     def test_is_not_taken_by_two_organizations_at_once(self, lakes: Lakes) -> None:
         path, id = lakes.table.metadata_location, ResourceId(str(lakes.table.metadata.table_uuid))
         database = lakes.beta.control.snapshot.find(("lake", "mine"))
@@ -167,6 +185,27 @@ class TestATableWhoseFilesAreGone:
         assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFoundException")
         assert "a file that the table names is gone; restore the warehouse" in answer.json()["error"]["message"]
         assert str(lakes.world.deployment.settings.folder) not in answer.text
+
+
+def _in_former_place(lakes: Lakes, place: str) -> Path:
+    """Drop the victim's table and put its metadata where an earlier version had it; return the file."""
+    table = lakes.table
+    _, database, id = table.location().rsplit("/", 2)
+    folder = lakes.world.deployment.settings.warehouse / place.format(database=database, id=id)
+    emptied = {"snapshots": [], "refs": {}, "current_snapshot_id": None, "snapshot_log": [], "metadata_log": []}
+    content = table.metadata.model_copy(update={"location": f"file://{folder}", **emptied})
+    lakes.victim.drop_table("raw.t")
+    path = folder / "metadata/00000-a.metadata.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content.model_dump_json())
+    return path
+
+
+def _register_in_beta(lakes: Lakes, path: Path) -> None:
+    id = ResourceId(json.loads(path.read_text())["table-uuid"])
+    database = lakes.beta.control.snapshot.find(("lake", "mine"))
+    assert database is not None
+    lakes.beta.control.execute(RegisterTable(database.id, id, "stolen", Pointer(id, f"file://{path}")), None)
 
 
 def _statistics(path: str) -> dict[str, Any]:

@@ -110,9 +110,8 @@ class TestAnotherOrganization:
             FileWarehouse(tmp_path / "warehouse", ResourceId(id))
 
 
-def test_a_table_from_before_organizations_had_roots_is_read_and_not_purged(
-    warehouse: FileWarehouse, tmp_path: Path
-) -> None:
+def test_a_table_from_before_organizations_had_roots_is_read_and_not_purged(tmp_path: Path) -> None:
+    warehouse = FileWarehouse(tmp_path / "warehouse", ACME, former=(DATABASE,))
     location = f"file://{tmp_path}/warehouse/d1/t1"
     (tmp_path / "warehouse/d1/t1/metadata").mkdir(parents=True)
     (tmp_path / "warehouse/d1/t1/metadata/0.json").write_bytes(b"old")
@@ -120,6 +119,17 @@ def test_a_table_from_before_organizations_had_roots_is_read_and_not_purged(
     assert warehouse.read(location, f"{location}/metadata/0.json") == b"old"
     with pytest.raises(RuleError, match="not in the organization's folder"):
         warehouse.purge(location, TABLE, iter(()))
+
+
+@pytest.mark.parametrize("below", ["d2/t1", "globex/d1", "d1", "d1/t1/x", "d1%2f..%2fd2/t1"])
+def test_no_other_place_in_the_warehouse_is_that_of_a_table_from_before(tmp_path: Path, below: str) -> None:
+    warehouse = FileWarehouse(tmp_path / "warehouse", ACME, former=(DATABASE,))
+    file = tmp_path / "warehouse" / below / "metadata/0.json"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"theirs")
+
+    with pytest.raises(RuleError, match="not in the organization's warehouse"):
+        warehouse.read(f"file://{tmp_path}/warehouse/{below}", f"file://{file}")
 
 
 class TestATableOfAnExportedOrganization:

@@ -1,7 +1,7 @@
 """The lakes of a deployment: one for each organization, and which of them a catalog request is for."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cache
 
 from headgate.app.lakegate import LakeGate
@@ -13,6 +13,7 @@ from headgate.control.organization import Organization, Organizations
 from headgate.doors.iceberg_rest.ports import Identified, Identify, Lake, Sent
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
+from headgate.lake.former_databases import FormerDatabases
 from headgate.lake.objects import ObjectWarehouse
 from headgate.lake.view_catalog import ViewCatalog
 from headgate.lake.warehouse import FileWarehouse, Warehouse
@@ -23,11 +24,11 @@ from headgate.untrusted_input.blocking_pool import BlockingPool
 _BEARER = "Bearer "
 
 
-def warehouse_of(settings: Settings, organization: ResourceId) -> Warehouse:
-    """Return the warehouse of an organization."""
+def warehouse_of(settings: Settings, organization: ResourceId, former: Container[ResourceId] = ()) -> Warehouse:
+    """Return the warehouse of an organization; `former` are its databases, in whose folders it may have tables too."""
     if settings.bucket is not None:
-        return ObjectWarehouse(settings.bucket, settings.s3.properties, organization)
-    return FileWarehouse(settings.warehouse, organization)
+        return ObjectWarehouse(settings.bucket, settings.s3.properties, organization, former)
+    return FileWarehouse(settings.warehouse, organization, former)
 
 
 @cache
@@ -39,8 +40,13 @@ def file_parsers() -> BlockingPool:
 class Lakes:
     """Opens lakes when they are first asked for. Safe to use from several threads."""
 
-    def __init__(self, warehouse: Callable[[ResourceId], Warehouse], clock: Callable[[], float], audit: Audit) -> None:
-        """`warehouse` returns that of an organization."""
+    def __init__(
+        self,
+        warehouse: Callable[[ResourceId, FormerDatabases], Warehouse],
+        clock: Callable[[], float],
+        audit: Audit,
+    ) -> None:
+        """`warehouse` returns that of an organization with these databases."""
         self._warehouse = warehouse
         self._audit = audit
         self._clock = clock
@@ -55,7 +61,8 @@ class Lakes:
             return self._of[organization.id]
 
     def _opened(self, organization: Organization) -> Lake:
-        store, warehouse = organization.store, self._warehouse(organization.id)
+        store = organization.store
+        warehouse = self._warehouse(organization.id, FormerDatabases(store))
         views = ViewCatalog(store, warehouse, self._clock)
         return Lake(
             LakeGate(organization, self._audit), TableCatalog(store, warehouse, file_parsers(), organization.id), views

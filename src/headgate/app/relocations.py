@@ -13,9 +13,10 @@ from headgate.control.wording import called
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside, path_of
 from headgate.lake.errors import RuleError
+from headgate.lake.former_databases import FormerDatabases
 from headgate.lake.pointed import location_of
 from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
-from headgate.lake.warehouse import root_of, sync_folder
+from headgate.lake.warehouse import former_database_of, require_own, root_of, sync_folder
 
 _MOVED = ".moved"
 """A file in the former folder of a table, which names the organization that the table was moved for."""
@@ -46,15 +47,15 @@ class Relocations:
         """`warehouse` is the deployment's folder."""
         self._organizations = organizations
         self._warehouse = path_of(os.path.realpath(warehouse))
+        self._former_databases: dict[ResourceId, FormerDatabases] = {}
 
     def waiting(self) -> Iterator[FormerTable]:
         """Yield the tables and views that have to be moved."""
         for organization in self._organizations.all():
             for pointer in sorted(organization.store.pointers(), key=lambda each: each.table):
-                old = location_of(pointer.metadata_location)
-                below = self._below(self._warehouse, old)
-                if below is not None:
-                    new = f"file://{root_of(self._warehouse, organization.id)}/{below}"
+                old, root = location_of(pointer.metadata_location), root_of(self._warehouse, organization.id)
+                if former_database_of(self._warehouse, old) is not None:
+                    new = f"file://{root}/{path_of(old).removeprefix(f'{self._warehouse}/')}"
                     yield FormerTable(organization, pointer, Relocation(old, new))
 
     def move(self, table: FormerTable) -> None:
@@ -63,6 +64,7 @@ class Relocations:
         Raises `LakeError`, `OSError`, or `PointerConflictError` where the table was committed to meanwhile.
         """
         relocation, pointer = table.relocation, table.pointer
+        self._require_own(table.organization, relocation.old)
         old, new = Path(path_of(relocation.old)), Path(path_of(relocation.new))
         if os.path.realpath(old) != str(old):
             raise RuleError("its folder is a link; put the folder there in place of the link")
@@ -79,10 +81,8 @@ class Relocations:
         """Remove what is left of moves that ended between their last steps; return how many folders these were."""
         count, places = 0, {pointer.place for each in self._organizations.all() for pointer in each.store.pointers()}
         for organization in self._organizations.all():
-            root = root_of(self._warehouse, organization.id)
             for pointer in organization.store.pointers():
-                below = self._below(root, location_of(pointer.metadata_location))
-                former = Path(self._warehouse, below) if below else None
+                former = self._former(organization, location_of(pointer.metadata_location))
                 if former is None or Pointer(pointer.table, f"file://{former}/metadata/0").place in places:
                     continue
                 if _is_left(former, organization.id):
@@ -90,14 +90,24 @@ class Relocations:
                     count += 1
         return count
 
-    def _below(self, root: str, location: str) -> str | None:
-        """Return `<database>/<table>` of a location below a root; None for any other place, and in another root."""
-        if not inside(root, location):
+    def _former(self, organization: Organization, location: str) -> Path | None:
+        """Return where a table in an organization's root may have been moved from; None for any other place."""
+        root = root_of(self._warehouse, organization.id)
+        database = former_database_of(root, location)
+        if database is None or database not in self._databases(organization):
             return None
-        below = path_of(location).removeprefix(f"{root}/")
-        database, _, table = below.partition("/")
-        is_root = ResourceId(database) in self._organizations.stores.logs()
-        return below if table and "/" not in table and not is_root else None
+        return Path(self._warehouse, path_of(location).removeprefix(f"{root}/"))
+
+    def _require_own(self, organization: Organization, location: str) -> None:
+        require_own(
+            self._warehouse,
+            root_of(self._warehouse, organization.id),
+            location,
+            self._databases(organization),
+        )
+
+    def _databases(self, organization: Organization) -> FormerDatabases:
+        return self._former_databases.setdefault(organization.id, FormerDatabases(organization.store))
 
 
 def _is_left(former: Path, organization: ResourceId) -> bool:

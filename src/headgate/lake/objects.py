@@ -1,6 +1,6 @@
 """A warehouse in an object store, through the FileIO that PyIceberg has for it. Its keys stay on the server's side."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from pyiceberg.io import FileIO, load_file_io
 
@@ -23,13 +23,18 @@ from headgate.lake.warehouse import (
 class ObjectWarehouse:
     """An organization's prefix in a bucket. There are no links and no folders: a file is there once it is written whole."""
 
-    def __init__(self, prefix: str, properties: Mapping[str, str], organization: ResourceId) -> None:
+    def __init__(
+        self, prefix: str, properties: Mapping[str, str], organization: ResourceId, former: Container[ResourceId] = ()
+    ) -> None:
         """Take the deployment's `s3://bucket/prefix` and PyIceberg's properties of its FileIO.
+
+        `former` are the organization's databases, also dropped ones.
 
         Raises `RuleError` for another place, and for an id that is no name of a folder.
         """
         self._all = place_of(prefix)
         self._root = root_of(self._all, organization)
+        self._former = former
         self._io: FileIO = load_file_io({**properties}, self._root)
 
     def location(self, database: ResourceId, table: ResourceId) -> str:
@@ -38,7 +43,7 @@ class ObjectWarehouse:
 
     def check(self, location: str, path: str) -> None:
         """Raise `RuleError` if a file of the table at `location` lies outside of it."""
-        require_own(self._all, self._root, location)
+        require_own(self._all, self._root, location, self._former)
         if not inside(location, path):
             raise RuleError(OUTSIDE)
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +18,7 @@ TOO_LARGE = f"a file that the table names is larger than {MAX_FILE_BYTES // 1024
 OUTSIDE = "a file of a table must lie inside the table's location"
 GONE = "a file that the table names is gone; restore the warehouse from a backup, or drop the table"
 NOT_OURS = "the files of this table are not in the organization's folder of the warehouse; drop it without a purge, and they stay"
+NOT_OWN = "the files of this table are not in the organization's warehouse; drop it without a purge, and they stay"
 PURGED = "the files of this table were removed while the commit was written; the table was dropped"
 
 
@@ -67,14 +68,15 @@ class Warehouse(Protocol):
 class FileWarehouse:
     """An organization's folder in a folder of this machine."""
 
-    def __init__(self, folder: Path, organization: ResourceId) -> None:
-        """Make the deployment's folder if it is not there.
+    def __init__(self, folder: Path, organization: ResourceId, former: Container[ResourceId] = ()) -> None:
+        """Make the deployment's folder if it is not there. `former` are the organization's databases, also dropped ones.
 
         Raises `RuleError` for a path that engines would read differently, and for an id that is no name of a folder.
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._all = path_of(os.path.realpath(folder))
         self._root = root_of(self._all, organization)
+        self._former = former
 
     def location(self, database: ResourceId, table: ResourceId) -> str:
         """Return where a new table of this database lies."""
@@ -133,7 +135,7 @@ class FileWarehouse:
             shutil.rmtree(path, ignore_errors=True)
 
     def _resolved(self, location: str, path: str) -> Path:
-        require_own(self._all, self._root, location)
+        require_own(self._all, self._root, location, self._former)
         if not inside(location, path):
             raise RuleError(OUTSIDE)
         real = os.path.realpath(path_of(path))
@@ -149,15 +151,24 @@ def root_of(warehouse: str, organization: ResourceId) -> str:
     return f"{warehouse.rstrip('/')}/{organization}"
 
 
-def require_own(warehouse: str, root: str, location: str) -> None:
+def require_own(warehouse: str, root: str, location: str, former: Container[ResourceId]) -> None:
     """Raise `RuleError` for a location in the part of the warehouse that is another organization's.
 
-    Tables from before each organization had a root lie two levels below the warehouse, where no root ends.
+    Tables from before each organization had a root lie two levels below the warehouse, in a folder of a database of theirs.
     """
     if not inside(warehouse, location) or inside(root, location):
         return
-    if place_of(location).removeprefix(warehouse.rstrip("/") + "/").count("/") != 1:
-        raise RuleError("the files of this table are not in the organization's warehouse")
+    database = former_database_of(warehouse, location)
+    if database is None or database not in former:
+        raise RuleError(NOT_OWN)
+
+
+def former_database_of(warehouse: str, location: str) -> ResourceId | None:
+    """Return the database of a table from before each organization had a root; None for any other place."""
+    if not inside(warehouse, location):
+        return None
+    parts = place_of(location).removeprefix(warehouse.rstrip("/") + "/").split("/")
+    return ResourceId(parts[0]) if len(parts) == 2 else None  # noqa: PLR2004 (a database and a table)
 
 
 def may_adopt(warehouse: Warehouse, location: str, named: Iterable[str]) -> bool:
