@@ -108,17 +108,49 @@ def test_a_file_from_before_there_were_runs_is_taken_in(sql_stores: SqlStores, l
     assert sql_stores.log(ROOT).run(RUN.run) is None
 
 
-@pytest.mark.parametrize("pointer", [("t1", "file:///w/else"), ("t9", "/w/1")], ids=["id", "files"])
+@pytest.mark.parametrize(
+    ("id", "path", "problem"),
+    [
+        ("t1", "file:///w/else", "belongs to another table here"),
+        ("t9", "/w/1", "where those of another table are"),
+        ("t9", "file:///w/metadata/0.json", "where those of another table are"),
+        ("t9", "file:///w/1/x/metadata/0.json", "where those of another table are"),
+        ("t9", "file:/w//1/metadata/metadata/0.json", "where those of another table are"),
+    ],
+    ids=["id", "files", "around", "in", "metadata"],
+)
 def test_a_table_of_another_organization_is_not_taken_in(
-    sql_stores: SqlStores, lines: list[str], pointer: tuple[str, str]
+    sql_stores: SqlStores, lines: list[str], id: str, path: str, problem: str
 ) -> None:
     other = sql_stores.log(ResourceId("globex"))
-    other.append(Head(), replace(created(1), pointers=(Pointer(ResourceId(pointer[0]), pointer[1]),)))
+    other.append(Head(), replace(created(1), pointers=(Pointer(ResourceId(id), path),)))
 
-    with pytest.raises(StoreError, match="belongs to another table here"):
+    with pytest.raises(StoreError, match=problem):
         sql_stores.take(lines, anywhere, any_model)
 
     assert list(sql_stores.logs()) == ["globex"]
+
+
+@pytest.mark.parametrize("path", ["/w/metadata/0.json", "/w/1/x/metadata/0.json"], ids=["around", "in"])
+def test_a_file_whose_tables_lie_in_each_other_is_not_taken_in(
+    sql_stores: SqlStores, lines: list[str], path: str
+) -> None:
+    pointer = {"table_id": "t9", "metadata_location": path, "previous_location": None}
+    altered = [*lines[:-1], json.dumps({"pointer": pointer})]
+
+    with pytest.raises(StoreError, match="the table `t9` of the file has its files in"):
+        sql_stores.take(_ended(altered), anywhere, any_model)
+
+    assert list(sql_stores.logs()) == []
+
+
+def test_a_table_beside_those_of_another_organization_is_taken_in(sql_stores: SqlStores, lines: list[str]) -> None:
+    other = sql_stores.log(ResourceId("globex"))
+    other.append(Head(), replace(created(1), pointers=(Pointer(ResourceId("t9"), "/w/11/metadata/0.json"),)))
+
+    sql_stores.take(lines, anywhere, any_model)
+
+    assert sql_stores.log(ROOT).pointer(ResourceId("t1")) == created(1).pointers[0]
 
 
 @pytest.mark.parametrize("kind", sorted(LEFT_OUT))

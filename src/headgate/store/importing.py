@@ -18,6 +18,7 @@ from headgate.facts.snapshot import Snapshot
 from headgate.store import chain
 from headgate.store.database import Database
 from headgate.store.exporting import FORMAT, MODEL, PARSED, READS, VERSION, model_hashes
+from headgate.store.folders import Folders
 from headgate.store.rows import entry_of, hash_of
 from headgate.store.tables import documents, log, pointers, run_lines, runs
 from headgate.untrusted_input.errors import OversizedInputError
@@ -99,12 +100,14 @@ def taken(
         state = _Taken(read.root)
         if connection.execute(select(log.c.revision).where(log.c.log_id == read.root).limit(1)).first():
             raise StoreError(f"there is an organization `{read.root}` already")
+        folders = Folders(connection.execute(select(pointers.c.place)).scalars())
         for name, rows in _paged(read.rows()):
             if name == "entry":
                 for row in rows:
                     state.follow(SimpleNamespace(**row))
             if name == "pointer":
                 _require_own(rows, may_hold)
+                _require_apart(rows, folders)
             _insert(database, connection, name, rows)
         _complete(connection, state)
         database.backend.announce(connection, read.root, state.facts.revision)
@@ -193,6 +196,15 @@ def _require_own(rows: list[dict[str, Any]], may_hold: Callable[[Pointer], bool]
             raise StoreError(
                 f"the table `{row['table_id']}` of the file has its files in `{row['place']}`, which is not the "
                 "organization's folder in the warehouse; move them there, or name their folder"
+            )
+
+
+def _require_apart(rows: list[dict[str, Any]], folders: Folders) -> None:
+    for row in rows:
+        if not folders.may_add(row["place"]):
+            raise StoreError(
+                f"the table `{row['table_id']}` of the file has its files in `{row['place']}`, where those of another table "
+                "are; the file cannot be taken in"
             )
 
 
