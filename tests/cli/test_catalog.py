@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.lakes import Lakes, warehouse_of
 from headgate.app.settings import Settings
 from headgate.cli import app
+from headgate.control.founding import Founding, found
 from headgate.facts.changes import RoleAssigned
+from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.errors import RuleError
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
@@ -95,6 +98,24 @@ def test_a_dry_run_takes_nothing_and_an_import_what_it_said(settings: Settings, 
         assert said in taken
     # What is there already is not taken twice.
     assert "0 were taken, 8 refused" in _run(settings, properties)
+
+
+@pytest.mark.usefixtures("other")
+def test_the_organization_is_chosen_where_there_are_several(properties: dict[str, str], tmp_path: Path) -> None:
+    settings = Settings(folder=tmp_path / "data", cache=tmp_path / "cache", jars_folder=None, spark=False)
+    with closing(open_deployment(settings)) as deployment:
+        founding = Founding(ResourceId("o1"), "acme", PrincipalId("p1"), "ann", "nekt")
+        acme = found(deployment.organizations, founding)
+        revisions = [each.control.snapshot.revision for each in (deployment.home, acme)]
+
+    refused = _run(settings, properties)
+
+    assert "choose one: `--organization acme` or `--organization main`" in refused
+    assert "there is no organization `globex`" in _run(settings, properties, "--organization", "globex")
+    assert "2 were taken, 6 refused" in _run(settings, properties, "--organization", "acme")
+    with closing(open_deployment(settings)) as deployment:
+        assert deployment.home.control.snapshot.revision == revisions[0]
+        assert deployment.organizations.find("acme").control.snapshot.revision > revisions[1]
 
 
 def test_a_table_of_any_organization_is_not_taken(settings: Settings, tmp_path: Path) -> None:

@@ -41,7 +41,6 @@ def http_application(
         organizations=deployment.organizations,
         identity=deployment.identity,
         audit=deployment.audit,
-        home=deployment.home,
         runner=runner,
         statements=KeptStatements(statements, deployment.settings.sql),
         health=health,

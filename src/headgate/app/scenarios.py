@@ -81,7 +81,7 @@ class Doors:
         bearer = None if caller.principal in people and caller.token is None else program(world, log, caller)
         stores = CaseStores(people.stores, open_stores(_MEMORY))
         _import(stores, world, log, bearer)
-        with closing(stores), closing(self._put(stores, people, log)):
+        with closing(stores), closing(self._put(stores, people)):
             secret = bearer.secret if bearer else people.secret(caller.principal, self._log_in)
             said = entry(ask.get("with", {}))
             allowed = tuple(self._evaluated(secret, log, _evaluation(world, each, said)) for each in asked)
@@ -99,7 +99,7 @@ class Doors:
         found.now = world.now
         return found
 
-    def _put(self, stores: Stores, people: People, home: ResourceId) -> Audit:
+    def _put(self, stores: Stores, people: People) -> Audit:
         """Put a deployment behind the doors; returns what is to be closed when it goes."""
         organizations, ways, audit = people.organizations(stores), people.entrance, Audit(stores, "changes")
         self.app.state.entrance = ways
@@ -107,7 +107,6 @@ class Doors:
             organizations=organizations,
             identity=Identity(stores, ways.logins.principal_of, ways.access_tokens.presented),
             audit=audit,
-            home=organizations.open(home),
             runner=NoSpark(),
             statements=KeptStatements(NoSpark(), SqlLimits()),
             health=dict,

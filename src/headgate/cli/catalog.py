@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headgate.cli.command_groups import group
-from headgate.cli.opened import Data, deployed
+from headgate.cli.opened import Data, deployed, refusals
 from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
+    from headgate.app.deployment import Deployment
     from headgate.app.importing import Found
+    from headgate.control.organization import Organization
     from headgate.lake.other_catalog import OtherCatalog
 
 From = Annotated[
@@ -36,7 +38,9 @@ def register(app: typer.Typer) -> None:
 
 def take(
     source: From,
-    organization: Annotated[str | None, typer.Option(help="whose lake takes them; the first one's if left out")] = None,
+    organization: Annotated[
+        str | None, typer.Option(help="whose lake takes them; may be left out where there is one only")
+    ] = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would be taken")] = False,
     data: Data = None,
@@ -53,9 +57,9 @@ def take(
     from headgate.app.lakes import warehouse_of
 
     with deployed(data) as deployment:
-        home = deployment.organizations.find(organization) if organization else deployment.home
-        warehouse = warehouse_of(deployment.settings, home.id)
-        importing = Importing(home, deployment.organizations, warehouse)
+        taking = _taking(deployment, organization)
+        warehouse = warehouse_of(deployment.settings, taking.id)
+        importing = Importing(taking, deployment.organizations, warehouse)
         with _opened(source) as other, Progress(console=errors, transient=True) as progress:
             tables = progress.track(importing.found(other), total=other.count, description="reading")
             found = [each if dry_run else importing.take(each) for each in tables]
@@ -64,6 +68,18 @@ def take(
     say(f"{len(found) - refused} {'would be' if dry_run else 'were'} taken, {refused} refused")
     if refused:
         sys.exit(1)
+
+
+def _taking(deployment: "Deployment", named: str | None) -> "Organization":
+    """Return the organization that takes the tables. With several and none named it ends with exit code 1."""
+    from headgate.control.command import InvalidError
+
+    listed = deployment.organizations.listed
+    with refusals():
+        if named is None and len(listed) > 1:
+            ways = " or ".join(f"`--organization {each}`" for each in sorted(listed.values()))
+            raise InvalidError(f"the tables can go to more than one organization; choose one: {ways}")
+        return deployment.organizations.find(named or next(iter(listed), ""))
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from headgate.control.ports import AuditRecord, Origin, StoreError
 from headgate.control.validation_faults import listed_faults
 from headgate.control.wording import asked, called
 from headgate.decision.records import Question
-from headgate.doors.scope import CALLER, REQUEST
+from headgate.doors.scope import ADDRESSED, CALLER, ORGANIZATION, REQUEST
 from headgate.spark.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, StatementError
 
 log = logging.getLogger(__name__)
@@ -55,12 +55,18 @@ NO_STORE = "the store cannot be used; the server's log says why"
 
 
 class ProblemError(Exception):
-    """A door cannot do what it was asked; becomes a problem document."""
+    """A door cannot do what it was asked; becomes a problem document.
 
-    def __init__(self, status: int, code: str, detail: str, **more: Any) -> None:
+    `addressed` is the organization that the request is for, where it is known and the caller is not known there.
+    """
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, addressed: Organization | None = None, **more: Any
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.code = code
+        self.addressed = addressed
         self.more = more
 
 
@@ -103,12 +109,14 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(ProblemError)
     def on_problem(request: Request, error: ProblemError) -> JSONResponse:
         answer = problem(error.status, error.code, str(error), **error.more)
+        request.scope[ADDRESSED] = error.addressed
         return _audited(request, later(answer) if error.status in _LATER else answer, error.code)
 
     @app.exception_handler(CommandError)
     def on_command(request: Request, error: CommandError) -> JSONResponse:
         if isinstance(error, RefusedError):
-            return _audited(request, refused(_organization(request), error), "refused", error.question)
+            organization = _addressed(request) or request.app.state.deployed.organizations.deployment
+            return _audited(request, refused(organization, error), "refused", error.question)
         status, code = _STATUS[type(error)]
         answer = problem(status, code, str(error))
         # The answer tells that a hidden name is taken: a caller that looks for such names is seen in the audit.
@@ -180,10 +188,16 @@ def refused(organization: Organization, error: RefusedError) -> JSONResponse:
     return problem(403, "refused", wording.refusal(facts, question.action, names, error.explanation))
 
 
-def _organization(request: Request) -> Organization:
-    found = request.scope.get(CALLER)
-    organization: Organization = found[0] if found else request.app.state.deployed.home
-    return organization
+def _addressed(request: Request) -> Organization | None:
+    """Return the organization that a request is for, whoever sent it, else the deployment; None if that cannot be read."""
+    scope, organizations = request.scope, request.app.state.deployed.organizations
+    known: Organization | None = scope[CALLER][0] if CALLER in scope else scope.get(ADDRESSED)
+    try:
+        return known or organizations.find(scope.get(ORGANIZATION, ""))
+    except MissingError:
+        return organizations.deployment
+    except StoreError:
+        return None
 
 
 def _audited(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
@@ -191,7 +205,9 @@ def _audited(request: Request, answer: JSONResponse, code: str, question: Questi
 
 
 def _recorded(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
-    organization, found = _organization(request), request.scope.get(CALLER)
+    organization, found = _addressed(request), request.scope.get(CALLER)
+    if organization is None:
+        return answer
     caller = found[1] if found else None
     route = getattr(request.scope.get("route"), "path", "")
     record = AuditRecord(

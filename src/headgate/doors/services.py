@@ -42,12 +42,11 @@ class CarriesOutRuns(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """Everything that the doors of a deployment may use. `home` is the organization whose lake its Spark serves."""
+    """Everything that the doors of a deployment may use."""
 
     organizations: Organizations
     identity: Identity
     audit: Audit
-    home: Organization
     runner: CarriesOutRuns
     statements: KeptStatements
     health: Callable[[], Mapping[str, Any]]
@@ -73,8 +72,8 @@ class Deployed:
         caller = organization.caller(presented) if organization else None
         if organization is None or caller is None:
             if organization is not None and organization.is_suspended_for(presented):
-                raise ProblemError(403, "suspended", str(SuspendedError()))
-            raise ProblemError(401, "unauthenticated", _NOBODY)
+                raise ProblemError(403, "suspended", str(SuspendedError()), addressed=organization)
+            raise ProblemError(401, "unauthenticated", _NOBODY, addressed=organization)
         return organization, caller
 
     def at_hand(self, secret: str) -> tuple[Organization, Caller] | None:

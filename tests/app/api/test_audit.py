@@ -4,11 +4,18 @@ import json
 import time
 from typing import Any
 
+import httpx
 import pytest
 
+from headgate.control.organizations import DEPLOYMENT
+from headgate.control.ports import AuditFilter, AuditRecord
+from headgate.control.suspension import SuspendOrganization
+from headgate.facts.ids import ResourceId
 from tests.app.api.conftest import Make
-from tests.app.world import Place
+from tests.app.serving import until
+from tests.app.world import Place, World
 
+USERS = "/api/v1/users"
 LINES = {"accept": "application/x-ndjson"}
 
 
@@ -118,6 +125,77 @@ class TestDecisions:
         answer = acme.send("owner", "GET", "/audit/decisions", None, LINES)
 
         assert json.loads(answer.text.splitlines()[-1])["action"] == "organization.read_audit"
+
+
+class TestDecisionsAboutAnUnknownCaller:
+    def test_are_kept_by_the_organization_of_the_address(self, world: World, acme: Place) -> None:
+        before = [len(kept_in(world, each)) for each in (acme.opened.id, world.opened.id, DEPLOYMENT)]
+
+        nobody, stranger = (
+            without_token(world, f"{acme.address}{USERS}"),
+            sent(world, "owner", f"{acme.address}{USERS}"),
+        )
+
+        assert (nobody.status_code, stranger.status_code) == (401, 401)
+        kept = kept_in(world, acme.opened.id)
+        assert [(each.action, each.principal, each.code) for each in kept[:2]] == [
+            ("POST /users", None, "unauthenticated")
+        ] * 2
+        after = [len(kept_in(world, each)) for each in (acme.opened.id, world.opened.id, DEPLOYMENT)]
+        assert [now - then for now, then in zip(after, before, strict=True)] == [2, 0, 0]
+
+    @pytest.mark.parametrize("address", ["", "/o/nowhere"])
+    def test_are_kept_by_the_deployment_where_there_is_no_organization(self, world: World, address: str) -> None:
+        home, deployment = len(kept_in(world, world.opened.id)), len(kept_in(world, DEPLOYMENT))
+
+        assert without_token(world, f"{address}{USERS}").status_code == 401
+
+        assert len(kept_in(world, world.opened.id)) == home
+        assert len(kept_in(world, DEPLOYMENT)) == deployment + 1
+
+    def test_tell_the_caller_nothing_of_the_organization(self, world: World, acme: Place) -> None:
+        for send in (without_token, lambda *said: sent(said[0], "owner", said[1])):
+            there, nowhere = (send(world, f"{each}{USERS}") for each in (acme.address, "/o/nowhere"))
+            assert (there.status_code, there.content) == (nowhere.status_code, nowhere.content)
+
+    def test_are_kept_by_the_organization_of_a_token_that_has_ended(self, world: World, acme: Place) -> None:
+        token, home = acme.caller("vic").token, len(kept_in(world, world.opened.id))
+        assert acme.call("vic", "DELETE", f"/tokens/{token}").status_code in (200, 204)
+
+        assert acme.http.post(USERS, headers={"authorization": f"Bearer {acme.tokens['vic']}"}).status_code == 401
+
+        assert [(each.action, each.code) for each in kept_in(world, acme.opened.id)[:1]] == [
+            ("POST /users", "unauthenticated")
+        ]
+        assert len(kept_in(world, world.opened.id)) == home
+
+    @pytest.mark.parametrize("is_named", [True, False])
+    def test_are_kept_by_a_suspended_organization(self, world: World, acme: Place, is_named: bool) -> None:  # noqa: FBT001 (a parameter)
+        home = len(kept_in(world, world.opened.id))
+        acme.control.execute(SuspendOrganization(acme.opened.id), None)
+
+        headers = {"authorization": f"Bearer {acme.tokens['owner']}"}
+        answer = acme.http.post(f"{acme.address if is_named else ''}{USERS}", headers=headers)
+
+        assert (answer.status_code, answer.json()["title"]) == (403, "suspended")
+        assert [(each.action, each.code) for each in kept_in(world, acme.opened.id)[:1]] == [
+            ("POST /users", "suspended")
+        ]
+        assert len(kept_in(world, world.opened.id)) == home
+
+
+def without_token(world: World, path: str) -> httpx.Response:
+    return world.http.post(path, json={})
+
+
+def sent(world: World, name: str, path: str) -> httpx.Response:
+    return world.http.post(path, json={}, headers={"authorization": f"Bearer {world.tokens[name]}"})
+
+
+def kept_in(world: World, root: ResourceId) -> list[AuditRecord]:
+    """Return what the audit of a log has, newest first."""
+    until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
+    return [each for _, each in world.deployment.stores.audited(root, AuditFilter(), limit=10_000)]
 
 
 class TestSecrets:
