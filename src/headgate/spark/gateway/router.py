@@ -12,12 +12,12 @@ from headgate.spark.gateway.rpcs import RPCS, Rpc
 class Serves(Protocol):
     """The ways to serve a call, by whether either side is a stream."""
 
-    async def answer(self, rpc: Rpc, data: bytes, context: Context) -> bytes:
+    async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
         """Serve a call of one request and one answer."""
         ...
 
-    async def answer_stream(self, rpc: Rpc, data: bytes, context: Context) -> None:
-        """Serve a call with a stream of answers."""
+    async def answer_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> None:
+        """Serve a call of one request with a stream of answers."""
         ...
 
     async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
@@ -30,7 +30,11 @@ class Serves(Protocol):
 
 
 class Router(grpc.GenericRpcHandler):
-    """Finds the gateway's method for a call. Bytes go in and come out: nothing is parsed on the way."""
+    """Finds the gateway's method for a call. Bytes go in and come out: nothing is parsed on the way.
+
+    Every call is served as one with a stream of requests: gRPC would receive the request of any other, however large, before
+    the gateway sees whose it is. On the wire there is no difference.
+    """
 
     def __init__(self, gateway: Serves) -> None:
         self._gateway = gateway
@@ -42,22 +46,22 @@ class Router(grpc.GenericRpcHandler):
         if rpc is None:
             return grpc.stream_stream_rpc_method_handler(_refusing(self._gateway, path))
         if rpc.streams_out:
-            return grpc.unary_stream_rpc_method_handler(_streaming(self._gateway, rpc))
+            return grpc.stream_stream_rpc_method_handler(_streaming(self._gateway, rpc))
         if rpc.streams_in:
             return grpc.stream_unary_rpc_method_handler(_taking(self._gateway, rpc))
-        return grpc.unary_unary_rpc_method_handler(_answering(self._gateway, rpc))
+        return grpc.stream_unary_rpc_method_handler(_answering(self._gateway, rpc))
 
 
 def _answering(gateway: Serves, rpc: Rpc) -> Any:
-    async def handle(data: bytes, context: Context) -> bytes:
-        return await gateway.answer(rpc, data, context)
+    async def handle(requests: AsyncIterator[bytes], context: Context) -> bytes:
+        return await gateway.answer(rpc, requests, context)
 
     return handle
 
 
 def _streaming(gateway: Serves, rpc: Rpc) -> Any:
-    async def handle(data: bytes, context: Context) -> None:
-        await gateway.answer_stream(rpc, data, context)
+    async def handle(requests: AsyncIterator[bytes], context: Context) -> None:
+        await gateway.answer_stream(rpc, requests, context)
 
     return handle
 

@@ -59,8 +59,8 @@ _OF_ROWS: Final = frozenset({"last_progress", "recent_progress", "explain"})
 """What tells of the rows that a stream has read. Whether it runs, and why it ended, its owner hears also after a revoke."""
 _LOOPBACK: Final = "127.0.0.1"
 _CALLS_AT_ONCE: Final = 4096
-_UPLOAD_SECONDS: Final = 60.0
-"""Within which the next part of an upload comes."""
+_REQUEST_SECONDS: Final = 60.0
+"""Within which a request comes, and each part of an upload."""
 _SERVER_OPTIONS: Final = (
     *CHANNEL_OPTIONS,
     ("grpc.so_reuseport", 0),
@@ -140,12 +140,12 @@ class Gateway:
                 return port, port
         return port, server.add_insecure_port(f"{_LOOPBACK}:{settings.inner_port}")
 
-    async def answer(self, rpc: Rpc, data: bytes, context: Context) -> bytes:
-        """Serve a call of one request and one answer."""
+    async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
+        """Serve a call of one request and one answer. The request is received once the caller is known."""
         async with Answering(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
             with self._budget.share(call.caller.principal) as share:
-                admitted, binding = await self._admit(rpc, call, data, share)
+                admitted, binding = await self._admit(rpc, call, await _first(requests), share)
                 binding.checkpoints.admit(admitted.request, admitted.references.named)
                 return await self._answer(rpc, call, admitted, binding)
         raise AssertionError("an aborted call goes no further")
@@ -164,13 +164,13 @@ class Gateway:
             return await asyncio.to_thread(restore_statuses, answer, asked)
         return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
 
-    async def answer_stream(self, rpc: Rpc, data: bytes, context: Context) -> None:
-        """Serve a call with a stream of answers, no faster than the client takes them."""
+    async def answer_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> None:
+        """Serve a call of one request with a stream of answers, no faster than the client takes them."""
         async with Answering(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
             # Held as long as the call: so long the request is in memory.
             with self._budget.share(call.caller.principal) as share:
-                admitted, binding = await self._admit(rpc, call, data, share)
+                admitted, binding = await self._admit(rpc, call, await _first(requests), share)
                 note = (
                     binding.checkpoints.note
                     if binding.checkpoints.admit(admitted.request, admitted.references.named)
@@ -355,8 +355,16 @@ async def _write(driver: Any, requests: Iterable[bytes]) -> None:
         await driver.write(request)
 
 
+async def _first(requests: AsyncIterator[bytes]) -> bytes:
+    """Return the request of a call that has one."""
+    request = await _next(requests)
+    if request is None:
+        raise InvalidRequestError("the call has no request; send one")
+    return request
+
+
 async def _next(requests: AsyncIterator[bytes]) -> bytes | None:
     try:
-        return await asyncio.wait_for(anext(requests, None), _UPLOAD_SECONDS)
+        return await asyncio.wait_for(anext(requests, None), _REQUEST_SECONDS)
     except TimeoutError:
-        raise InvalidRequestError(f"nothing came for {_UPLOAD_SECONDS:.0f} seconds; upload it again") from None
+        raise InvalidRequestError(f"nothing came for {_REQUEST_SECONDS:.0f} seconds; send it again") from None
