@@ -1,5 +1,6 @@
 """A data folder and exports that an earlier version wrote: they open, verify and answer as they did."""
 
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -119,6 +120,22 @@ def require_as_it_was(organization: Organization, said: Mapping[str, Any]) -> No
     assert sorted(f"{row.pipeline} {row.state}" for row in organization.store.runs(RunWanted())) == said["runs"]
 
 
+def require_tokens(deployment: Deployment, id: str, said: Mapping[str, Any]) -> None:
+    """Every token is good in its organization."""
+    for token in said["tokens"].values():
+        presented = deployment.identity.authenticate(token)
+        assert presented is not None
+        assert presented.organization == id
+        assert deployment.organizations.open(ResourceId(id)).caller(presented) is not None
+
+
+def require_rows_as_they_were(found: Mapping[tuple[str, str], list[int]], released: Released) -> None:
+    """Every table has the rows that the earlier version read."""
+    assert found["main", "lake.flights.t"] == found["acme-nekt", "lake.flights.t"]
+    for name, rows in released.answers["rows"].items():
+        assert found["main", name] == rows
+
+
 class TestADataFolder:
     def test_of_an_earlier_version_answers_as_it_did(self, released: Released, deployment: Deployment) -> None:
         for id, said in released.organizations.items():
@@ -131,11 +148,7 @@ class TestADataFolder:
         self, released: Released, deployment: Deployment
     ) -> None:
         for id, said in released.organizations.items():
-            for token in said["tokens"].values():
-                presented = deployment.identity.authenticate(token)
-                assert presented is not None
-                assert presented.organization == id
-                assert deployment.organizations.open(ResourceId(id)).caller(presented) is not None
+            require_tokens(deployment, id, said)
         login = deployment.entrance.logins.log_in("ann", PASSWORD, {})
         assert deployment.entrance.logins.principal_of(login.secret) is not None
 
@@ -145,40 +158,77 @@ class TestADataFolder:
         assert result.exit_code == 0, result.output
 
     def test_of_an_earlier_version_has_its_rows_before_and_after_its_tables_are_moved(self, released: Released) -> None:
-        before = _rows(released)
+        settings = settings_in(released.folder)
+        before = _rows(settings, released)
         moved = run("warehouse", "move", "--data", released.folder / "data")
 
         assert moved.exit_code == 0, moved.output
         assert "7 were moved, 0 were not" in moved.output
-        assert _rows(released) == before
-        assert before["main", "lake.flights.t"] == before["acme-nekt", "lake.flights.t"]
-        for name, rows in released.answers["rows"].items():
-            assert before["main", name] == rows
+        assert _rows(settings, released) == before
+        require_rows_as_they_were(before, released)
 
 
 class TestAnExport:
-    def test_of_an_earlier_version_answers_as_it_did(self, released: Released, tmp_path: Path) -> None:
-        there = tmp_path / "new"
-        open_deployment(Settings(there, tmp_path / "cache", None)).close()
-        for id, said in released.organizations.items():
-            if id == "organization":
-                continue
-            file = released.folder / f"{said['name']}.jsonl"
-            files = f"{released.former}/data/warehouse"
-            taken = run("organization", "import", file, "--name", said["name"], "--files", files, "--data", there)
+    @pytest.fixture
+    def imported(self, released: Released, tmp_path: Path) -> Settings:
+        """A deployment that began with the home organization of the former one and took in the others."""
+        settings = settings_in(tmp_path / "new")
+        for said in released.organizations.values():
+            file, files = _export(released, said["name"]), released.folder / "data" / "warehouse"
+            words = ("--name", said["name"], "--files", files, "--data", settings.folder)
+            taken = run("organization", "import", file, *words)
             assert taken.exit_code == 0, taken.output
+        return settings
 
-        deployment = open_deployment(Settings(there, tmp_path / "cache", None))
-        for id, said in released.organizations.items():
-            if id != "organization":
+    def test_of_an_earlier_version_answers_as_it_did(self, released: Released, imported: Settings) -> None:
+        with closing(open_deployment(imported)) as deployment:
+            assert deployment.home.id == "organization"
+            for id, said in released.organizations.items():
                 require_as_it_was(deployment.organizations.find(id), said)
-        deployment.close()
-        assert run("log", "verify", "--data", there).exit_code == 0
+                require_tokens(deployment, id, said)
+
+        assert run("log", "verify", "--data", imported.folder).exit_code == 0
+
+    def test_of_an_earlier_version_keeps_runs_and_pipelines(self, released: Released, imported: Settings) -> None:
+        with (
+            closing(open_deployment(settings_in(released.folder))) as former,
+            closing(open_deployment(imported)) as deployment,
+        ):
+            runs, pipelines = _kept(deployment.home)
+
+            assert (runs, pipelines) == _kept(former.home)
+            assert [len(lines) for _, lines in runs] == [2, 2]
+            assert [each["sql"] for each in pipelines] == [
+                "SELECT part, sum(n) AS total FROM lake.flights.t GROUP BY part"
+            ]
+
+    def test_of_an_earlier_version_has_its_rows(self, released: Released, imported: Settings) -> None:
+        imported.owner_token.write_text(released.organizations["organization"]["tokens"]["owner"], encoding="utf-8")
+
+        require_rows_as_they_were(_rows(imported, released), released)
 
 
-def _rows(released: Released) -> dict[tuple[str, str], list[int]]:
+def _export(released: Released, name: str) -> Path:
+    """Return the file of an organization whose tables lie where they are now."""
+    file = released.folder / f"{name}.jsonl"
+    *lines, _ = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    former, now = f"{released.former}/data/warehouse", f"{released.folder}/data/warehouse"
+    moved = [line.replace(former, now) if line.startswith('{"pointer":') else line for line in lines]
+    end = {"end": {"lines": len(moved), "sha256": hashlib.sha256("".join(moved).encode()).hexdigest()}}
+    file.write_text("".join((*moved, json.dumps(end))), encoding="utf-8")
+    return file
+
+
+def _kept(organization: Organization) -> tuple[list[Any], list[Mapping[str, Any]]]:
+    """Return the runs of an organization with their lines, and its pipelines."""
+    store = organization.store
+    runs = [(row, store.lines(row.run)) for row in store.runs(RunWanted())]
+    return runs, list(store.documents("pipeline").values())
+
+
+def _rows(settings: Settings, released: Released) -> dict[tuple[str, str], list[int]]:
     """Return the values of `n` of every table, as a client of the catalog reads them."""
-    deployment, found = open_deployment(settings_in(released.folder)), dict[tuple[str, str], list[int]]()
+    deployment, found = open_deployment(settings), dict[tuple[str, str], list[int]]()
     try:
         world = World(deployment)
         with served(world.app) as address, world.http:
