@@ -14,9 +14,11 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
+from typer.testing import CliRunner
 
 from headgate.app.deployment import open_deployment
 from headgate.app.relocations import Relocations
+from headgate.cli import app
 from headgate.control.ports import Draft, Pointer, PointerConflictError
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId
@@ -25,6 +27,7 @@ from headgate.lake.containment import path_of
 from headgate.lake.errors import RuleError
 from headgate.lake.pointed import location_of
 from tests.app.world import World, settings_in, world_in
+from tests.lake.hostile_manifest_lists import crashing
 from tests.threads import served
 
 SCHEMA = Schema(NestedField(1, "n", LongType()), NestedField(2, "part", StringType()))
@@ -144,7 +147,7 @@ def test_tables_that_are_not_moved_can_be_read_and_written_and_not_purged(former
                 lake.purge_table("raw.t")
 
 
-@pytest.mark.parametrize("last", ["_changed", "_link_all", "_write", "_sync", "shutil.rmtree"])
+@pytest.mark.parametrize("last", ["read_relocated", "_link_all", "_write", "_sync", "shutil.rmtree"])
 def test_a_move_that_was_interrupted_begins_again(former: Former, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with relocations_of(former) as found, monkeypatch.context() as patch:
         patch.setattr(f"headgate.app.relocations.{last}", _interrupted)
@@ -193,6 +196,21 @@ def test_a_table_that_names_files_of_another_is_not_moved(former: Former) -> Non
 
         with pytest.raises(RuleError, match="outside of its location"):
             found.move(one)
+
+
+def test_a_table_whose_files_end_their_reader_is_shown_and_the_others_are_moved(former: Former) -> None:
+    with relocations_of(former) as found:
+        hostile = next(each for each in found.waiting() if each.name == "lake.raw.t")
+    for each in Path(path_of(hostile.relocation.old)).rglob("snap-*.avro"):
+        each.write_bytes(crashing())
+
+    result = CliRunner().invoke(app, ["warehouse", "move", "--data", str(former.data)], env={"COLUMNS": "400"})
+
+    assert result.exit_code == 1, result.output
+    assert "3 were moved, 1 were not" in result.output
+    assert "not moved: the process that reads its files has ended" in result.output
+    with relocations_of(former) as found:
+        assert [each.pointer.table for each in found.waiting()] == [hostile.pointer.table]
 
 
 def test_a_folder_in_the_root_of_an_organization_is_no_leftover_of_another(former: Former) -> None:

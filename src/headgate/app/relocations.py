@@ -1,6 +1,5 @@
 """Bringing the tables of an earlier version into the roots of their organizations, one by one, so that it can be resumed."""
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,11 +10,12 @@ from headgate.control.organization import Organization, Organizations
 from headgate.control.ports import Pointer, PointerMove
 from headgate.control.wording import called
 from headgate.facts.ids import ResourceId
-from headgate.lake.containment import inside, path_of
+from headgate.lake.containment import path_of
 from headgate.lake.errors import RuleError
 from headgate.lake.former_databases import FormerDatabases
 from headgate.lake.pointed import location_of
-from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
+from headgate.lake.relocation import Relocation
+from headgate.lake.relocation_process import read_relocated
 from headgate.lake.warehouse import former_database_of, require_own, root_of, sync_folder
 
 _MOVED = ".moved"
@@ -68,7 +68,7 @@ class Relocations:
         old, new = Path(path_of(relocation.old)), Path(path_of(relocation.new))
         if os.path.realpath(old) != str(old):
             raise RuleError("its folder is a link; put the folder there in place of the link")
-        changed = _changed(relocation, pointer.metadata_location)
+        changed = read_relocated(relocation, pointer.metadata_location)
         _link_all(old, new)
         for path, content in changed.items():
             _write(Path(path_of(path)), content)
@@ -114,38 +114,6 @@ def _is_left(former: Path, organization: ResourceId) -> bool:
     """Return whether a move of a table of this organization has left the folder behind."""
     mark = former / _MOVED
     return not former.is_symlink() and mark.is_file() and mark.read_text(encoding="utf-8") == organization
-
-
-def _changed(relocation: Relocation, metadata_location: str) -> dict[str, bytes]:
-    """Return the files that hold paths as they are after the move, by their paths then.
-
-    A metadata file of the past that is gone already stays so. Raises `LakeError` or `OSError`.
-    """
-
-    def read(path: str) -> bytes:
-        relocation.path(path)
-        real = os.path.realpath(path_of(path))
-        if not inside(relocation.old, real):
-            raise RuleError("a file of the table leads out of its location by a link; put the file there in its place")
-        return Path(real).read_bytes()
-
-    current = json.loads(read(metadata_location))
-    past = [each["metadata-file"] for each in current.get("metadata-log", ())]
-    kept = [metadata_location, *(each for each in past if Path(path_of(each)).exists())]
-    metadata = {path: read(path) for path in kept}
-    lists = {
-        each["manifest-list"] for content in metadata.values() for each in json.loads(content).get("snapshots", ())
-    }
-    lists = {path: read(path) for path in sorted(lists) if Path(path_of(path)).exists()}
-    manifests = {path: read(path) for each in lists.values() for path in manifests_of(each)}
-    deletes = {path for each in manifests.values() for path in position_deletes_of(each)}
-    moved_deletes = {path: relocation.position_deletes(read(path)) for path in sorted(deletes)}
-    sizes = {relocation.path(path): len(content) for path, content in moved_deletes.items()}
-    moved = {path: relocation.manifest(content, sizes) for path, content in manifests.items()}
-    lengths = {relocation.path(path): len(content) for path, content in moved.items()}
-    moved |= {path: relocation.manifest_list(content, lengths) for path, content in lists.items()}
-    moved |= {path: relocation.metadata(content) for path, content in metadata.items()} | moved_deletes
-    return {relocation.path(path): content for path, content in moved.items()}
 
 
 def _link_all(old: Path, new: Path) -> None:

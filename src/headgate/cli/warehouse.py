@@ -65,7 +65,7 @@ def move(
 
 def _moved(relocations: "Relocations", former: "FormerTable") -> str:
     """Move a table, and return what became of it."""
-    from headgate.control.ports import PointerConflictError, StoreError
+    from headgate.control.ports import PointerConflictError
     from headgate.lake.errors import LakeError
 
     try:
@@ -76,8 +76,4 @@ def _moved(relocations: "Relocations", former: "FormerTable") -> str:
         return f"not moved: {error}"
     except OSError as error:
         return f"not moved: a file cannot be used ({error.strerror})"
-    except StoreError:
-        raise
-    except Exception as error:  # noqa: BLE001 (the files are those of a table's writer: the other tables are moved)
-        return f"not moved: its files cannot be read ({type(error).__name__})"
     return "moved"

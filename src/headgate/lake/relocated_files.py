@@ -1,0 +1,41 @@
+"""The files of a table that hold paths, read and written again for a move."""
+
+import json
+import os
+from pathlib import Path
+
+from headgate.lake.containment import inside, path_of
+from headgate.lake.errors import RuleError
+from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
+
+
+def relocated_files(relocation: Relocation, metadata_location: str) -> dict[str, bytes]:
+    """Return the files that hold paths as they are after the move, by their paths then.
+
+    A metadata file of the past that is gone already stays so. Raises `LakeError` or `OSError`.
+    """
+
+    def read(path: str) -> bytes:
+        relocation.path(path)
+        real = os.path.realpath(path_of(path))
+        if not inside(relocation.old, real):
+            raise RuleError("a file of the table leads out of its location by a link; put the file there in its place")
+        return Path(real).read_bytes()
+
+    current = json.loads(read(metadata_location))
+    past = [each["metadata-file"] for each in current.get("metadata-log", ())]
+    kept = [metadata_location, *(each for each in past if Path(path_of(each)).exists())]
+    metadata = {path: read(path) for path in kept}
+    lists = {
+        each["manifest-list"] for content in metadata.values() for each in json.loads(content).get("snapshots", ())
+    }
+    lists = {path: read(path) for path in sorted(lists) if Path(path_of(path)).exists()}
+    manifests = {path: read(path) for each in lists.values() for path in manifests_of(each)}
+    deletes = {path for each in manifests.values() for path in position_deletes_of(each)}
+    moved_deletes = {path: relocation.position_deletes(read(path)) for path in sorted(deletes)}
+    sizes = {relocation.path(path): len(content) for path, content in moved_deletes.items()}
+    moved = {path: relocation.manifest(content, sizes) for path, content in manifests.items()}
+    lengths = {relocation.path(path): len(content) for path, content in moved.items()}
+    moved |= {path: relocation.manifest_list(content, lengths) for path, content in lists.items()}
+    moved |= {path: relocation.metadata(content) for path, content in metadata.items()} | moved_deletes
+    return {relocation.path(path): content for path, content in moved.items()}

@@ -1,0 +1,64 @@
+"""A table's files for a move, read by a process of their own: a hostile one ends neither the command nor the next move."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from typing import IO, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from headgate.lake.containment import inside
+from headgate.lake.errors import RuleError
+from headgate.lake.relocation import Relocation
+from headgate.lake.relocation_reader import RelocationAnswer, RelocationQuestion
+from headgate.untrusted_input.limits import MEBIBYTE
+
+_MEMORY_BYTES: Final = 2048 * MEBIBYTE
+_SECONDS: Final = 1800.0
+_LONGEST_LINE: Final = 64 * MEBIBYTE
+_LONGEST_ERROR: Final = 500
+_OURS: Final = "HEADGATE_"
+_READER: Final = "headgate.lake.relocation_reader"
+_LOST: Final = (
+    "the process that reads its files has ended: one is malformed, or they need more memory or time than one table may use; "
+    "rewrite its manifests"
+)
+_ANSWER: Final = TypeAdapter(RelocationAnswer)
+
+
+def read_relocated(relocation: Relocation, metadata_location: str, memory: int = _MEMORY_BYTES) -> dict[str, bytes]:
+    """Return the files that hold paths as they are after the move, by their paths then. Raises `RuleError`."""
+    question = RelocationQuestion(relocation.old, relocation.new, metadata_location, memory)
+    with tempfile.TemporaryFile() as answers:
+        try:
+            subprocess.run(
+                [sys.executable, "-P", "-m", _READER],
+                input=json.dumps(asdict(question)).encode(),
+                stdout=answers,
+                stderr=subprocess.DEVNULL,
+                env={name: value for name, value in os.environ.items() if not name.startswith(_OURS)},
+                timeout=_SECONDS,
+                check=True,
+            )
+        except subprocess.SubprocessError:
+            raise RuleError(_LOST) from None
+        answers.seek(0)
+        return files_of_answer(answers, relocation)
+
+
+def files_of_answer(answers: IO[bytes], relocation: Relocation) -> dict[str, bytes]:
+    """Return the files of an answer. A process that a file has taken over may say anything: it writes into the table alone."""
+    try:
+        answer = _ANSWER.validate_json(answers.readline(_LONGEST_LINE))
+    except ValidationError:
+        raise RuleError(_LOST) from None
+    if answer.error:
+        raise RuleError(answer.error[:_LONGEST_ERROR])
+    found = {path: answers.read(max(size, 0)) for path, size in answer.files}
+    is_whole = all(len(found[path]) == size for path, size in answer.files)
+    if not is_whole or not all(inside(relocation.new, path) for path in found):
+        raise RuleError(_LOST)
+    return found

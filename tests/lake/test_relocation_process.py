@@ -1,0 +1,72 @@
+"""Files of a table that end or fill the process that reads them for a move: that table stays, and the command goes on."""
+
+import io
+import json
+import resource
+from pathlib import Path
+
+import pytest
+
+from headgate.lake.errors import RuleError
+from headgate.lake.relocation import Relocation
+from headgate.lake.relocation_process import files_of_answer, read_relocated
+from headgate.untrusted_input.limits import MEBIBYTE
+from tests.lake.hostile_manifest_lists import crashing, empty, filling
+
+MOVE = Relocation("file:///w/old", "file:///w/new")
+
+
+def table_of(folder: Path, manifest_list: bytes) -> tuple[Relocation, str]:
+    """Make a table with one snapshot of this manifest list; return where it is to go, and its metadata."""
+    old = f"file://{folder}/old"
+    (folder / "old/metadata").mkdir(parents=True)
+    (folder / "old/metadata/list.avro").write_bytes(manifest_list)
+    told = {"location": old, "snapshots": [{"manifest-list": f"{old}/metadata/list.avro"}]}
+    (folder / "old/metadata/0.metadata.json").write_text(json.dumps(told), encoding="utf-8")
+    return Relocation(old, f"file://{folder}/new"), f"{old}/metadata/0.metadata.json"
+
+
+def test_the_files_of_a_table_are_read(tmp_path: Path) -> None:
+    relocation, metadata = table_of(tmp_path, empty())
+
+    found = read_relocated(relocation, metadata)
+
+    assert sorted(found) == [f"{relocation.new}/metadata/0.metadata.json", f"{relocation.new}/metadata/list.avro"]
+    assert json.loads(found[f"{relocation.new}/metadata/0.metadata.json"])["location"] == relocation.new
+
+
+def test_a_file_that_fills_its_process_is_refused(tmp_path: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    with pytest.raises(RuleError, match=r"cannot be read|has ended"):
+        read_relocated(*table_of(tmp_path, filling()), memory=256 * MEBIBYTE)
+
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
+
+
+def test_a_process_that_ends_is_told_of(tmp_path: Path) -> None:
+    with pytest.raises(RuleError, match="the process that reads its files has ended"):
+        read_relocated(*table_of(tmp_path, crashing()))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"x\n",
+        b'{"files": [["file:///w/new/a", 2]]}\nx',
+        b'{"files": [["file:///w/new/a", -1]]}\nx',
+        b'{"files": [["file:///w/old/a", 1]]}\nx',
+        b'{"files": [["/etc/passwd", 1]]}\nx',
+        b'{"files": [["file:///w/new/../a", 1]]}\nx',
+    ],
+)
+def test_an_answer_that_is_none_writes_nothing(answer: bytes) -> None:
+    with pytest.raises(RuleError, match="has ended"):
+        files_of_answer(io.BytesIO(answer), MOVE)
+
+
+def test_an_answer_writes_into_the_new_place() -> None:
+    answer = b'{"files": [["file:///w/new/a", 1], ["file:///w/new/b", 2]]}\nxyz'
+
+    assert files_of_answer(io.BytesIO(answer), MOVE) == {"file:///w/new/a": b"x", "file:///w/new/b": b"yz"}
