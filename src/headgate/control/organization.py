@@ -192,6 +192,12 @@ class Organizations:
         below = (facts.resources[id] for id in facts.children.get(DEPLOYMENT, NO_NAMES).values())
         return {each.id: each.name for each in below if each.type == "organization"}
 
+    @property
+    def sole(self) -> Organization | None:
+        """The organization of a deployment that has one; None where it has several. Raises `StoreError`."""
+        roots = tuple(self.listed)
+        return self._begun(roots[0]) if len(roots) == 1 else None
+
     def listed_id(self, named: str) -> ResourceId:
         """Return the id of the listed organization of this id, or else of this name; the text itself if there is none."""
         facts, id = self.deployment.control.snapshot, ResourceId(named)

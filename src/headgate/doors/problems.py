@@ -189,11 +189,15 @@ def refused(organization: Organization, error: RefusedError) -> JSONResponse:
 
 
 def _addressed(request: Request) -> Organization | None:
-    """Return the organization that a request is for, whoever sent it, else the deployment; None if that cannot be read."""
+    """Return the organization that a request is for, by its caller, its address, or as the only one; else the deployment.
+
+    None if the log of it cannot be read.
+    """
     scope, organizations = request.scope, request.app.state.deployed.organizations
     known: Organization | None = scope[CALLER][0] if CALLER in scope else scope.get(ADDRESSED)
+    named = scope.get(ORGANIZATION)
     try:
-        return known or organizations.find(scope.get(ORGANIZATION, ""))
+        return known or (organizations.find(named) if named else organizations.sole) or organizations.deployment
     except MissingError:
         return organizations.deployment
     except StoreError:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,7 +14,7 @@ from headgate.control.suspension import SuspendOrganization
 from headgate.facts.ids import ResourceId
 from tests.app.api.conftest import Make
 from tests.app.serving import until
-from tests.app.world import Place, World
+from tests.app.world import Place, World, world_in
 
 USERS = "/api/v1/users"
 LINES = {"accept": "application/x-ndjson"}
@@ -144,6 +145,13 @@ class TestDecisionsAboutAnUnknownCaller:
         after = [len(kept_in(world, each)) for each in (acme.opened.id, world.opened.id, DEPLOYMENT)]
         assert [now - then for now, then in zip(after, before, strict=True)] == [2, 0, 0]
 
+    def test_are_kept_by_the_only_organization_where_none_is_named(self, tmp_path: Path) -> None:
+        with world_in(tmp_path) as alone:
+            assert without_token(alone, USERS).status_code == 401
+
+            assert [each.code for each in kept_in(alone, alone.opened.id)] == ["unauthenticated"]
+
+    @pytest.mark.usefixtures("acme")
     @pytest.mark.parametrize("address", ["", "/o/nowhere"])
     def test_are_kept_by_the_deployment_where_there_is_no_organization(self, world: World, address: str) -> None:
         home, deployment = len(kept_in(world, world.opened.id)), len(kept_in(world, DEPLOYMENT))
