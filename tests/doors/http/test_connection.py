@@ -103,6 +103,17 @@ class TestOneConnection:
         assert statuses(answers) == [200, 200]
         assert b'"body":"abcde"' in answers
 
+    def test_brings_the_refusal_of_a_body_that_is_sent_on_meanwhile(self, address: Address) -> None:
+        # Closed before the rest has come, it would be reset, and the answer lost.
+        head = b"POST /things HTTP/1.1\r\nHost: h\r\nContent-Length: 400000\r\n\r\n"
+        with socket.create_connection(address, timeout=10) as client:
+            client.sendall(head)
+            for _ in range(4):
+                time.sleep(0.05)
+                client.sendall(b"x" * 100_000)
+
+            assert client.recv(100).startswith(b"HTTP/1.1 413 ")
+
     def test_goes_on_after_an_address_that_is_no_text(self, address: Address) -> None:
         # Closed before the body has come, it would be reset, and the answer lost.
         answers = exchange(address, b"POST /things/%00 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n", b"hi", LAST)

@@ -1,7 +1,9 @@
 """Bodies are read here, once and whole: what is too large, too slow, too deep, too wide or not text goes no further."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,6 +17,8 @@ from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 _DIGITS = 18
 """No length that has more is read as a number."""
+_DISCARDED_BYTES: Final = 8 * 1024 * 1024
+_DISCARD_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Bodies:
         try:
             body = await self._read(length, receive, bounds)
         except _UnreadError as unread:
+            if header(scope, b"expect") is None:
+                await _discard(receive)
             unread.answer.headers["connection"] = "close"
             await unread.answer(scope, receive, send)
             return
@@ -98,6 +104,17 @@ async def _gathered(receive: Receive, bounds: Bounds) -> bytes | None:
             raise _too_large(bounds)
         more = message.get("more_body", False)
     return b"".join(gathered)
+
+
+async def _discard(receive: Receive) -> None:
+    """Take what follows of a body, within bounds: a connection that is closed before is reset, and its answer may be lost."""
+    size, more = 0, True
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            while more and size < _DISCARDED_BYTES:
+                message = await receive()
+                size += len(message.get("body", b""))
+                more = message.get("more_body", False)
 
 
 def _too_large(bounds: Bounds) -> "_UnreadError":
