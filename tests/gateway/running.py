@@ -1,5 +1,6 @@
 """A gateway on an event loop of its own, for clients that block."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ from tests.fakes.store import FakeStores
 from tests.threads import event_loop, served
 
 KEY = "only the gateway has it"
+UNDECIDED = "undecided"
+"""A token that is looked up for as long as the test lets it."""
 
 
 class Tokens:
@@ -31,9 +34,16 @@ class Tokens:
 
     def __init__(self, *names: str) -> None:
         self.callers = {name: Caller(PrincipalId(name), TokenId(f"t-{name}")) for name in names}
+        self.decide = threading.Event()
+
+    def at_hand(self, token: str) -> Caller | None:
+        """Return the caller of a token that need not be looked up."""
+        return None if token == UNDECIDED else self.authenticate(token)
 
     def authenticate(self, token: str) -> Caller | None:
         """Return the caller of a token. The holder of `several` is in two organizations, that of `suspended` in a suspended one."""
+        if token == UNDECIDED:
+            self.decide.wait(30)
         if token == "suspended":  # noqa: S105 (of nobody)
             raise SuspendedError
         if token == "several":  # noqa: S105 (of nobody)
@@ -116,13 +126,18 @@ class RunningGateway:
 def answering(spark: FakeSpark, tokens: Tokens, driver: Driver) -> Iterator[str]:
     """Answer a gateway that has the key until the block ends; gives the address."""
 
-    def known(credential: Credential) -> Known | None:
-        caller = tokens.authenticate(credential.token)
+    def known(caller: Caller | None) -> Known | None:
         return Known(caller, spark, driver) if caller else None
 
-    deciding = DecidingAuthority(known, lambda: (spark,), AbandonedSessions())
+    def authenticate(credential: Credential) -> Known | None:
+        return known(tokens.authenticate(credential.token))
+
+    def at_hand(credential: Credential) -> Known | None:
+        return known(tokens.at_hand(credential.token))
+
+    deciding = DecidingAuthority(authenticate, lambda: (spark,), AbandonedSessions())
     freshness = Freshness(Organizations(FakeStores(), {}, time.time))
-    with served(gateway_application(deciding, known, KEY, freshness)) as url:
+    with served(gateway_application(deciding, at_hand, KEY, freshness)) as url:
         yield url
 
 

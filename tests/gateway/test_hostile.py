@@ -143,14 +143,6 @@ def test_a_message_that_stands_twice_is_read_once_and_spark_gets_that(client: Ra
     assert sent.plan == base.Plan(**ONE_ROW)
 
 
-def test_a_call_with_one_request_takes_one(client: RawClient, backend: FakeBackend) -> None:
-    other = base.ExecutePlanRequest(session_id=SESSION, plan={"root": {"sql": {"query": "SELECT 1"}}})
-
-    client.send("ExecutePlan", [execute(), other.SerializeToString()])
-
-    assert [request.plan for name, request in backend.calls if name == "ExecutePlan"] == [base.Plan(**ONE_ROW)]
-
-
 def test_what_is_too_large_is_not_read(client: RawClient, backend: FakeBackend) -> None:
     zeros = [bytes(129 * 1024 * 1024)]
 

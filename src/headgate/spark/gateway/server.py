@@ -59,11 +59,21 @@ _OF_ROWS: Final = frozenset({"last_progress", "recent_progress", "explain"})
 """What tells of the rows that a stream has read. Whether it runs, and why it ended, its owner hears also after a revoke."""
 _LOOPBACK: Final = "127.0.0.1"
 _CALLS_AT_ONCE: Final = 4096
+_WINDOW_BYTES: Final = 64 * 1024
+"""What a client may send in each call before the gateway reads it, so also before the gateway knows the caller.
+
+It is also what a client sends in one round trip of an upload in small parts.
+"""
 _REQUEST_SECONDS: Final = 60.0
 """Within which a request comes, and each part of an upload."""
 _SERVER_OPTIONS: Final = (
     *CHANNEL_OPTIONS,
     ("grpc.so_reuseport", 0),
+    # A probe of the line's speed would let the window begin at 4 MiB and grow.
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", _WINDOW_BYTES),
+    # So that one connection does not take all calls. Clients keep what is beyond until one of theirs ends.
+    ("grpc.max_concurrent_streams", _CALLS_AT_ONCE // 4),
     # A client whose machine is gone is noticed, and what it began is not kept for it.
     ("grpc.keepalive_time_ms", 60_000),
     ("grpc.keepalive_timeout_ms", 20_000),
@@ -145,7 +155,7 @@ class Gateway:
         async with Answering(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
             with self._budget.share(call.caller.principal) as share:
-                admitted, binding = await self._admit(rpc, call, await _first(requests), share)
+                admitted, binding = await self._admit(rpc, call, await _only(requests), share)
                 binding.checkpoints.admit(admitted.request, admitted.references.named)
                 return await self._answer(rpc, call, admitted, binding)
         raise AssertionError("an aborted call goes no further")
@@ -170,7 +180,7 @@ class Gateway:
             call = answering.call = await self._begin(context)
             # Held as long as the call: so long the request is in memory.
             with self._budget.share(call.caller.principal) as share:
-                admitted, binding = await self._admit(rpc, call, await _first(requests), share)
+                admitted, binding = await self._admit(rpc, call, await _only(requests), share)
                 note = (
                     binding.checkpoints.note
                     if binding.checkpoints.admit(admitted.request, admitted.references.named)
@@ -355,16 +365,20 @@ async def _write(driver: Any, requests: Iterable[bytes]) -> None:
         await driver.write(request)
 
 
-async def _first(requests: AsyncIterator[bytes]) -> bytes:
+async def _only(requests: AsyncIterator[bytes]) -> bytes:
     """Return the request of a call that has one."""
     request = await _next(requests)
     if request is None:
         raise InvalidRequestError("the call has no request; send one")
+    if await _next(requests) is not None:
+        raise InvalidRequestError("the call has more than one request; send each of them in a call of its own")
     return request
 
 
 async def _next(requests: AsyncIterator[bytes]) -> bytes | None:
     try:
-        return await asyncio.wait_for(anext(requests, None), _REQUEST_SECONDS)
+        # Not `wait_for`, which loses a cancellation that comes with the end of the requests: both come when the client leaves.
+        async with asyncio.timeout(_REQUEST_SECONDS):
+            return await anext(requests, None)
     except TimeoutError:
         raise InvalidRequestError(f"nothing came for {_REQUEST_SECONDS:.0f} seconds; send it again") from None
