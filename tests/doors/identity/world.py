@@ -83,7 +83,7 @@ class World:
         known = Identity(self.stores, self.entrance.logins.principal_of, self.entrance.access_tokens.presented)
         self.audit = Audit(self.stores)
         app.state.deployed = Deployed(
-            self.organizations, known, self.audit, self.acme, NoSpark(), KeptStatements(NoSpark(), SqlLimits()), dict
+            self.organizations, known, self.audit, NoSpark(), KeptStatements(NoSpark(), SqlLimits()), dict
         )
         problems.install(app)
         identity.install(app, self.entrance)
