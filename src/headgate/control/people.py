@@ -61,7 +61,7 @@ def known_to(answers: Answers, caller: Caller, now: float) -> Callable[[SubjectI
 
 
 def told_to(answers: Answers, caller: Caller | None, now: float) -> Callable[[str], bool]:
-    """Return what says of which resources, principals and groups the caller is told the names; the deployment, of all."""
+    """Return the predicate for the ids whose names the caller may see; the deployment may see all names."""
     if caller is None:
         return _everything
     known = known_to(answers, caller, now)

@@ -16,7 +16,7 @@ _NOT_STATED = frozenset(("shown", "table"))
 
 
 Told = Callable[[str], bool]
-"""Says whether the reader of an approval is told the name of what has this id."""
+"""Whether the reader of an approval may see the name that belongs to this id."""
 
 
 class Documents(Protocol):

@@ -132,12 +132,12 @@ class TestDecisionsAboutAnUnknownCaller:
     def test_are_kept_by_the_organization_of_the_address(self, world: World, acme: Place) -> None:
         before = [len(kept_in(world, each)) for each in (acme.opened.id, world.opened.id, DEPLOYMENT)]
 
-        nobody, stranger = (
+        anonymous, stranger = (
             without_token(world, f"{acme.address}{USERS}"),
             sent(world, "owner", f"{acme.address}{USERS}"),
         )
 
-        assert (nobody.status_code, stranger.status_code) == (401, 401)
+        assert (anonymous.status_code, stranger.status_code) == (401, 401)
         kept = kept_in(world, acme.opened.id)
         assert [(each.action, each.principal, each.code) for each in kept[:2]] == [
             ("POST /users", None, "unauthenticated")
