@@ -99,7 +99,7 @@ def _clustering(definition: TableServiceDefinition) -> str:
 
 def _cleaning(definition: TableServiceDefinition) -> str:
     oldest = datetime.fromtimestamp(time.time() - definition.keep_days * _DAY, UTC)
-    kept = f"older_than => TIMESTAMP '{oldest:%Y-%m-%d %H:%M:%S}Z', retain_last => {definition.keep_last}"
+    kept = f"older_than => TIMESTAMP '{oldest:%Y-%m-%d %H:%M:%S.%f}Z', retain_last => {definition.keep_last}"
     return f"CALL lake.system.expire_snapshots(table => {_table(definition)}, {kept})"
 
 
