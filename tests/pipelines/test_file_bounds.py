@@ -76,8 +76,10 @@ def test_a_document_is_bounded_as_a_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.soak  # In a driver that has run other pipelines, the tasks can fill the heap before the statement is ended.
-@pytest.mark.parametrize("is_repeated", [True, False], ids=["one value", "many values"])
+@pytest.mark.parametrize(
+    "is_repeated",
+    [pytest.param(True, marks=pytest.mark.soak, id="one value"), pytest.param(False, id="many values")],
+)
 def test_large_values_of_a_small_file_within_the_bounds_do_not_end_the_driver(drop: Drop, *, is_repeated: bool) -> None:
     name = f"large_{is_repeated}".lower()
     values = ["a" * (15 << 20)] * 300 if is_repeated else [letter * (15 << 20) for letter in "abcdefghijklmnopqrst" * 3]
