@@ -89,6 +89,32 @@ def test_a_new_password_ends_the_sessions_of_devices_and_providers_too(
     assert "oidc" not in {each.how for each in world.logins.sessions.of(ann)}
 
 
+def test_a_logout_ends_the_sessions_that_began_with_it_and_no_other() -> None:
+    world, ann, session, devices, secret = let_in_by_ann()
+    device = devices.redeem(secret, world.now)
+    assert isinstance(device, Started)
+    asked = devices.ask({}, world.now)
+    devices.answer(asked.code, device.session, world.now, allow=True)
+    assert isinstance(devices.redeem(asked.secret, world.now), Started)
+    other = world.logins.sessions.start(ann, "password").session
+
+    log_out(world, session)
+    world.control.catch_up()
+
+    assert [each.id for each in world.logins.sessions.of(ann)] == [other.id]
+
+
+def test_a_logout_of_a_device_leaves_the_session_that_let_it_in() -> None:
+    world, ann, session, devices, secret = let_in_by_ann()
+    device = devices.redeem(secret, world.now)
+    assert isinstance(device, Started)
+
+    log_out(world, device.session)
+    world.control.catch_up()
+
+    assert [each.id for each in world.logins.sessions.of(ann)] == [session.id]
+
+
 def test_a_session_that_begins_while_a_password_is_set_ends_with_the_old_one() -> None:
     world = Deployment()
     ann = world.user("ann")

@@ -111,7 +111,10 @@ class LinkSubject:
 
 @dataclass(frozen=True, slots=True)
 class StartSession:
-    """Somebody has logged in, until `ends` (seconds since the epoch). `how` is by what."""
+    """A user has logged in, until `ends` (seconds since the epoch). `how` is by what.
+
+    `let_in_by` is the session that let a device in, and ends it when it is ended.
+    """
 
     session: str
     hash: str
@@ -119,27 +122,29 @@ class StartSession:
     ends: float
     how: str
     told: Mapping[str, str] = field(default_factory=dict[str, str])
+    let_in_by: str | None = None
     name: str = "session.start"
 
     def plan(self, view: View) -> Plan:
         """Everybody their own."""
         _oneself(view, self.principal)
         body = {"principal": self.principal, "hash": self.hash, "ends": self.ends, "at": view.now, "how": self.how}
-        return Plan((), (DocumentPut("session", self.session, {**body, **self.told}, new=True),))
+        origin = {} if self.let_in_by is None else {"let_in_by": self.let_in_by}
+        return Plan((), (DocumentPut("session", self.session, {**body, **origin, **self.told}, new=True),))
 
 
 @dataclass(frozen=True, slots=True)
 class EndSessions:
-    """Sessions of one user are over, at once."""
+    """Sessions of one user are over, at once. They are read when the command is decided, as in `SetPassword`."""
 
     principal: PrincipalId
-    sessions: tuple[str, ...]
+    sessions: Callable[[], Iterable[str]]
     name: str = "session.end"
 
     def plan(self, view: View) -> Plan:
         """Everybody their own, and the deployment anybody's."""
         _oneself(view, self.principal)
-        return Plan((), _ended(self.sessions))
+        return Plan((), _ended(self.sessions()))
 
 
 def _ended(sessions: Iterable[str]) -> tuple[DocumentPut, ...]:

@@ -112,7 +112,7 @@ class Devices:
         by = self._sessions.by_id(body["session"])
         if not body["allow"] or by is None:
             return Waiting.DENIED
-        started = self._sessions.start(by.principal, "device", body["told"])
+        started = self._sessions.start(by.principal, "device", body["told"], let_in_by=by.id)
         if self._sessions.by_id(by.id) is None:
             # It ended after the look: a new password that ended it has not seen the session of the device.
             self._sessions.end(by.principal, started.session.id)

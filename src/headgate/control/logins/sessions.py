@@ -1,6 +1,6 @@
 """Sessions: what somebody who has logged in presents instead of a password, until it ends."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,11 +45,13 @@ class Sessions:
         self._length = length
         self._kept: tuple[int, dict[str, Mapping[str, Any]]] = (0, {})
 
-    def start(self, principal: PrincipalId, how: str, told: Mapping[str, str] | None = None) -> Started:
-        """Begin a session of somebody who has proved who they are."""
+    def start(
+        self, principal: PrincipalId, how: str, told: Mapping[str, str] | None = None, let_in_by: str | None = None
+    ) -> Started:
+        """Begin a session of a user that has proved who they are, or of a device that the session `let_in_by` let in."""
         credential, now = made(new_id("s")), self._control.now
         session = Session(credential.id, principal, now, now + self._length, how, told or {})
-        started = StartSession(session.id, credential.hash, principal, session.ends, how, session.told)
+        started = StartSession(session.id, credential.hash, principal, session.ends, how, session.told, let_in_by)
         self._control.execute(started, Caller(principal))
         return Started(credential.written(SESSION), session)
 
@@ -73,9 +75,10 @@ class Sessions:
         return tuple(sorted(mine, key=lambda each: each.at, reverse=True))
 
     def end(self, principal: PrincipalId, *sessions: str) -> None:
-        """End sessions of somebody."""
+        """End sessions of a user, with those of the devices that they let in."""
         if sessions:
-            self._control.execute(EndSessions(principal, sessions), Caller(principal))
+            ended = EndSessions(principal, lambda: self._with_devices(principal, sessions))
+            self._control.execute(ended, Caller(principal))
 
     def tidy(self) -> None:
         """Erase what has ended by itself; nothing rests on it."""
@@ -83,6 +86,16 @@ class Sessions:
         for id, body in self._store.documents("session").items():
             if body["ends"] <= now:
                 self._store.put_document(DocumentPut("session", id, None))
+
+    def _with_devices(self, principal: PrincipalId, sessions: Iterable[str]) -> set[str]:
+        """Return the sessions, those that they let in, those that these let in, and so on."""
+        bodies = self._store.documents("session").items()
+        let_in = {id: body.get("let_in_by") for id, body in bodies if body["principal"] == principal}
+        found, more = set[str](), set(sessions)
+        while more:
+            found |= more
+            more = {id for id, by in let_in.items() if by in more} - found
+        return found
 
     def _body(self, id: str) -> Mapping[str, Any] | None:
         """Return the document of a session, as it is after everything that is known of the log."""
