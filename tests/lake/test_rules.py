@@ -2,10 +2,19 @@
 
 import pytest
 from pyiceberg.schema import Schema
-from pyiceberg.types import NestedField, StringType
+from pyiceberg.types import (
+    GeometryType,
+    NestedField,
+    PrimitiveType,
+    StringType,
+    StructType,
+    TimestampNanoType,
+    TimestamptzNanoType,
+    UnknownType,
+)
 
 from headgate.lake.errors import RuleError
-from headgate.lake.rules import check_defaults, check_table_properties
+from headgate.lake.rules import check_defaults, check_table_columns, check_table_properties
 
 FORMER = {"write.parquet.bloom-filter-fpp.column.a": "0.01", "encryption.key-id": "k", "write.format.default": "csv"}
 
@@ -36,3 +45,13 @@ def test_a_default_that_a_column_has_stays_and_no_other_comes() -> None:
     check_defaults([Schema(former)], [Schema(former, NestedField(2, "new", StringType()))])
     with pytest.raises(RuleError, match="`old` cannot have a default"):
         check_defaults([Schema(former)], [Schema(changed)])
+
+
+@pytest.mark.parametrize("newer", [TimestampNanoType(), TimestamptzNanoType(), UnknownType(), GeometryType()], ids=str)
+def test_a_type_of_a_newer_format_that_a_column_has_stays_and_no_other_comes(newer: PrimitiveType) -> None:
+    former = NestedField(1, "old", newer)
+    nested = NestedField(2, "pair", StructType(NestedField(3, "new", newer)))
+
+    check_table_columns([Schema(former)], [Schema(former, NestedField(2, "new", StringType()))])
+    with pytest.raises(RuleError, match="`new` cannot have the type"):
+        check_table_columns([Schema(former)], [Schema(former, nested)])

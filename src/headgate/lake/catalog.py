@@ -27,7 +27,7 @@ from headgate.lake.metadata import NewTable, check_requirements, new_metadata, p
 from headgate.lake.needs import commit_needs, replaces
 from headgate.lake.pointed import File, Pointed
 from headgate.lake.registering import registered
-from headgate.lake.rules import check_defaults, check_metadata, check_table_properties, named_files
+from headgate.lake.rules import check_metadata, check_table_columns, check_table_properties, named_files
 from headgate.lake.staged import Staged, StagedCreates
 from headgate.lake.warehouse import NOT_OURS, Warehouse
 from headgate.untrusted_input.blocking_pool import BlockingPool
@@ -89,7 +89,7 @@ class TableCatalog:
         staged = self._announced(owner, database, name, updates)
         metadata = updated_metadata(None, None, updates)
         check_table_properties({}, metadata.properties)
-        check_defaults((), metadata.schemas)
+        check_table_columns((), metadata.schemas)
         check_metadata(metadata, staged.table, staged.location)
         self._check_files(metadata, updates)
         return self._written(metadata, None)
@@ -138,7 +138,7 @@ class TableCatalog:
         path = base.pointer.metadata_location
         metadata = updated_metadata(base.metadata, path, updates)
         check_table_properties(base.metadata.properties, metadata.properties)
-        check_defaults(base.metadata.schemas, metadata.schemas)
+        check_table_columns(base.metadata.schemas, metadata.schemas)
         check_metadata(metadata, base.pointer.table, base.metadata.location)
         files = self._check_files(base.metadata, updates)
         needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)

@@ -24,7 +24,7 @@ from headgate.lake.errors import ConflictError
 from headgate.lake.history import in_order
 from headgate.lake.metadata_ids import assign_ids
 from headgate.lake.readability import require_readable
-from headgate.lake.rules import check_defaults, check_table_properties
+from headgate.lake.rules import check_table_columns, check_table_properties
 from headgate.lake.validation import require_valid
 
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
@@ -43,7 +43,7 @@ class NewTable:
 def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetadata:
     """Return the first metadata of a table. Raises `RuleError` or `InvalidError`."""
     check_table_properties({}, new.properties)
-    check_defaults((), (new.schema,))
+    check_table_columns((), (new.schema,))
     made = require_valid(
         "table",
         lambda: new_table_metadata(

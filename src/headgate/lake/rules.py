@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.types import IcebergType
 
 from headgate.control.table_properties import describe_property_fault
 from headgate.facts.ids import ResourceId
@@ -60,6 +61,22 @@ def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
             raise RuleError(f"the column `{default[0]}` cannot have a default: format version 2 has none; leave it out")
 
 
+def check_table_columns(before: Iterable[Schema], after: Iterable[Schema]) -> None:
+    """Raise `RuleError` for a column that is given a default, or a type that tables of format version 2 do not have.
+
+    Java adds no column to a table that has one of a newer type. What was there before stays.
+    """
+    was, will_be = tuple(before), tuple(after)
+    check_defaults(was, will_be)
+    known = set(_types(was))
+    for name, type in _types(will_be):
+        if type.minimum_format_version() > FORMAT_VERSION and (name, type) not in known:
+            raise RuleError(
+                f"the column `{name}` cannot have the type {type}: it needs tables of format version "
+                f"{type.minimum_format_version()}, and only {FORMAT_VERSION} is supported; choose another type"
+            )
+
+
 def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) -> None:
     """Raise `RuleError` unless this is metadata of this table, with every file it names inside its location."""
     if str(metadata.table_uuid) != table:
@@ -80,6 +97,11 @@ def named_files(metadata: TableMetadata) -> Iterator[str]:
     yield from (each.statistics_path for each in metadata.statistics)
     yield from (each.statistics_path for each in metadata.partition_statistics)
     yield from (each.metadata_file for each in metadata.metadata_log)
+
+
+def _types(schemas: Iterable[Schema]) -> Iterator[tuple[str, IcebergType]]:
+    """Yield the name and type of each column, at any depth."""
+    return ((field.name, field.field_type) for schema in schemas for field in index_by_id(schema).values())
 
 
 def _defaults(schemas: Iterable[Schema]) -> Iterator[tuple[str, str]]:
