@@ -22,7 +22,7 @@ from headgate.control.command import (
 )
 from headgate.control.counts import Counts
 from headgate.control.log_follower import LogFollower, Start
-from headgate.control.people import meant, told_to
+from headgate.control.people import meant, name_visibility
 from headgate.control.ports import (
     Checkpoint,
     DocumentPut,
@@ -257,7 +257,7 @@ class Control:
         return plan
 
     def _version(self, view: View, resource: ResourceId) -> str:
-        return version(view.facts, self._store, resource, told_to(view.engine, view.caller, view.now))
+        return version(view.facts, self._store, resource, name_visibility(view.engine, view.caller, view.now))
 
     def _attempt(self, command: Command, caller: Caller | None, call: Call) -> Written | None:
         """Decide a command and write it; return None if the log has another head by now, which is taken over."""

@@ -60,18 +60,18 @@ def known_to(answers: Answers, caller: Caller, now: float) -> Callable[[SubjectI
     return known
 
 
-def told_to(answers: Answers, caller: Caller | None, now: float) -> Callable[[str], bool]:
+def name_visibility(answers: Answers, caller: Caller | None, now: float) -> Callable[[str], bool]:
     """Return the predicate for the ids whose names the caller may see; the deployment may see all names."""
     if caller is None:
         return _everything
     known = known_to(answers, caller, now)
 
-    def told(id: str) -> bool:
+    def may_know(id: str) -> bool:
         if ResourceId(id) in answers.facts.resources and PrincipalId(id) not in answers.facts.principals:
             return answers.discoverable(caller, ResourceId(id), now)
         return known(PrincipalId(id))
 
-    return told
+    return may_know
 
 
 def _everything(_: str) -> bool:

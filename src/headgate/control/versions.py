@@ -15,7 +15,7 @@ _NOT_STATED = frozenset(("shown", "table"))
 """Kinds of documents that runs and commits write: nothing in them is stated by a caller."""
 
 
-Told = Callable[[str], bool]
+MayKnow = Callable[[str], bool]
 """Whether the reader of an approval may see the name that belongs to this id."""
 
 
@@ -49,15 +49,15 @@ def has_version(facts: Snapshot, id: str) -> bool:
     return ResourceId(id) in facts.resources or id in facts.requests
 
 
-def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId, told: Told = _no_name) -> str:
+def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId, may_know: MayKnow = _no_name) -> str:
     """Return the version that a resource will have once a command is written."""
-    return version(outcome.facts, _Upcoming(outcome, store), resource, told)
+    return version(outcome.facts, _Upcoming(outcome, store), resource, may_know)
 
 
-def version(facts: Snapshot, store: Documents, resource: ResourceId, told: Told = _no_name) -> str:
+def version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: MayKnow = _no_name) -> str:
     """Return the version of a resource, the same on every replica: none is kept.
 
-    An approval's has the names of what it refers to, of which the reader is `told`: no other, as a version can be guessed.
+    An approval's contains the names of what it refers to that the reader `may_know`, and no other name: a reader could guess it from the version.
     A caller that shows documents of the resource reads them after this: what changes in between makes the version an old one.
     """
     records = (facts.groups, facts.principals, facts.tokens)
@@ -67,27 +67,27 @@ def version(facts: Snapshot, store: Documents, resource: ResourceId, told: Told 
         sorted((subject, keys) for subject, keys in facts.subjects.get(resource, {}).items()),
         facts.run_as.get(resource),
         facts.governs.get(resource),
-        *_approval(facts, store, resource, told),
+        *_approval(facts, store, resource, may_know),
         dict(_documents(facts, store, resource)),
     )
     return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
 
 
-def _approval(facts: Snapshot, store: Documents, id: ResourceId, told: Told) -> Iterator[Mapping[str, Any]]:
+def _approval(facts: Snapshot, store: Documents, id: ResourceId, may_know: MayKnow) -> Iterator[Mapping[str, Any]]:
     """Yield what waits for approval under this id, and the names of what its record and its documents refer to."""
     for kind in (facts.agreements, facts.change_requests, facts.requests):
         found: Agreement | ChangeRequest | Request | None = _of(kind, id)
         if found is not None:
-            record = _record(found, told)
+            record = _record(found, may_know)
             referred = {*_texts(record), *_texts(dict(_documents(facts, store, id)))}
             there = (each for each in referred if each in facts.resources or each in facts.principals)
-            names = {each: _name(facts, store, each) for each in there if each == found.author or told(each)}
+            names = {each: _name(facts, store, each) for each in there if each == found.author or may_know(each)}
             yield {"record": record, "names": names}
 
 
-def _record(found: Agreement | ChangeRequest | Request, told: Told) -> dict[str, Any]:
+def _record(found: Agreement | ChangeRequest | Request, may_know: MayKnow) -> dict[str, Any]:
     record = asdict(found)
-    if isinstance(found, Request) and not (found.resource and told(found.resource)):
+    if isinstance(found, Request) and not (found.resource and may_know(found.resource)):
         # Its author knows the name that it was filed under, and not whether that is something.
         record["resource"] = None
     return record

@@ -1,4 +1,4 @@
-"""How deep and how wide JSON is, told by its signs before anything parses it: parsed, it takes many times its bytes."""
+"""How deep and how wide JSON is, counted before it is parsed: parsed, it takes many times its bytes."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _PART = 1 << 16
 
 
 def too_deep(text: bytes | bytearray, depth: int) -> bool:
-    """Say whether JSON nests deeper than `depth`; what is not JSON may seem to, and is refused either way.
+    """Return whether JSON nests deeper than `depth`; what is not JSON may seem to, and is refused either way.
 
     It takes time in proportion to the text, and hardly any for one of few brackets.
     """

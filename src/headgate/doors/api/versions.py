@@ -2,7 +2,7 @@
 
 from fastapi import Response
 
-from headgate.control.people import told_to
+from headgate.control.people import name_visibility
 from headgate.control.versions import version
 from headgate.doors.api.asking import Moment
 from headgate.doors.services import Services
@@ -21,7 +21,7 @@ def tagged(response: Response, services: Services, facts: Snapshot, resource: Re
 
 
 def tagged_approval(response: Response, services: Services, moment: Moment, id: ResourceId) -> str:
-    """Return the version of what waits for approval, which has the names that the caller is told of; see `tagged`."""
+    """Return the version of what waits for approval, which contains the names that the caller may know; see `tagged`."""
     found = approval_version(services, moment, id)
     response.headers["etag"] = etag(found)
     return found
@@ -29,7 +29,7 @@ def tagged_approval(response: Response, services: Services, moment: Moment, id: 
 
 def approval_version(services: Services, moment: Moment, id: ResourceId) -> str:
     """Return the version of what waits for approval, as the caller reads it."""
-    return version(moment.facts, services.store, id, told_to(moment.answers, moment.caller, moment.now))
+    return version(moment.facts, services.store, id, name_visibility(moment.answers, moment.caller, moment.now))
 
 
 def etag(version: str) -> str:
