@@ -1,4 +1,4 @@
-"""How deep and wide JSON is, told without parsing it, is what the parsed value has."""
+"""Depth and width of JSON, counted without parsing it, are those of the parsed value."""
 
 import json
 import tracemalloc
@@ -32,20 +32,27 @@ def members(value: Any) -> int:
     return len(parts) + sum(map(members, parts))
 
 
+SLOW = [
+    b'"\\"' * 300_000, b'"' + b'\\"' * 500_000, b'[{"' * 300_000, b"\\" * 900_000,
+    b"[" * (1 << 20), b"[" * (1 << 19) + b"]" * (1 << 19), b"[[]" * (1 << 19),
+]  # fmt: skip
+"""What takes long where strings are looked for again from every quote, or brackets are paired level by level."""
+
+
 class TestDepth:
     @given(JSON, st.integers(min_value=0, max_value=6))
-    def test_is_what_the_parsed_value_has(self, value: Any, depth: int) -> None:
+    def test_the_depth_is_that_of_the_parsed_value(self, value: Any, depth: int) -> None:
         assert too_deep(json.dumps(value).encode(), depth) == (nested(value) > depth)
 
     @given(st.binary())
-    def test_of_anything_is_told_without_an_error(self, body: bytes) -> None:
+    def test_the_depth_of_any_bytes_raises_nothing(self, body: bytes) -> None:
         too_deep(body, 3)
 
-    @pytest.mark.parametrize("body", [b'"\\"' * 300_000, b'"' + b'\\"' * 500_000, b'[{"' * 300_000, b"\\" * 900_000])
-    def test_of_what_is_made_to_be_slow_is_told_at_once(self, body: bytes) -> None:
-        too_deep(b"[" * 400 + body, 100)
+    @pytest.mark.parametrize("body", SLOW)
+    def test_the_depth_of_hostile_text_is_found(self, body: bytes) -> None:
+        assert too_deep(b"[" * 400 + body, 100)
 
-    def test_of_a_string_that_is_longer_than_a_part_is_what_lies_outside_of_it(self) -> None:
+    def test_the_depth_ignores_brackets_in_a_long_string(self) -> None:
         text = b'[["\\n' + b"[" * (3 << 20) + b'"], "", ["a"]]'
 
         assert not too_deep(text, 2)
@@ -54,11 +61,11 @@ class TestDepth:
 
 class TestWidth:
     @given(JSON, st.integers(min_value=0, max_value=12), st.sampled_from((None, 2)))
-    def test_is_what_the_parsed_value_has(self, value: Any, width: int, indent: int | None) -> None:
+    def test_the_width_is_that_of_the_parsed_value(self, value: Any, width: int, indent: int | None) -> None:
         assert too_wide(json.dumps(value, indent=indent).encode(), width) == (members(value) > width)
 
     @given(JSON, st.integers(min_value=1, max_value=9))
-    def test_is_the_same_however_small_the_parts_are(self, value: Any, part: int) -> None:
+    def test_the_size_of_the_parts_changes_no_count(self, value: Any, part: int) -> None:
         text = json.dumps(value).encode()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(json_shape, "_PART", part)
@@ -68,15 +75,15 @@ class TestWidth:
                 assert too_deep(text, bound) == (nested(value) > bound)
 
     @given(st.binary())
-    def test_of_anything_is_told_without_an_error(self, body: bytes) -> None:
+    def test_the_width_of_any_bytes_raises_nothing(self, body: bytes) -> None:
         too_wide(body, 3)
 
-    @pytest.mark.parametrize("body", [b'"\\"' * 300_000, b'"' + b'\\"' * 500_000, b'[{"' * 300_000, b"\\" * 900_000])
-    def test_of_what_is_made_to_be_slow_is_told_at_once(self, body: bytes) -> None:
-        too_wide(b"," * 400 + body, 100)
+    @pytest.mark.parametrize("body", SLOW)
+    def test_the_width_of_hostile_text_is_found(self, body: bytes) -> None:
+        assert too_wide(b"," * 400 + body, 100)
 
     @pytest.mark.parametrize("member", [b"[],", b"{},", b'"",', b'"\\n",', b"1,"])
-    def test_is_told_in_little_more_memory_than_the_text_has(self, member: bytes) -> None:
+    def test_counting_takes_little_more_memory_than_the_text(self, member: bytes) -> None:
         text = b"[" + member * 3_000_000 + b"1]"
         tracemalloc.start()
         try:

@@ -21,12 +21,17 @@ class Expected:
     version: str
 
 
+def _no_name(_: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command makes of the organization, known before it is written: the facts, and the documents that change."""
+    """The result of a command before it is written: the facts, the changed documents, and which names the caller may know then."""
 
     facts: Snapshot
     documents: tuple[DocumentPut, ...] = ()
+    may_know: Callable[[str], bool] = _no_name
 
 
 def _nothing(_: Outcome) -> tuple[DocumentPut, ...]:

@@ -277,18 +277,20 @@ class Control:
     def _write(self, command: Command, view: View, plan: Plan, call: Call) -> None:
         revision = view.facts.revision + 1
         after, documents = fold(view.facts, plan.changes, revision), (*plan.documents, *_why(revision, call.why))
+        engine = view.engine.advance(plan.changes, after)
+        outcome = Outcome(after, documents, name_visibility(engine, view.caller, view.now))
         draft = Draft(
             at=view.now,
             actor=view.actor,
             command=command.name,
             changes=plan.changes,
-            documents=(*documents, *call.keeps(Outcome(after, documents))),
+            documents=(*documents, *call.keeps(outcome)),
             pointers=plan.pointers,
             origin=call.origin,
             grounds=tuple(_ground(view, each.question) for each in plan.decisions),
             runs=plan.runs,
         )
-        self._follower.append(draft, lambda: view.engine.advance(plan.changes, after))
+        self._follower.append(draft, engine)
 
     @property
     def _engine(self) -> Answers:

@@ -78,13 +78,13 @@ class LogFollower:
         """Return whether this entry is the newest one that is known, and questions may be answered."""
         return self._refusal is None and self._known.head == head
 
-    def append(self, draft: Draft, engine: Callable[[], Answers]) -> None:
-        """Write a draft behind the newest entry that is known; what `engine` returns answers from then on.
+    def append(self, draft: Draft, engine: Answers) -> None:
+        """Write a draft behind the newest entry that is known; `engine` answers from then on.
 
         Raises what the store does; then nothing is written.
         """
         head = self._store.append(self._known.head, draft)
-        self._known = replace(self._known, engine=engine(), head=head)
+        self._known = replace(self._known, engine=engine, head=head)
 
     def catch_up(self) -> None:
         """Take over what other processes have written; no two threads may at once.

@@ -49,17 +49,19 @@ def has_version(facts: Snapshot, id: str) -> bool:
     return ResourceId(id) in facts.resources or id in facts.requests
 
 
-def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId, may_know: MayKnow = _no_name) -> str:
+def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId) -> str:
     """Return the version that a resource will have once a command is written."""
-    return version(outcome.facts, _Upcoming(outcome, store), resource, may_know)
+    return version(outcome.facts, _Upcoming(outcome, store), resource, outcome.may_know)
 
 
 def version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: MayKnow = _no_name) -> str:
     """Return the version of a resource, the same on every replica: none is kept.
 
-    An approval's contains the names of what it refers to that the reader `may_know`, and no other name: a reader could guess it from the version.
+    The version of an approval contains the names that the reader may know, and no others: a reader could guess a hidden name
+    from a version.
     A caller that shows documents of the resource reads them after this: what changes in between makes the version an old one.
     """
+    documents = dict(_documents(facts, store, resource))
     records = (facts.groups, facts.principals, facts.tokens)
     stated = (
         *(asdict(each) for kind in (facts.resources, *records) if (each := _of(kind, resource)) is not None),
@@ -67,19 +69,21 @@ def version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: M
         sorted((subject, keys) for subject, keys in facts.subjects.get(resource, {}).items()),
         facts.run_as.get(resource),
         facts.governs.get(resource),
-        *_approval(facts, store, resource, may_know),
-        dict(_documents(facts, store, resource)),
+        *_approval(facts, store, resource, documents, may_know),
+        documents,
     )
     return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
 
 
-def _approval(facts: Snapshot, store: Documents, id: ResourceId, may_know: MayKnow) -> Iterator[Mapping[str, Any]]:
+def _approval(
+    facts: Snapshot, store: Documents, id: ResourceId, documents: Mapping[str, Any], may_know: MayKnow
+) -> Iterator[Mapping[str, Any]]:
     """Yield what waits for approval under this id, and the names of what its record and its documents refer to."""
     for kind in (facts.agreements, facts.change_requests, facts.requests):
         found: Agreement | ChangeRequest | Request | None = _of(kind, id)
         if found is not None:
             record = _record(found, may_know)
-            referred = {*_texts(record), *_texts(dict(_documents(facts, store, id)))}
+            referred = {*_texts(record), *_texts(documents)}
             there = (each for each in referred if each in facts.resources or each in facts.principals)
             names = {each: _name(facts, store, each) for each in there if each == found.author or may_know(each)}
             yield {"record": record, "names": names}
@@ -88,7 +92,7 @@ def _approval(facts: Snapshot, store: Documents, id: ResourceId, may_know: MayKn
 def _record(found: Agreement | ChangeRequest | Request, may_know: MayKnow) -> dict[str, Any]:
     record = asdict(found)
     if isinstance(found, Request) and not (found.resource and may_know(found.resource)):
-        # Its author knows the name that it was filed under, and not whether that is something.
+        # The author knows the name that the request was filed under, but not whether a resource has it.
         record["resource"] = None
     return record
 

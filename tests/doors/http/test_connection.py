@@ -193,6 +193,16 @@ class TestOneConnection:
 
         assert statuses(answers) == [413]
 
+    @pytest.mark.parametrize("request_line", [b"POST /things/%00", b"POST /things/%ff", b"GET /healthz"])
+    def test_ends_where_a_body_was_not_asked_for(self, address: Address, request_line: bytes) -> None:
+        # A client that leaves the body out sends its next request, a header of which would be read as a request.
+        note = b"GET /things/a HTTP/1.1\r\nHost: h\r\nX-Note: "
+        head = b"%b HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
+
+        answers = exchange(address, head % (request_line, len(note)), note + LAST)
+
+        assert len(statuses(answers)) == 1
+
     @pytest.mark.parametrize("request_line", [b"GET /healthz HTTP/1.1\r\n", b"GET /things/a HTTP/1.1\r\n"])
     def test_lets_few_requests_wait_for_their_answers(self, address: Address, request_line: bytes) -> None:
         answers = statuses(exchange(address, (request_line + b"Host: h\r\n\r\n") * 1000))

@@ -6,7 +6,7 @@ from typing import Any
 
 from headgate.control.call import Outcome
 from headgate.control.ports import DocumentPut, Store
-from headgate.control.versions import MayKnow, has_version, upcoming_version
+from headgate.control.versions import has_version, upcoming_version
 from headgate.doors.api.repeats import Once
 from headgate.facts.ids import ResourceId
 
@@ -16,7 +16,6 @@ class Reply:
     """The revision, the new version of the resource that the write is about, and what was made."""
 
     store: Store
-    may_know: MayKnow
     of: ResourceId | None
     made: Mapping[str, Any]
     once: Once | None
@@ -26,5 +25,5 @@ class Reply:
         """Put the answer together; return what is kept of it."""
         self.answer = {"revision": outcome.facts.revision, **self.made}
         if self.of is not None and has_version(outcome.facts, self.of):
-            self.answer["version"] = upcoming_version(outcome, self.store, self.of, self.may_know)
+            self.answer["version"] = upcoming_version(outcome, self.store, self.of)
         return () if self.once is None else (self.once.kept(self.answer),)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from headgate.control.call import Call, Expected
 from headgate.control.command import Command, Plan
 from headgate.control.ids import new_id
-from headgate.control.people import knows_of, name_visibility
+from headgate.control.people import knows_of
 from headgate.control.ports import Origin
 from headgate.decision.consequences import Effect
 from headgate.doors.api.consequences import ShownEffect, ShownPipeline, effect, pipeline
@@ -93,9 +93,7 @@ class Write:
 
     def reply(self, of: ResourceId | None = None, **made: Any) -> Reply:
         """Return the answer to be, about a resource, with these fields."""
-        control = self.services.control
-        may_know = name_visibility(control.answers, self.caller, control.now)
-        return Reply(self.services.store, may_know, of, made, self.once)
+        return Reply(self.services.store, of, made, self.once)
 
     def calling(self, reply: Reply) -> Call:
         """Return how a command is sent whose answer this is."""

@@ -8,6 +8,7 @@ from starlette.types import ASGIApp
 from headgate.doors.http.bodies import Bodies
 from headgate.doors.http.deadlines import Deadlines
 from headgate.doors.http.exchange import Exchange, Exchanges
+from headgate.doors.http.expectations import Expectations
 from headgate.doors.http.framing import Framing
 from headgate.doors.http.limits import Limits
 from headgate.doors.http.metrics import Metrics
@@ -46,7 +47,7 @@ def around(
         )
     app = Probes(app, readiness, metrics, metrics_access)
     app = Framing(app, limits)
-    return Exchanges(app, browser_headers, observers(metrics))
+    return Expectations(Exchanges(app, browser_headers, observers(metrics)))
 
 
 def observers(metrics: Metrics) -> tuple[Callable[[Exchange], None], ...]:

@@ -104,8 +104,8 @@ class Express:
             and head[b"authorization"].startswith(_BEARER)
             and size - len(body) <= limits.header_bytes
             and len(body) <= min(limits.body, _LARGE)
-            and not too_deep(body, limits.depth)
             and not too_wide(body, limits.members)
+            and not too_deep(body, limits.depth)
         )
 
 

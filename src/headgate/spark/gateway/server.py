@@ -64,8 +64,10 @@ _WINDOW_BYTES: Final = 64 * 1024
 
 It is also what a client sends in one round trip of an upload in small parts.
 """
-_REQUEST_SECONDS: Final = 60.0
-"""Within which a request comes, and each part of an upload."""
+_PART_SECONDS: Final = 60.0
+"""Within which each part of an upload comes, and the end of the requests of a call."""
+_REQUEST_SECONDS: Final = 600.0
+"""Within which the one request of a call comes whole: 128 MiB over a line of 2 Mbit/s."""
 _SERVER_OPTIONS: Final = (
     *CHANNEL_OPTIONS,
     ("grpc.so_reuseport", 0),
@@ -367,7 +369,7 @@ async def _write(driver: Any, requests: Iterable[bytes]) -> None:
 
 async def _only(requests: AsyncIterator[bytes]) -> bytes:
     """Return the request of a call that has one."""
-    request = await _next(requests)
+    request = await _next(requests, _REQUEST_SECONDS)
     if request is None:
         raise InvalidRequestError("the call has no request; send one")
     if await _next(requests) is not None:
@@ -375,10 +377,12 @@ async def _only(requests: AsyncIterator[bytes]) -> bytes:
     return request
 
 
-async def _next(requests: AsyncIterator[bytes]) -> bytes | None:
+async def _next(requests: AsyncIterator[bytes], seconds: float = _PART_SECONDS) -> bytes | None:
     try:
         # Not `wait_for`, which loses a cancellation that comes with the end of the requests: both come when the client leaves.
-        async with asyncio.timeout(_REQUEST_SECONDS):
+        async with asyncio.timeout(seconds):
             return await anext(requests, None)
     except TimeoutError:
-        raise InvalidRequestError(f"nothing came for {_REQUEST_SECONDS:.0f} seconds; send it again") from None
+        raise InvalidRequestError(
+            f"no request came whole within {seconds:.0f} seconds; send it again, or less of it"
+        ) from None
