@@ -10,6 +10,7 @@ import typer
 from headgate.cli.addresses import deployment_address
 from headgate.cli.api import ApiError, at, call, credential, problem_of
 from headgate.cli.output import say, table
+from headgate.spark.connect_address import connect_address
 
 
 def register(app: typer.Typer) -> None:
@@ -100,10 +101,14 @@ def status() -> None:
     health = httpx.get(f"{where}/api/v1/health")
     if health.is_error:
         raise ApiError(problem_of(health))
-    answer = health.json()
-    host = httpx.URL(where).host
-    spark = f" at sc://{host}:{answer['spark_port']}" if answer.get("spark_port") else ""
-    say(f"api {answer['api']}, spark {answer.get('spark', 'off')}{spark}")
+    say(describe_health(health.json(), httpx.URL(where)))
     _, source = credential()
     caller = call("GET", "/me")
     say(f"{where}, organization {caller['organization']['name']}, as {caller['name']} by {source}")
+
+
+def describe_health(health: dict[str, Any], where: httpx.URL) -> str:
+    """Return whether the API and Spark answer, and the address of Spark Connect where there is one."""
+    port = health.get("spark_port")
+    address = f" at {connect_address(where.host, port, tls=where.scheme == 'https')}" if port else ""
+    return f"api {health['api']}, spark {health.get('spark', 'off')}{address}"

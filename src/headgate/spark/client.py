@@ -12,6 +12,7 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.shell.progress import ProgressHandler
 
 from headgate.spark.client_sessions import ClientSessions
+from headgate.spark.connect_address import connect_address
 from headgate.spark.gateway.authority import Credential
 from headgate.spark.gateway.identity import ORGANIZATION
 from headgate.spark.reading import Follow, OperationIds, SparkReading, told
@@ -49,8 +50,7 @@ def connect(port: int, token: str, organization: str = "") -> SparkSession:
     `organization` is the id or name of one, for a login that is in several.
     """
     named = f";{ORGANIZATION}={quote(organization, safe='')}" if organization else ""
-    # The client sends a token without TLS to the name `localhost` only.
-    return _opened(f"sc://localhost:{port}/;token={token}{named}")
+    return _opened(f"{connect_address('localhost', port, tls=False)}/;token={token}{named}")
 
 
 def connect_to(gateway: str, token: str) -> SparkSession:
@@ -58,7 +58,7 @@ def connect_to(gateway: str, token: str) -> SparkSession:
     parts = urlsplit(gateway)
     if parts.scheme == "http":
         return connect(parts.port or _PORT, token)
-    return _opened(f"sc://{parts.hostname}:{parts.port or _PORT}/;use_ssl=true;token={token}")
+    return _opened(f"{connect_address(parts.hostname or '', parts.port or _PORT, tls=True)};token={token}")
 
 
 def _opened(url: str) -> SparkSession:
