@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app
-from headgate.cli.addresses import base, describe_unreachable
+from headgate.cli.addresses import addressed_organization, base, deployment_address, describe_unreachable
 from headgate.cli.errors import ApiError
 from headgate.control.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
@@ -54,6 +54,12 @@ def why_not(url: str) -> str:
     [
         ("localhost:8020", "has no scheme; write `http://localhost:8020` or `https://localhost:8020`"),
         ("http://localhost:8020/api/v1/", "names the API's path, too; write `http://localhost:8020`"),
+        (
+            "http://localhost:8020/o/",
+            "no organization behind `/o/`; write `http://localhost:8020/o/NAME` or `http://localh",
+        ),
+        ("http://localhost:8020/o", "names no organization behind `/o/`"),
+        ("http://localhost:8020/o//acme", "names no organization behind `/o/`"),
     ],
 )
 def test_an_address_that_cannot_be_one_says_what_to_write(
@@ -65,6 +71,22 @@ def test_an_address_that_cannot_be_one_says_what_to_write(
         base()
 
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "deployment", "organization"),
+    [
+        ("http://o/", "http://o", None),
+        ("http://o/o/acme", "http://o", "acme"),
+        ("https://lake.example/below/o/a%20b", "https://lake.example/below", "a b"),
+    ],
+)
+def test_an_address_may_name_an_organization(
+    monkeypatch: pytest.MonkeyPatch, written: str, deployment: str, organization: str | None
+) -> None:
+    monkeypatch.setenv("HEADGATE_URL", written)
+
+    assert (deployment_address(), addressed_organization(base())) == (deployment, organization)
 
 
 def test_a_slash_at_the_end_of_an_address_does_not_count(run: Run) -> None:

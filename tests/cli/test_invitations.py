@@ -59,9 +59,19 @@ def test_a_new_user_joins_by_an_invitation_once(world: World, run: Run) -> None:
         for name in ("ben", "eve")
     )
 
-    assert first.stdout == "ben is in the organization `organization` now; log in with `headgate login`\n"
+    assert first.stdout.startswith(
+        "ben is in the organization `organization` now, and logged in; the session is kept in "
+    )
     assert second.exit_code == 1
     assert [each.name for each in world.deployment.entrance.logins.users() if each.login == "eve"] == []
+
+
+def test_a_new_user_that_joins_is_logged_in_with_one_session(world: World, run: Run) -> None:
+    run("invitation", "accept", invite(world, run), "--login", "kay", "--password-stdin", typed=PASSWORD)
+
+    assert run("me").stdout.startswith("kay ")
+    sessions = world.deployment.entrance.logins.sessions
+    assert len(list(sessions.of(world.deployment.entrance.logins.user_of("kay").principal))) == 1
 
 
 def test_an_invitation_that_is_withdrawn_lets_no_user_join(world: World, run: Run) -> None:

@@ -7,14 +7,17 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
+from headgate.cli import app, login, passwords
 from headgate.cli.api import ApiError, call
 from headgate.cli.kept import forget, keep, kept_session
 from headgate.control.logins.sessions import Session
+from headgate.control.logins.settings import Limit
 from tests.control.logins.world import HOME, PASSWORD
 from tests.doors.identity.world import World
 from tests.threads import served
@@ -40,12 +43,20 @@ def home(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(app, list(words), input=stdin)
+def run(*words: str, stdin: str = "", url: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(words), input=stdin, env={"HEADGATE_URL": url} if url else {})
 
 
 def log_in(password: str = PASSWORD) -> Result:
     return run("login", "ann", "--password-stdin", stdin=f"{password}\n")
+
+
+def owner_token(home: Path) -> Path:
+    """Return the file of an owner's token in the data folder of this machine."""
+    token = home / ".headgate" / "owner.token"
+    token.parent.mkdir()
+    token.write_text("hgt.owner.token")
+    return token
 
 
 class TestLoggingIn:
@@ -64,11 +75,23 @@ class TestLoggingIn:
         assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
         assert PASSWORD not in file.read_text()
 
-    def test_asks_for_what_was_not_said(self, home: Path) -> None:
-        result = run("login", "--password", stdin=f"ann\n{PASSWORD}\n")
+    @pytest.mark.parametrize(("words", "typed"), [(("--password",), f"ann\n{PASSWORD}\n"), (("ann",), f"{PASSWORD}\n")])
+    def test_asks_for_what_was_not_said(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], typed: str
+    ) -> None:
+        monkeypatch.setattr(passwords, "has_terminal", lambda: True)
+
+        result = run("login", *words, stdin=typed)
 
         assert result.exit_code == 0, result.output
         assert PASSWORD not in result.output
+
+    @pytest.mark.parametrize("words", [("ann",), ("ann", "--password"), ("--password",)])
+    def test_with_a_password_and_no_terminal_names_the_option(self, home: Path, words: tuple[str, ...]) -> None:
+        result = run("login", *words)
+
+        assert result.exit_code == 2
+        assert result.stderr == "headgate: there is no terminal to ask for the password; use `--password-stdin`\n"
 
     def test_with_a_password_from_the_standard_input_needs_a_name(self, home: Path) -> None:
         result = run("login", "--password-stdin", stdin=f"{PASSWORD}\n")
@@ -81,6 +104,62 @@ class TestLoggingIn:
         assert isinstance(result.exception, ApiError)
         assert "not the login name and password" in str(result.exception)
         assert kept_session(world.url, {"XDG_CONFIG_HOME": str(home)}) is None
+
+    def test_that_fails_says_which_credential_commands_use(self, home: Path) -> None:
+        assert str(log_in("a wrong password").exception).endswith("; no command has a credential now")
+
+        token = owner_token(home)
+
+        assert str(log_in("a wrong password").exception).endswith(f"; commands now use the owner's token in `{token}`")
+
+    def test_after_too_many_attempts_says_how_long_to_wait(self, home: Path) -> None:
+        world = World(tries_of_name=Limit(1, 900.0))
+        with served(world.app) as url:
+            first, second = (run("login", "ann", "--password-stdin", stdin="x", url=url) for _ in range(2))
+        world.audit.close()
+
+        assert "not the login name and password" in str(first.exception)
+        assert "there were too many attempts; try again in 15 minutes" in str(second.exception)
+
+    def test_ends_the_session_that_it_replaces(self, world: World, home: Path) -> None:
+        log_in()
+        former = kept_session(world.url, {"XDG_CONFIG_HOME": str(home)})
+        assert former is not None
+
+        assert log_in().exit_code == 0
+
+        assert world.entrance.logins.principal_of(former) is None
+        assert call("GET", "/me")["principal"] == world.ann
+
+    def test_succeeds_where_the_former_session_cannot_be_ended(
+        self, world: World, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log_in()
+
+        def post(url: str, **more: Any) -> httpx.Response:
+            if url.endswith("/logout"):
+                raise httpx.ConnectError("refused")
+            return httpx.request("POST", url, **more)
+
+        monkeypatch.setattr(login.httpx, "post", post)
+
+        assert log_in().exit_code == 0
+        assert call("GET", "/me")["principal"] == world.ann
+
+    def test_says_that_a_token_in_the_environment_goes_before_the_session(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
+
+        assert log_in().output.endswith("; unset HEADGATE_TOKEN to use it\n")
+
+    def test_is_found_at_every_spelling_and_organization_of_the_deployment(
+        self, world: World, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log_in()
+        monkeypatch.setenv("HEADGATE_URL", f"{world.url.replace('127.0.0.1', 'localhost')}/o/acme")
+
+        assert call("GET", "/me")["principal"] == world.ann
 
     def test_by_a_browser_waits_until_somebody_lets_it_in(self, world: World, home: Path) -> None:
         answering = threading.Thread(target=_answer, args=(world,), kwargs={"allow": True})
@@ -123,7 +202,19 @@ class TestLoggingOut:
 
         assert "logged out" in run("logout").output
         assert world.entrance.logins.principal_of(session) is None
-        assert run("logout").output == "there is no session to end\n"
+        assert run("logout").output == "there is no session to end; no command has a credential now\n"
+
+    def test_says_which_credential_commands_use(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        token = owner_token(home)
+        log_in()
+        assert run("logout").output == f"logged out; commands now use the owner's token in `{token}`\n"
+
+        log_in()
+        token.unlink()
+        assert run("logout").output == "logged out; no command has a credential now\n"
+
+        monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
+        assert run("logout").output == "there is no session to end; commands now use the token in HEADGATE_TOKEN\n"
 
     def test_is_possible_when_it_has_ended_there(self, world: World, home: Path) -> None:
         log_in()
@@ -145,14 +236,41 @@ class TestKeptSessions:
         forget("https://one", home)
         assert kept_session("https://one", home) is None
 
-    def test_of_the_deployment_serve_an_organization_whose_own_has_ended(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("address", "same"),
+        [
+            ("http://127.0.0.1:28020", "http://localhost:28020/o/acme"),
+            ("http://localhost:28020/o/acme", "http://[::1]:28020"),
+            ("http://[::1]:28020", "http://127.0.0.1:28020"),
+            ("https://one.example/lake/o/acme", "https://ONE.example:443/lake"),
+        ],
+    )
+    def test_are_one_for_every_spelling_and_organization_of_a_deployment(
+        self, tmp_path: Path, address: str, same: str
+    ) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
-        keep("https://one", "a", time.time() + 60, home)
-        keep("https://one/o/acme", "b", time.time() - 1, home)
+        file = keep(address, "a", time.time() + 60, home)
 
-        assert kept_session("https://one/o/acme", home) == "a"
-        forget("https://one/o/acme", home)
-        assert kept_session("https://one", home) is None
+        assert kept_session(same, home) == "a"
+        keep(same, "b", time.time() + 60, home)
+        assert len(json.loads(file.read_text())) == 1
+        forget(address, home)
+        assert kept_session(same, home) is None
+
+    @pytest.mark.parametrize("other", ["https://localhost:28020", "http://localhost:28021", "http://127.0.0.2:28020"])
+    def test_of_another_scheme_port_or_host_are_others(self, tmp_path: Path, other: str) -> None:
+        home = {"XDG_CONFIG_HOME": str(tmp_path)}
+        keep("http://localhost:28020", "a", time.time() + 60, home)
+
+        assert kept_session(other, home) is None
+
+    def test_of_an_organization_that_an_earlier_version_kept_are_found(self, tmp_path: Path) -> None:
+        home = {"XDG_CONFIG_HOME": str(tmp_path)}
+        file = keep("https://one", "a", time.time() + 60, home)
+        kept = {"https://one/o/acme": {"session": "b", "ends": time.time() + 90}}
+        file.write_text(json.dumps({**json.loads(file.read_text()), **kept}))
+
+        assert kept_session("https://one", home) == "b"
 
     @pytest.mark.parametrize("content", ["", "[]", "{", "\x00"])
     def test_that_are_damaged_are_none(self, tmp_path: Path, content: str) -> None:

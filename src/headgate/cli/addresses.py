@@ -11,7 +11,8 @@ from headgate.cli.errors import ApiError
 
 API = "/api/v1"
 _SCHEMES = ("http://", "https://")
-_ORGANIZATION = re.compile(r"/o/([^/]+)")
+_ORGANIZATION = re.compile(r"(?<!/)/o/([^/]*)")
+"""The organization in an address; not the host `o` of `http://o/`."""
 _CAUSES = (
     ("refused", "the connection was refused"),
     ("Name or service not known", "the host name is unknown"),
@@ -35,16 +36,27 @@ def base() -> str:
         raise ApiError(f"`HEADGATE_URL` has no scheme; write `http://{named}` or `https://{named}`")
     if named.endswith(API):
         raise ApiError(f"`HEADGATE_URL` names the API's path, too; write `{named.removesuffix(API)}`")
+    if addressed_organization(f"{named}/") == "":
+        deployment = deployment_of(f"{named}/")
+        raise ApiError(
+            f"`HEADGATE_URL` names no organization behind `/o/`; write `{deployment}/o/NAME` or `{deployment}`"
+        )
     return named
 
 
 def deployment_address() -> str:
     """Return the address of the deployment without an organization."""
-    return base().partition("/o/")[0]
+    return deployment_of(base())
+
+
+def deployment_of(address: str) -> str:
+    """Return an address without the organization that it may name."""
+    found = _ORGANIZATION.search(address)
+    return address[: found.start()] if found else address
 
 
 def addressed_organization(url: str) -> str | None:
-    """Return the organization that an address names, or None."""
+    """Return the organization that an address names, empty for `/o/` without a name; None if it names none."""
     found = _ORGANIZATION.search(url)
     return unquote(found[1]) if found else None
 

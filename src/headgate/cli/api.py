@@ -1,5 +1,6 @@
 """The API from the command line: where it is, with which token, and its problems as sentences."""
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,13 +13,29 @@ from headgate.cli.addresses import addressed_organization, base, deployment_addr
 from headgate.cli.errors import ApiError
 from headgate.cli.kept import kept_session
 
-__all__ = ["ApiError", "at", "base", "call", "credential", "end", "every", "problem_of", "token"]
+__all__ = [
+    "ApiError",
+    "at",
+    "base",
+    "call",
+    "credential",
+    "describe_credential",
+    "end",
+    "every",
+    "problem_of",
+    "send",
+    "token",
+]
 
 _WAIT = 600.0
 """Seconds; a statement may take its time."""
 
 _PAGE = 500
 """So many entries of a list at once."""
+
+_PROBLEM = "urn:headgate:problem:"
+_UNKNOWN_CALLER, _TOO_OFTEN = f"{_PROBLEM}unauthenticated", f"{_PROBLEM}too-often"
+_MINUTE = 60
 
 
 def call(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
@@ -28,7 +45,12 @@ def call(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
 
 def end(path: str) -> None:
     """Let go of what is there. Raises `ApiError` with the problem's own words."""
-    _called("DELETE", path, None, {})
+    send("DELETE", path)
+
+
+def send(method: str, path: str, *, body: Any = None) -> None:
+    """Call the API where its answer has no body. Raises `ApiError` with the problem's own words."""
+    _called(method, path, body, {})
 
 
 def every(path: str, **query: Any) -> Iterator[dict[str, Any]]:
@@ -60,11 +82,19 @@ def credential() -> tuple[str, str]:
         return session, "the session of `headgate login`"
     kept = default_settings(os.environ).owner_token
     try:
-        return kept.read_text(encoding="utf-8").strip(), f"the token in `{kept}`"
+        return kept.read_text(encoding="utf-8").strip(), f"the owner's token in `{kept}`"
     except OSError:
         raise ApiError(
             f"log in with `headgate login`, or set HEADGATE_TOKEN to a token; there is no owner's token in `{kept}` either"
         ) from None
+
+
+def describe_credential() -> str:
+    """Return which credential the next command uses, as a clause."""
+    try:
+        return f"commands now use {credential()[1]}"
+    except ApiError:
+        return "no command has a credential now"
 
 
 def _called(method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
@@ -100,8 +130,11 @@ def problem_of(answer: httpx.Response) -> str:
     body = _document(answer)
     if not body:
         return f"the answer of `{answer.request.url}` was {answer.status_code}, and not from Headgate"
-    if answer.status_code == httpx.codes.UNAUTHORIZED and "authorization" in answer.request.headers:
+    if body.get("type") == _UNKNOWN_CALLER and "authorization" in answer.request.headers:
         return _unknown_caller(answer)
+    wait = answer.headers.get("retry-after", "")
+    if body.get("type") == _TOO_OFTEN and wait.isdecimal():
+        return f"there were too many attempts; try again in {_duration(int(wait))}"
     faults = "; ".join(f"{each['at']}: {each['fault']}" for each in body.get("faults", ()))
     return f"{body.get('detail', answer.status_code)}{f' ({faults})' if faults else ''}"
 
@@ -115,6 +148,13 @@ def _unknown_caller(answer: httpx.Response) -> str:
             "set HEADGATE_TOKEN to a token of the organization"
         )
     return "your token or login is not known there, or has ended; log in with `headgate login`, or set HEADGATE_TOKEN to a token"
+
+
+def _duration(seconds: int) -> str:
+    """Return a wait as people say it: in seconds up to two minutes, then in minutes."""
+    if seconds <= 2 * _MINUTE:
+        return f"{seconds} {'second' if seconds == 1 else 'seconds'}"
+    return f"{math.ceil(seconds / _MINUTE)} minutes"
 
 
 def _document(answer: httpx.Response) -> dict[str, Any]:

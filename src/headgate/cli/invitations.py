@@ -6,8 +6,9 @@ import httpx
 import typer
 
 from headgate.cli.api import ApiError, at, base, call, every, problem_of
+from headgate.cli.login import use_session
 from headgate.cli.output import say, table, when
-from headgate.cli.users import read_password
+from headgate.cli.passwords import read_password
 
 Secret = Annotated[str, typer.Argument(metavar="INVITATION", help="the invitation, as `create` has shown it")]
 
@@ -53,7 +54,7 @@ def accept(
         bool, typer.Option("--password-stdin", help="read the new user's password from stdin; else it is asked for")
     ] = False,
 ) -> None:
-    """Join the organization of an invitation, as the user that is logged in, or as a new user with `--login`."""
+    """Join the organization of an invitation, as the user that is logged in, or with `--login` as a new user, who is logged in then."""
     path = at("invitations", invitation, "accept")
     if login is None:
         joined = call("POST", path)
@@ -64,4 +65,6 @@ def accept(
     )
     if answer.is_error:
         raise ApiError(problem_of(answer))
-    say(f"{login} is in the organization `{answer.json()['organization']}` now; log in with `headgate login`")
+    joined = answer.json()
+    kept = use_session(joined["login"]["session"], joined["login"]["ends"])
+    say(f"{login} is in the organization `{joined['organization']}` now, and logged in; {kept}")

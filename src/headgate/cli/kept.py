@@ -1,4 +1,8 @@
-"""The sessions that the command line keeps, by the address of the deployment, in a file of the user's own."""
+"""The sessions that the command line keeps, one for each deployment, in a file of the user's own.
+
+A session is good in every organization of its deployment, so that `.../o/{organization}` names the same one; and `localhost`,
+`127.0.0.1` and `[::1]` are one host.
+"""
 
 import json
 import os
@@ -7,38 +11,48 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from headgate.app.named_files import operator_folder
+from headgate.cli.addresses import deployment_of
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def kept_session(address: str, environ: Mapping[str, str]) -> str | None:
-    """Return the session for an address, or None if there is none, or it has ended.
-
-    A session is good in every organization of its deployment (`.../o/{organization}`).
-    """
-    found = _find(_read(_file(environ)), address)
-    return str(found[1]["session"]) if found else None
+    """Return the session for an address, or None if there is none, or it has ended."""
+    kept, now = _read(_file(environ)), time.time()
+    found = [each for key, each in kept.items() if _is_same(key, address) and each["ends"] > now]
+    return str(max(found, key=lambda each: each["ends"])["session"]) if found else None
 
 
 def keep(address: str, session: str, ends: float, environ: Mapping[str, str]) -> Path:
     """Keep a session for an address until it ends (seconds since the epoch); returns where."""
     file = _file(environ)
-    _write(file, {**_read(file), address: {"session": session, "ends": ends}})
+    _write(file, {**_others(_read(file), address), _deployment(address): {"session": session, "ends": ends}})
     return file
 
 
 def forget(address: str, environ: Mapping[str, str]) -> None:
-    """Drop the session that `kept_session` returns for an address."""
+    """Drop the session for an address."""
     file = _file(environ)
-    kept = _read(file)
-    found = _find(kept, address)
-    if found is not None:
-        _write(file, {key: each for key, each in kept.items() if key != found[0]})
+    _write(file, _others(_read(file), address))
 
 
-def _find(kept: Mapping[str, Any], address: str) -> tuple[str, Any] | None:
-    """Return the address that a session was kept for, and the session: the organization's own, or its deployment's."""
-    keys = dict.fromkeys((address, address.partition("/o/")[0]))
-    return next(((key, kept[key]) for key in keys if key in kept and kept[key]["ends"] > time.time()), None)
+def _others(kept: Mapping[str, Any], address: str) -> dict[str, Any]:
+    """Return the sessions of other deployments."""
+    return {key: each for key, each in kept.items() if not _is_same(key, address)}
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Return whether two addresses are of one deployment."""
+    return _deployment(one) == _deployment(other)
+
+
+def _deployment(address: str) -> str:
+    """Return the one spelling of a deployment's address."""
+    url = httpx.URL(deployment_of(address))
+    return str(url.copy_with(host="localhost") if url.host in _LOOPBACK else url).rstrip("/")
 
 
 def _file(environ: Mapping[str, str]) -> Path:

@@ -10,6 +10,7 @@ from headgate.cli.command_groups import group
 from headgate.cli.confirmation import require_reason
 from headgate.cli.opened import Data, deployed, listed_organization
 from headgate.cli.output import fail, say, table
+from headgate.cli.passwords import read_password
 
 _HOUR = 3600.0
 
@@ -86,13 +87,3 @@ def break_glass(
         control.execute(BreakGlass(user.principal, user.name, ends), None, Call(Origin("operator"), why))
     until = datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds")
     say(f"{name} rules {organization} until {until}; the audit says so")
-
-
-def read_password(*, stdin: bool) -> str:
-    """Return a new password, from the standard input or asked for twice at the terminal."""
-    if stdin:
-        return sys.stdin.readline().rstrip("\n")
-    if not sys.stdin.isatty():
-        fail("there is no terminal to ask for the password; use `--password-stdin`")
-        sys.exit(2)
-    return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
