@@ -70,3 +70,10 @@ def test_an_address_that_cannot_be_used_is_one_sentence(
 
     assert ended.value.code == 1
     assert "check HEADGATE_URL" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_field_with_a_number_that_is_not_finite_is_refused(run: Run) -> None:
+    done = run("POST", "/api/v1/tokens", "days:=NaN")
+
+    assert done.exit_code == 2
+    assert "`NaN` behind `days:=` is not JSON" in done.stderr

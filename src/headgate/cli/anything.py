@@ -1,6 +1,5 @@
 """`headgate api`: any address of the HTTP API from a shell."""
 
-import json
 import sys
 from typing import Annotated, Any
 
@@ -8,6 +7,7 @@ import httpx
 import typer
 
 from headgate.cli.api import base, problem_of, token
+from headgate.cli.finite_numbers import parse_json
 from headgate.cli.output import fail, write_json, write_text
 
 _WAIT = 600.0
@@ -87,7 +87,7 @@ def _fields(written: list[str]) -> dict[str, Any]:
             fail(f"`{each}` is no field; write `name=text`, or `name:=json`")
             sys.exit(2)
         try:
-            found[name.removesuffix(":")] = json.loads(value) if name.endswith(":") else value
+            found[name.removesuffix(":")] = parse_json(value) if name.endswith(":") else value
         except ValueError:
             fail(f"`{value}` behind `{name}=` is not JSON")
             sys.exit(2)

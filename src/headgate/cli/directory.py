@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.api import at, call, every
+from headgate.cli.finite_numbers import require_finite
 from headgate.cli.output import say, table, when
 
 Name = Annotated[str, typer.Argument(help="the name, or the id")]
@@ -93,7 +94,7 @@ def list_tokens(
 def issue_token(
     principal: Annotated[str | None, typer.Option("--for", help="whom it acts as; yourself if left out")] = None,
     label: Annotated[str, typer.Option(help="what it is for")] = "",
-    days: Annotated[float | None, typer.Option(help="how long it lives")] = None,
+    days: Annotated[float | None, typer.Option(callback=require_finite, help="how long it lives")] = None,
     only: Annotated[list[str] | None, typer.Option(help="a resource that it is good for, and no other")] = None,
     action: Annotated[list[str] | None, typer.Option(help="an action that it is good for, and no other")] = None,
     replaces: Annotated[str | None, typer.Option(help="the id of the token that ends by this")] = None,

@@ -1,6 +1,5 @@
 """SQL from the command line: a statement as yourself, its progress, and its rows in the form that is wanted."""
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -10,6 +9,7 @@ import httpx
 import typer
 
 from headgate.cli.api import ApiError, at, base, call, end, problem_of, token
+from headgate.cli.finite_numbers import parse_json
 from headgate.cli.output import errors, note, progress, say, table, write_csv, write_json
 
 _WAIT = 0.5
@@ -114,7 +114,7 @@ def _parameter(text: str) -> tuple[str, Any]:
     if not (name and found):
         raise ApiError(f"`{text}` names no value; write `NAME=VALUE`")
     try:
-        read = json.loads(value)
+        read = parse_json(value)
     except ValueError:
         return name, value
     return name, value if isinstance(read, (dict, list)) else read

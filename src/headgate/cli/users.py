@@ -8,6 +8,7 @@ import typer
 
 from headgate.cli.command_groups import group
 from headgate.cli.confirmation import require_reason
+from headgate.cli.finite_numbers import require_finite
 from headgate.cli.opened import Data, deployed, listed_organization
 from headgate.cli.output import fail, say, table
 from headgate.cli.passwords import read_password
@@ -68,7 +69,9 @@ def break_glass(
     name: Login,
     organization: Annotated[str, typer.Option(help="the organization, by id or name")],
     why: Annotated[str, typer.Option(help="why; it stands in the audit")],
-    hours: Annotated[float, typer.Option(min=0.01, help="after how many hours it ends by itself")] = 1.0,
+    hours: Annotated[
+        float, typer.Option(min=0.01, callback=require_finite, help="after how many hours it ends by itself")
+    ] = 1.0,
     data: Data = None,
 ) -> None:
     """Make a user a founder of an organization for a short time. The log, and every answer while it lasts, tell of it."""
