@@ -8,6 +8,7 @@ import typer
 from headgate.app.settings import SettingsError
 from headgate.cli import (
     access,
+    account,
     anything,
     ask,
     backup,
@@ -52,6 +53,7 @@ for module in (
     serving,
     doctor,
     login,
+    account,
     users,
     directory,
     invitations,

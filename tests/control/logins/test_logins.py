@@ -274,7 +274,7 @@ class TestChangingThePassword:
         ann, ben = world.user("ann"), world.user("ben")
         here, there, bens = log_in(world), log_in(world), log_in(world, "ben")
 
-        with pytest.raises(LoginError):
+        with pytest.raises(LoginError, match="the old password is wrong"):
             world.logins.change_password(here.session, OTHER, OTHER, "")
         world.logins.change_password(here.session, PASSWORD, OTHER, "")
         assert [world.logins.principal_of(each.secret) for each in (here, there, bens)] == [ann, None, ben]

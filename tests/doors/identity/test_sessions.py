@@ -36,7 +36,7 @@ class TestLoggingIn:
         ]
 
         assert {(each.status_code, each.text) for each in answers} == {(401, answers[0].text)}
-        assert problem(answers[0]) == (401, "unauthenticated")
+        assert problem(answers[0]) == (401, "login-failed")
 
     def test_is_refused_for_a_while_after_too_many_wrong_passwords(self, world: World, http: httpx.Client) -> None:
         for _ in range(3):
@@ -154,14 +154,15 @@ class TestOnesOwnSessions:
     def test_are_not_for_tokens(self, world: World, http: httpx.Client) -> None:
         known = {"authorization": f"Bearer {world.bot('t')}"}
         assert http.get("/api/v1/me", headers=known).status_code == 200
-        assert problem(http.get("/api/v1/sessions", headers=known)) == (401, "unauthenticated")
+        assert problem(http.get("/api/v1/sessions", headers=known)) == (401, "session-needed")
 
     def test_other_ones_end_with_a_new_password(self, world: World, http: httpx.Client) -> None:
         before = world.login(http)
         world.login(http)
 
         new = {"old": PASSWORD, "new": "a password of my own"}
-        assert problem(http.post("/api/v1/password", json={**new, "old": WRONG})) == (401, "unauthenticated")
+        wrong = http.post("/api/v1/password", json={**new, "old": WRONG})
+        assert (*problem(wrong), wrong.json()["detail"]) == (401, "login-failed", "the old password is wrong")
         assert problem(http.post("/api/v1/password", json={**new, "new": "short"})) == (422, "invalid")
         assert http.post("/api/v1/password", json=new).status_code == 204
         assert http.get("/api/v1/session").status_code == 200

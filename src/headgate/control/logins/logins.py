@@ -126,7 +126,10 @@ class Logins:
         user = self.user(session.principal)
         if user is None or user.login is None:
             raise LoginError("this user has no password here")
-        proved = self._proved(user.login, old, origin)
+        try:
+            proved = self._proved(user.login, old, origin)
+        except LoginError:
+            raise LoginError("the old password is wrong") from None
         self._set(user, user.login, new, proved, stays=session)
 
     def set_password(self, user: User, new: str) -> None:

@@ -34,7 +34,7 @@ def install(app: FastAPI, entrance: Entrance) -> None:
     @app.exception_handler(LoginError)
     def on_login(request: Request, error: LoginError) -> JSONResponse:
         _keep(request, entrance.logins.now, "login-failed")
-        return problem(401, "unauthenticated", str(error))
+        return problem(401, "login-failed", str(error))
 
     @app.exception_handler(TooOftenError)
     def on_too_often(request: Request, error: TooOftenError) -> JSONResponse:

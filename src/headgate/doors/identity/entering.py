@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from headgate.control.logins.credential import SESSION, read
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.sessions import Session
 from headgate.doors.cookies import presented
@@ -21,9 +22,12 @@ def entrance(request: Request) -> Entrance:
 
 def session(request: Request, ways: Annotated[Entrance, Depends(entrance)]) -> Session:
     """Return the session that a request presents, or answer 401. A token is none: it logs nobody in or out."""
-    found = ways.logins.sessions.find(presented(request))
+    secret = presented(request)
+    if read(SESSION, secret) is None:
+        raise ProblemError(401, "session-needed", "a token cannot do this, only the session of a login; log in")
+    found = ways.logins.sessions.find(secret)
     if found is None:
-        raise ProblemError(401, "unauthenticated", "this needs a session; log in")
+        raise ProblemError(401, "unauthenticated", "the session is unknown or has ended; log in")
     return found
 
 
