@@ -35,12 +35,16 @@ def add(name: Login, data: Data = None) -> None:
 def remove(name: Login, data: Data = None) -> None:
     """Revoke the role from an operator, who stays a user of the deployment."""
     from headgate.control.call import Call
+    from headgate.control.command import MissingError
     from headgate.control.operators import remove_operator
     from headgate.control.ports import Origin
 
     with deployed(data) as deployment:
         user = deployment.entrance.logins.user_of(name)
-        remove_operator(deployment.organizations.deployment.control, user.principal, Call(Origin("operator")))
+        try:
+            remove_operator(deployment.organizations.deployment.control, user.principal, Call(Origin("operator")))
+        except MissingError:
+            raise MissingError(f"{name} is not an operator; `headgate operators list` shows the operators") from None
     say(f"{name} is no longer an operator")
 
 

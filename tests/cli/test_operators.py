@@ -1,0 +1,18 @@
+"""`headgate operators`, on the deployment's own machine."""
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from headgate.cli import app
+from tests.cli.deployments import deployment_in
+
+
+def test_a_user_that_is_not_an_operator_is_not_removed_as_one(tmp_path: Path) -> None:
+    with deployment_in(tmp_path) as deployment:
+        deployment.entrance.logins.register("ben", login="ben")
+
+    done = CliRunner().invoke(app, ["operators", "remove", "ben", "--data", str(tmp_path)])
+
+    assert done.exit_code == 1
+    assert done.stderr == "headgate: ben is not an operator; `headgate operators list` shows the operators\n"
