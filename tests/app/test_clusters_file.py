@@ -80,18 +80,21 @@ class TestTheFile:
 @contextmanager
 def answering(answer: bytes) -> Iterator[int]:
     """Answer one client with this; yield the port."""
+    asked: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(10)
 
         def serve() -> None:
             client, _ = listening.accept()
             with client:
-                assert client.recv(1000).startswith(b"GET /v1/submissions/status/")
+                asked.append(client.recv(1000))
                 client.sendall(answer)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield int(listening.getsockname()[1])
-        thread.join()
+        thread.join(10)
+    assert [each.startswith(b"GET /v1/submissions/status/") for each in asked] == [True]
 
 
 class TestACheckup:

@@ -225,3 +225,16 @@ def test_the_files_that_object_stores_and_clusters_find_in_the_home_folder_are_t
 
     for name in (".aws/credentials", ".aws/sso/cache/token.json", ".kube/config"):
         assert found.is_own(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "/etc/krb5.keytab",
+        f"/tmp/krb5cc_{os.getuid()}",
+        "/var/run/secrets/kubernetes.io/serviceaccount/token",
+        "/var/run/secrets/kubernetes.io/serviceaccount/..data/token",
+    ],
+)
+def test_the_files_that_kerberos_and_a_pod_have_without_a_variable_are_the_servers_own(file: str) -> None:
+    assert server_files(default_settings({}), {}).is_own(Path(file))

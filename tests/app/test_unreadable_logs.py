@@ -9,8 +9,11 @@ import pytest
 
 from headgate.control.call import BY_ITSELF
 from headgate.control.operators import add_operator
+from headgate.control.organizations import DEPLOYMENT
+from headgate.control.ports import AuditFilter
 from headgate.control.principals import AddPrincipal
 from tests.app.api.test_organizations import asked, login
+from tests.app.serving import until
 from tests.app.world import World, world_in
 
 DAMAGES = ("changes = 'x'", "changes = replace(changes, 'model_hash\":\"', 'model_hash\":\"0')", "grounds = '{'")
@@ -69,3 +72,13 @@ def test_an_operator_sees_which_one_it_is(damaged: Damaged) -> None:
     items = asked(damaged.world, damaged.login, "GET", "/api/v1/deployment/organizations").json()["items"]
 
     assert {each["name"]: each["state"] for each in items} == {"main": "active", "beta": "unreadable"}
+
+
+def test_a_denial_in_it_is_in_the_audit_of_the_deployment(damaged: Damaged) -> None:
+    world = damaged.world
+
+    assert world.http.post("/o/beta/api/v1/users", json={}).status_code == 401
+
+    until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
+    kept = world.deployment.stores.audited(DEPLOYMENT, AuditFilter(), limit=10)
+    assert [(each.action, each.code) for _, each in kept] == [("POST /users", "unauthenticated")]

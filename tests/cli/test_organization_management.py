@@ -79,6 +79,9 @@ class TestCreate:
             (("beta", "--owner", "nosuch"), "there is no user with the login name `nosuch`"),
             (("acme", "--owner", "ada"), "there is a `acme` already"),
             (("beta", "--owner", "ada", "--model", "deployment"), "there is no access model `deployment` in force"),
+            (("organization", "--owner", "ada"), "`organization` is the id of something here; choose another name"),
+            (("deployment", "--owner", "ada"), "`deployment` is the id of something here; choose another name"),
+            ((f"o_{'0' * 32}", "--owner", "ada"), "it is written like an id and could be taken for what has that id"),
         ],
     )
     def test_create_says_what_is_wrong(self, folder: Path, words: tuple[str, ...], said: str) -> None:
@@ -95,7 +98,7 @@ class TestSuspend:
         done(folder, "organization", "suspend", "acme", "--why", "unpaid")
         assert re.search(r"acme +nekt +suspended", done(folder, "organization", "list"))
 
-        done(folder, "organization", "resume", id_of(folder))
+        assert done(folder, "organization", "resume", id_of(folder)) == f"`acme` ({id_of(folder)}) is active\n"
         assert re.search(r"acme +nekt +active", done(folder, "organization", "list"))
 
     def test_a_suspended_organization_is_suspended_where_its_file_is_imported(
@@ -148,6 +151,15 @@ class TestFile:
 
 
 class TestRemove:
+    @pytest.mark.parametrize("words", [("--yes",), ("--dry-run",), ("--files", "--yes")])
+    @pytest.mark.parametrize("named", ["main", "organization"])
+    def test_the_home_organization_is_not_removed(self, folder: Path, named: str, words: tuple[str, ...]) -> None:
+        result = run(folder, "organization", "remove", named, *words)
+
+        assert result.exit_code == 1
+        assert "`main` is the home organization of this deployment and cannot be removed" in result.stderr
+        assert re.search(r"main +nekt +active", done(folder, "organization", "list"))
+
     def test_remove_frees_the_name_and_keeps_log_and_files(self, folder: Path, tmp_path: Path) -> None:
         id = id_of(folder)
         files = filled(folder, id)

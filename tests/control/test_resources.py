@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.control.command import InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.changing import RenameResource
+from headgate.control.command import CommandError, InvalidError, MissingError, RefusedError, TakenError
 from headgate.control.connections import CreateConnection, Folder
 from headgate.control.ports import Pointer
 from headgate.control.resources import CreateResource, DeleteResource, MoveResource, SetAttributes
@@ -124,6 +125,19 @@ class TestCreating:
         world.refuse(resource("copy", "table", "raw"), TakenError)
         world.do(DeleteResource(ResourceId("flights")))
         world.refuse(resource("flights", "table", "raw"), TakenError)
+
+    @pytest.mark.parametrize(
+        ("name", "error"), [("o_" + "0f" * 16, InvalidError), (ROOT, TakenError), ("first", TakenError)]
+    )
+    def test_nothing_at_the_top_is_named_like_the_id_of_something_else(
+        self, name: str, error: type[CommandError]
+    ) -> None:
+        world = onehouse()
+        for id in ("first", "second"):
+            world.do(CreateResource(ResourceId(id), "project", ROOT, f"{id}-project"))
+
+        world.refuse(CreateResource(ResourceId("third"), "project", ROOT, name), error, "an? id|the id")
+        world.refuse(RenameResource(ResourceId("second"), name), error, "an? id|the id")
 
     def test_a_name_is_given_once_and_can_be_written(self) -> None:
         for title, error in (("flights", TakenError), ("a.b", InvalidError)):

@@ -42,3 +42,5 @@ def test_control_characters_of_a_row_are_written_out_in_the_log_of_the_driver(la
     log = (lake.warehouse.parent / "logs" / "driver.log").read_text(encoding="utf-8")
     assert r"\x1b]0;title\x07" in log
     assert not set(log) & {"\x1b", "\x07", "\u202e"}
+    assert "forged" in log
+    assert not any(line.startswith(("forged", r"\u202eforged")) for line in log.splitlines())

@@ -4,7 +4,6 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -23,7 +22,7 @@ from headgate.control.ids import new_id
 from headgate.control.logins.entrance import Entrance, open_entrance
 from headgate.control.organization import Organization, Organizations
 from headgate.control.organizations import DEPLOYMENT, ORGANIZATION
-from headgate.control.ports import DocumentConflictError, DocumentPut, Store, Stores
+from headgate.control.ports import DocumentPut, Store, Stores
 from headgate.control.supervision import BackgroundTasks
 from headgate.control.tokens import IssueToken, written
 from headgate.control.vault import Vault
@@ -47,7 +46,6 @@ SHIPPED = ("nekt", "y42", "onehouse", "datamesh")
 FIRST = "main"
 """The name of the organization that an empty deployment begins with."""
 
-_HOME = "home"
 """The kind of document that names the home organization, in the deployment's log."""
 
 _SOURCE = "model"
@@ -176,14 +174,8 @@ def _over(
 
 def _home(organizations: Organizations) -> ResourceId:
     """Return the id of the home organization: the first one here. It stays, whichever organizations come later."""
-    store = organizations.deployment.store
-    kept = store.document(_HOME, DEPLOYMENT)
-    if kept is None:
-        first = ORGANIZATION if ORGANIZATION in organizations.roots else organizations.roots[0]
-        with suppress(DocumentConflictError):  # another replica has just chosen it
-            store.put_document(DocumentPut(_HOME, DEPLOYMENT, {"organization": first}, new=True))
-        kept = store.document(_HOME, DEPLOYMENT) or {"organization": first}
-    return ResourceId(str(kept["organization"]))
+    roots = organizations.roots
+    return organizations.choose_home(ORGANIZATION if ORGANIZATION in roots else roots[0])
 
 
 def _places(organization: Organization, egress: Egress, settings: Settings) -> Places:

@@ -1,5 +1,6 @@
 """Every file and folder that the settings name, from the settings' own definitions: no connection reaches them."""
 
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -30,7 +31,13 @@ _OF_LIBRARIES = (
 )
 """The variables by which the clients of object stores, of Kerberos and of Kubernetes find their files."""
 _HOMES_OF_LIBRARIES = (".aws", ".kube")
-"""Where those clients look without a variable."""
+"""Where those clients look in the user's home without a variable."""
+_DEFAULTS_OF_LIBRARIES = (
+    "/etc/krb5.keytab",
+    f"/tmp/krb5cc_{os.getuid()}",  # noqa: S108 (where Kerberos keeps the tickets of this user)
+    "/var/run/secrets/kubernetes.io",
+)
+"""Where they look elsewhere without a variable. The last has the token of the pod."""
 _NO_STORE = "postgresql://"
 """The URL that says nothing: what is left is the environment's."""
 
@@ -102,6 +109,7 @@ def _of_libraries(environ: Mapping[str, str]) -> Iterator[Path]:
     for text in (environ[name] for name in _OF_LIBRARIES if environ.get(name)):
         yield from (Path(text), *mentioned_paths(text))
     yield from (Path.home() / each for each in _HOMES_OF_LIBRARIES)
+    yield from map(Path, _DEFAULTS_OF_LIBRARIES)
 
 
 def _of_libpq(url: str, environ: Mapping[str, str]) -> Iterator[Path]:

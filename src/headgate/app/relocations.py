@@ -10,7 +10,7 @@ from headgate.control.organization import Organization, Organizations
 from headgate.control.ports import Pointer, PointerMove
 from headgate.control.wording import called
 from headgate.facts.ids import ResourceId
-from headgate.lake.containment import path_of
+from headgate.lake.containment import inside, path_of
 from headgate.lake.errors import RuleError
 from headgate.lake.former_databases import FormerDatabases
 from headgate.lake.pointed import location_of
@@ -54,7 +54,7 @@ class Relocations:
         for organization in self._organizations.all():
             for pointer in sorted(organization.store.pointers(), key=lambda each: each.table):
                 old, root = location_of(pointer.metadata_location), root_of(self._warehouse, organization.id)
-                if former_database_of(self._warehouse, old) is not None:
+                if not inside(root, old) and former_database_of(self._warehouse, old) is not None:
                     new = f"file://{root}/{path_of(old).removeprefix(f'{self._warehouse}/')}"
                     yield FormerTable(organization, pointer, Relocation(old, new))
 

@@ -79,7 +79,11 @@ def _taking(deployment: "Deployment", named: str | None) -> "Organization":
         if named is None and len(listed) > 1:
             ways = " or ".join(f"`--organization {each}`" for each in sorted(listed.values()))
             raise InvalidError(f"the tables can go to more than one organization; choose one: {ways}")
-        return deployment.organizations.find(named or next(iter(listed), ""))
+        if not listed:
+            raise InvalidError(
+                "there is no organization that could take the tables; create one with `headgate organization create`"
+            )
+        return deployment.organizations.find(named or next(iter(listed)))
 
 
 @contextmanager

@@ -81,7 +81,8 @@ def suspend(
         id = listed_organization(deployment, organization)
         command = SuspendOrganization(id)
         _in_both(deployment, id, command, command, _call(why), dry_run=dry_run)
-    say(f"`{organization}` {'would be' if dry_run else 'is'} suspended")
+        shown = _shown(deployment, id, organization)
+    say(f"{shown} {'would be' if dry_run else 'is'} suspended")
 
 
 def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -> None:
@@ -92,7 +93,8 @@ def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -
         id = listed_organization(deployment, organization)
         command = ResumeOrganization(id)
         _in_both(deployment, id, command, command, _call(), dry_run=dry_run)
-    say(f"`{organization}` {'would be' if dry_run else 'is'} active")
+        shown = _shown(deployment, id, organization)
+    say(f"{shown} {'would be' if dry_run else 'is'} active")
 
 
 def remove(
@@ -110,23 +112,25 @@ def remove(
     """
     from headgate.app.organization_folders import OrganizationFolders
     from headgate.control.organization_life import EndOrganization
-    from headgate.control.removal import RemoveOrganization
+    from headgate.control.removal import RemoveOrganization, require_removable
 
     with deployed(data) as deployment:
         id = listed_organization(deployment, organization)
+        require_removable(deployment.organizations, id)
+        shown = _shown(deployment, id, organization)
         _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=True)
         folders = OrganizationFolders(deployment.settings.folder, id) if files else None
         _require_in_data_folder(deployment, files=files)
         contents = _contents(deployment, id, folders)
         if dry_run:
-            say(f"`{organization}` would be removed, with {contents}")
+            say(f"{shown} would be removed, with {contents}")
             return
         if not yes:
-            confirm(f"Remove `{organization}`, with {contents}? This cannot be undone.", "nothing was removed")
+            confirm(f"Remove {shown}, with {contents}? This cannot be undone.", "nothing was removed")
         _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=False)
         if folders:
-            _remove_folders(organization, folders)
-    say(f"`{organization}` is removed, with {contents}")
+            _remove_folders(shown, folders)
+    say(f"{shown} is removed, with {contents}")
     say(f"its log stays, for an auditor: `headgate organization export {id} FILE`")
 
 
@@ -150,6 +154,12 @@ def _require_in_data_folder(deployment: "Deployment", *, files: bool) -> None:
         raise InvalidError(f"the tables' files lie in `{bucket}`; leave out `--files` and delete them there")
 
 
+def _shown(deployment: "Deployment", id: "ResourceId", named: str) -> str:
+    """Return an organization as answers show it: by its name, with its id where it was not `named` by its name."""
+    name = deployment.organizations.listed[id]
+    return f"`{name}`" if named == name else f"`{name}` ({id})"
+
+
 def _contents(deployment: "Deployment", id: "ResourceId", folders: "OrganizationFolders | None") -> str:
     """Return how much there is in an organization, and in the folders that go with it, in words."""
     facts = deployment.organizations.open(id).control.snapshot
@@ -158,13 +168,13 @@ def _contents(deployment: "Deployment", id: "ResourceId", folders: "Organization
     return f"{len(facts.principals)} principals, {tables} tables{size}"
 
 
-def _remove_folders(organization: str, folders: "OrganizationFolders") -> None:
+def _remove_folders(shown: str, folders: "OrganizationFolders") -> None:
     """Remove the files of an organization that is removed; end with exit code 1 and what is left if that fails."""
     try:
         folders.remove()
     except OSError as error:
         left = ", ".join(f"`{each}`" for each in folders.found())
-        fail(f"`{organization}` is removed, but not all of its files ({error.strerror}); delete {left} by hand")
+        fail(f"{shown} is removed, but not all of its files ({error.strerror}); delete {left} by hand")
         sys.exit(1)
 
 

@@ -34,7 +34,7 @@ class RenameResource:
         view.require_action(view.action(found, "edit", "alter"), found.id)
         if found.id == view.root or found.type == "table":
             raise InvalidError(f"this is not how a `{found.type}` is renamed")
-        view.new_name(found.parent, self.title)
+        view.new_name(found.id, found.parent, self.title)
         change = ResourceRenamed(found.id, found.parent, self.title)
         nothing_gained(view, found.id, change)
         return Plan((change,))

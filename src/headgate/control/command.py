@@ -6,6 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
+from headgate.control.ids import is_like_id
 from headgate.control.names import describe_new_name_fault
 from headgate.control.ports import DocumentPut, Pointer
 from headgate.control.queue import RunPut
@@ -215,9 +216,16 @@ class View:
         if any(id in kind for kind in (*kinds, facts.referrers, named)):
             raise TakenError(f"the id `{id}` is taken; use a new one")
 
-    def new_name(self, parent: ResourceId, name: str) -> None:
-        """Raise `InvalidError` for what nothing can be named, `TakenError` if the parent has a child of that name."""
-        require_new_name(name)
+    def new_name(self, id: ResourceId, parent: ResourceId, name: str) -> None:
+        """Raise `InvalidError` for what nothing can be named, `TakenError` if the parent has a child of that name.
+
+        Callers and operators write an id or a name in the same places, and an id comes first: nothing is named like the id
+        of something else.
+        """
+        if not (name == id and is_like_id(name)):
+            require_new_name(name)
+        if name != id and parent == self.facts.organization and name in self.facts.resources:
+            raise TakenError(f"`{name}` is the id of something here; choose another name")
         self.free_name(parent, name)
 
     def free_name(self, parent: ResourceId, name: str) -> None:

@@ -1,8 +1,19 @@
 """Fresh ids. Commands take them as arguments, so that a command stays a pure function."""
 
+import re
 import uuid
+
+LIKE_ID = "it is written like an id and could be taken for what has that id; choose another name"
+"""Why a name is refused that is like an id."""
+
+_ID = re.compile(r"[a-z]+_[0-9a-f]{32}")
 
 
 def new_id(prefix: str) -> str:
     """Return an opaque id that nothing has; the prefix tells a reader of the log what kind of thing it is."""
     return f"{prefix}_{uuid.uuid4().hex}"
+
+
+def is_like_id(text: str) -> bool:
+    """Return whether a text is written as the ids that `new_id` returns."""
+    return _ID.fullmatch(text) is not None

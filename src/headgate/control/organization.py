@@ -14,7 +14,7 @@ from headgate.control.gate import Gate
 from headgate.control.identity import Presented
 from headgate.control.log_follower import RETRY_SECONDS, Start
 from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import DocumentPut, LogRefusedError, Store, StoreError, Stores
+from headgate.control.ports import DocumentConflictError, DocumentPut, LogRefusedError, Store, StoreError, Stores
 from headgate.control.tokens import LAST_USE
 from headgate.control.wording import Wording
 from headgate.decision.asked import Models, not_standing
@@ -98,6 +98,10 @@ class Organization:
             self.store.put_document(DocumentPut(LAST_USE, token, {"at": self.used.pop(token)}))
 
 
+HOME: Final = "home"
+"""The kind of the document that says which organization is the home one."""
+
+
 class Organizations:
     """Opens logs when they are first asked for. Safe to use from several threads."""
 
@@ -134,6 +138,19 @@ class Organizations:
     def deployment(self) -> Organization:
         """The deployment's own log: its people, and below it the organizations."""
         return self.open(DEPLOYMENT)
+
+    @property
+    def home(self) -> ResourceId | None:
+        """The id of the home organization: the first one here, whichever come later. None while there is none."""
+        kept = self.deployment.store.document(HOME, DEPLOYMENT)
+        return None if kept is None else ResourceId(str(kept["organization"]))
+
+    def choose_home(self, first: ResourceId) -> ResourceId:
+        """Return the id of the home organization, which becomes the `first` one if there is none yet."""
+        if self.home is None:
+            with suppress(DocumentConflictError):  # another replica has just chosen it
+                self.deployment.store.put_document(DocumentPut(HOME, DEPLOYMENT, {"organization": first}, new=True))
+        return self.home or first
 
     @property
     def stores(self) -> Stores:

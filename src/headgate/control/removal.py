@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from headgate.control.command import Plan, View
+from headgate.control.command import InvalidError, Plan, View
+from headgate.control.organization import Organizations
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId
 
@@ -22,3 +23,11 @@ class RemoveOrganization:
         view.require_action("deployment.remove_organization", view.root)
         found = view.target(self.organization, "organization")
         return Plan((ResourceDeleted(found.id),))
+
+
+def require_removable(organizations: Organizations, id: ResourceId) -> None:
+    """Raise `InvalidError` for the home organization: its owner's token and its Spark driver are those of the deployment."""
+    if id == organizations.home:
+        raise InvalidError(
+            f"`{organizations.listed.get(id, id)}` is the home organization of this deployment and cannot be removed; suspend it instead"
+        )

@@ -91,7 +91,7 @@ class CreateResource:
         may_lend(view, model, on)
         _may_lie(model, self.type, parent)
         view.free_id(self.resource)
-        view.new_name(parent.id, self.title)
+        view.new_name(self.resource, parent.id, self.title)
         created = ResourceCreated(
             self.resource,
             self.type,

@@ -138,7 +138,7 @@ class RenameTable:
         view.require_action("table.alter", self.table)
         view.require_action("table.drop", self.table)
         view.require_action("database.create_view" if is_view(found) else "database.create_table", self.database)
-        view.new_name(self.database, self.title)
+        view.new_name(self.table, self.database, self.title)
         change = ResourceRenamed(self.table, self.database, self.title)
         nothing_gained(view, self.table, change)
         return Plan((change,))

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from headgate.control.command import InvalidError, View
+from headgate.control.ids import LIKE_ID, is_like_id
 from headgate.control.logins.names import folded
 from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character, look
 
@@ -21,7 +22,7 @@ def usable_title(view: View, title: str) -> None:
     """Raise `InvalidError` for what no program, group or role can be called. The deployment itself may use any name."""
     usable_display_name(view, title)
     if view.caller is not None:
-        _refuse(title, describe_likeness_fault(title))
+        _refuse(title, LIKE_ID if is_like_id(title) else describe_likeness_fault(title))
 
 
 def usable_display_name(view: View, title: str) -> None:

@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -189,16 +190,18 @@ def refused(organization: Organization, error: RefusedError) -> JSONResponse:
 
 
 def _addressed(request: Request) -> Organization | None:
-    """Return the organization that a request is for, by its caller, its address, or as the only one; else the deployment.
+    """Return the organization that a request is for, by its caller, its address, or as the only one.
 
-    None if the log of it cannot be read.
+    It is the deployment where there is none, or its log cannot be read; None where that one cannot be read either.
     """
     scope, organizations = request.scope, request.app.state.deployed.organizations
     known: Organization | None = scope[CALLER][0] if CALLER in scope else scope.get(ADDRESSED)
     named = scope.get(ORGANIZATION)
+    with suppress(MissingError, StoreError):
+        found = known or (organizations.find(named) if named else organizations.sole)
+        if found is not None and not found.control.is_refused:
+            return found
     try:
-        return known or (organizations.find(named) if named else organizations.sole) or organizations.deployment
-    except MissingError:
         return organizations.deployment
     except StoreError:
         return None

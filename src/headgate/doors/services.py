@@ -29,7 +29,10 @@ from headgate.spark.kept import KeptStatements
 from headgate.spark.statements import NO_DRIVER
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
-_NOBODY = "this is not known here, or has ended; send a token or session as `Authorization: Bearer <secret>`"
+_NOBODY = (
+    "the token or session is not known here, has ended, or is not for the organization that the request names; send one "
+    "as `Authorization: Bearer <secret>`"
+)
 
 
 class CarriesOutRuns(Protocol):

@@ -43,7 +43,9 @@ def read_relocated(relocation: Relocation, metadata_location: str, memory: int =
                 timeout=_SECONDS,
                 check=True,
             )
-        except subprocess.SubprocessError:
+        except subprocess.CalledProcessError as error:
+            raise RuleError(f"{_LOST} (exit code {error.returncode})") from None
+        except subprocess.TimeoutExpired:
             raise RuleError(_LOST) from None
         answers.seek(0)
         return files_of_answer(answers, relocation)

@@ -277,6 +277,15 @@ class TestASuspendedOrganization:
 
 
 class TestARemovedOrganization:
+    def test_it_is_not_the_home_organization(self, world: World, operator: str) -> None:
+        home = world.opened.id
+
+        answers = [asked(world, operator, "DELETE", f"{HERE}/{home}{more}") for more in ("", "?dry_run=true")]
+
+        assert [answer.status_code for answer in answers] == [422, 422]
+        assert "is the home organization of this deployment" in answers[0].json()["detail"]
+        assert home in world.deployment.organizations.listed
+
     def test_its_name_is_free_and_its_id_is_not(self, world: World, operator: str, acme: Place) -> None:
         name = acme.address.removeprefix("/o/")
 

@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 from headgate.control.command import InvalidError
+from headgate.control.ids import LIKE_ID, is_like_id
 from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
 
 _LONGEST = 100
@@ -38,7 +39,8 @@ def named_login(text: str) -> str:
 def new_login_name(text: str) -> str:
     """Return the one spelling of a login name that readers cannot take for another. Raises `InvalidError`."""
     name = login_name(text)
-    fault = describe_letter_fault(name) or describe_likeness_fault(name) or _describe_dotless_fault(name)
+    like_id = LIKE_ID if is_like_id(name) else None
+    fault = like_id or describe_letter_fault(name) or describe_likeness_fault(name) or _describe_dotless_fault(name)
     if fault is not None:
         raise InvalidError(f"`{name}` cannot be a login name: {fault}")
     return name

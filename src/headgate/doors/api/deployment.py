@@ -1,5 +1,6 @@
 """What operators do with the organizations of the deployment: list, suspend, resume and remove them."""
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from headgate.control.command import Command
 from headgate.control.organization_life import EndOrganization
 from headgate.control.organization_list import State, describe_organization
 from headgate.control.organizations import DEPLOYMENT
-from headgate.control.removal import RemoveOrganization
+from headgate.control.removal import RemoveOrganization, require_removable
 from headgate.control.suspension import ResumeOrganization, SuspendOrganization
 from headgate.decision.records import Question
 from headgate.doors.api.bodies import Called, Page, Strict
@@ -75,14 +76,17 @@ def resume_organization(organization: Called, services: UsesDeployment, write: W
 @router.delete("/organizations/{organization}", **DONE, **needs("deployment.remove_organization"))
 def remove_organization(organization: Called, services: UsesDeployment, write: WritesDeployment) -> dict[str, Any]:
     """Remove an organization: every principal in it is removed. Its log and its files stay, its name is free again."""
-    id = services.deployed.organizations.listed_id(organization)
-    return _in_both(write, id, RemoveOrganization(id), EndOrganization())
+    organizations = services.deployed.organizations
+    id = organizations.listed_id(organization)
+    return _in_both(write, id, RemoveOrganization(id), EndOrganization(), lambda: require_removable(organizations, id))
 
 
-def _in_both(write: Write, id: ResourceId, listed: Command, own: Command) -> dict[str, Any]:
+def _in_both(
+    write: Write, id: ResourceId, listed: Command, own: Command, unless: Callable[[], None] | None = None
+) -> dict[str, Any]:
     """Write to the organization's own log first, by which everything in it is decided; then to the deployment's."""
 
     def write_own() -> None:
         write.services.deployed.organizations.open(id).control.execute(own, None, write.call)
 
-    return write.send(listed, id, first=write_own, id=id)
+    return write.send(listed, id, unless=unless, first=write_own, id=id)

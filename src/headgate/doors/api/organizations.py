@@ -17,6 +17,7 @@ from headgate.control.logins.break_glass import break_glass
 from headgate.control.organization import Organization
 from headgate.control.organization_life import EndOrganization, RenameOrganization
 from headgate.control.organizations import DEPLOYMENT
+from headgate.control.removal import require_removable
 from headgate.control.resources import DeleteResource
 from headgate.decision.records import Question
 from headgate.doors.api.bodies import Called, Page, Strict, Title
@@ -126,7 +127,10 @@ def end_organization(services: Uses, write: Writes) -> dict[str, Any]:
         with suppress(MissingError):
             _deployment(services).control.execute(DeleteResource(id), None, write.call)
 
-    return write.send(EndOrganization(), id, first=unlist, id=id)
+    def unless() -> None:
+        require_removable(services.deployed.organizations, id)
+
+    return write.send(EndOrganization(), id, unless=unless, first=unlist, id=id)
 
 
 @router.get("/organizations", response_model=Page[Line], **own("they are the caller's own"))

@@ -200,7 +200,11 @@ async def identified(request: Request, identify: Identify) -> Asking:
     except SuspendedError as error:
         raise SpecError(403, "ForbiddenException", str(error)) from None
     if who is None:
-        raise SpecError(401, "NotAuthorizedException", "a valid bearer token is needed")
+        raise SpecError(
+            401,
+            "NotAuthorizedException",
+            "the bearer token is missing, not valid, or not for the organization that the request names",
+        )
     # From the path as sent: clients write a space as `+` and a plus as `%2B`, which the decoded path mixes up.
     parts = tuple(unquote_plus(part) for part in target.partition(_NAMES)[2].split("/"))
     if any("/" in part for part in parts):

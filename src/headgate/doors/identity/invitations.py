@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
+from headgate.control.command import TakenError
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.invitations import Invitation, Withdraw, missing_invitation
 from headgate.control.ports import DocumentConflictError
@@ -114,11 +115,21 @@ def accept(
         mine = session(request, ways)
         return _joined(ways, found, mine.principal)
     require_own_origin(request)
-    principal = ways.logins.newcomer(found.newcomer, body.login, body.password)
+    principal = _register(ways, found, body)
     joined = _joined(ways, found, principal)
     started = ways.logins.log_in(body.login, body.password, told)
     login = entered(request, response, started, cookie=body.cookie)
     return joined.model_copy(update={"login": login})
+
+
+def _register(ways: Entrance, found: Invitation, body: Newcomer) -> PrincipalId:
+    """Register the user that an invitation is for. Raises `MissingError` if another request has just used the invitation."""
+    try:
+        return ways.logins.newcomer(found.newcomer, body.login, body.password)
+    except TakenError:
+        if ways.logins.user(found.newcomer) is not None:
+            raise missing_invitation() from None
+        raise
 
 
 def _joined(ways: Entrance, found: Invitation, principal: PrincipalId) -> Joined:

@@ -49,9 +49,18 @@ class TooComplexError(TooLargeError):
 
 
 class UnauthenticatedError(GatewayError):
-    """Nobody is known by this token."""
+    """No caller is known by what the call presents."""
 
     code = grpc.StatusCode.UNAUTHENTICATED
+
+
+class UnknownTokenError(UnauthenticatedError):
+    """No caller is known by this token in the organization that the connection names."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the token is not valid, or not for the organization that the connection names; check the name, or ask for a new token"
+        )
 
 
 class InvalidRequestError(GatewayError):

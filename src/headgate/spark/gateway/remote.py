@@ -11,8 +11,8 @@ from headgate.spark.gateway.errors import (
     ExhaustedError,
     InvalidRequestError,
     RefusedError,
-    UnauthenticatedError,
     UnavailableError,
+    UnknownTokenError,
 )
 from headgate.spark.gateway.identity import ORGANIZATION
 from headgate.spark.gateway.wire import NoAnswerError, Wire
@@ -24,7 +24,6 @@ _SEVERAL: Final = (
     "you are in several organizations; connect with "
     f"`sc://localhost:<port>/;token=<token>;{ORGANIZATION}=<organization>`"
 )
-_TOKEN: Final = "the token is not valid; ask for a new one"  # noqa: S105 (a sentence)
 
 _ADMISSION: Final = TypeAdapter(Admission | None)
 _OPENED: Final = TypeAdapter(Opened)
@@ -75,7 +74,7 @@ class RemoteAuthority:
         except NoAnswerError:
             raise UnavailableError(_NO_ANSWER) from None
         if status == HTTPStatus.UNAUTHORIZED:
-            raise UnauthenticatedError(_TOKEN)
+            raise UnknownTokenError
         if status == HTTPStatus.BAD_REQUEST:
             raise InvalidRequestError(_SEVERAL)
         if status == HTTPStatus.CONFLICT:

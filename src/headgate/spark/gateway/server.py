@@ -27,8 +27,8 @@ from headgate.spark.gateway.errors import (
     NoOperationError,
     NoSessionError,
     RefusedError,
-    UnauthenticatedError,
     UnavailableError,
+    UnknownTokenError,
 )
 from headgate.spark.gateway.identity import SessionKey, credential, uuid_text
 from headgate.spark.gateway.inspections import INSPECTION_SECONDS, Inspections
@@ -223,7 +223,7 @@ class Gateway:
     async def _identify(self, presented: Credential) -> Admission:
         admission = await self._authority.authenticate(presented)
         if admission is None:
-            raise UnauthenticatedError("the token is not valid; ask for a new one")
+            raise UnknownTokenError
         return admission
 
     async def _admit(self, rpc: Rpc, call: UnderWay, data: bytes, share: Share) -> tuple[Admitted, Binding]:
