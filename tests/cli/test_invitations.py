@@ -45,7 +45,7 @@ def test_a_user_of_the_deployment_joins_by_an_invitation(world: World, run: Run)
 
     joined = run("invitation", "accept", invite(world, run, "--role", "admin"))
 
-    assert joined.stdout == "you are in the organization `organization` now\n"
+    assert joined.stdout == "you are in the organization `main` now\n"
     assert {each.role for each in world.control.snapshot.assigned_on(world.opened.id) if each.subject == user} == {
         "admin"
     }
@@ -60,7 +60,7 @@ def test_a_new_user_joins_by_an_invitation_once(world: World, run: Run) -> None:
     )
 
     assert first.stdout.startswith(
-        "ben is in the organization `organization` now, and logged in; the session is kept in "
+        "ben is in the organization `main` now, and logged in; the session is kept in "
     )
     assert second.exit_code == 1
     assert [each.name for each in world.deployment.entrance.logins.users() if each.login == "eve"] == []

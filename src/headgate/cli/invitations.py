@@ -58,7 +58,7 @@ def accept(
     path = at("invitations", invitation, "accept")
     if login is None:
         joined = call("POST", path)
-        say(f"you are in the organization `{joined['organization']}` now")
+        say(f"you are in the organization `{joined['name']}` now")
         return
     answer = httpx.post(
         f"{base()}/api/v1{path}", json={"login": login, "password": read_password(stdin=password_stdin)}
@@ -67,4 +67,4 @@ def accept(
         raise ApiError(problem_of(answer))
     joined = answer.json()
     kept = use_session(joined["login"]["session"], joined["login"]["ends"])
-    say(f"{login} is in the organization `{joined['organization']}` now, and logged in; {kept}")
+    say(f"{login} is in the organization `{joined['name']}` now, and logged in; {kept}")

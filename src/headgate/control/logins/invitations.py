@@ -149,6 +149,10 @@ class Invitations:
         except (UnknownCallerError, RefusedError, DocumentConflictError):
             raise missing_invitation() from None
 
+    def organization_name(self, invitation: Invitation) -> str:
+        """Return the name of the organization that an invitation is into."""
+        return self._organizations.listed.get(invitation.organization, invitation.organization)
+
     def _require_standing(self, invitation: Invitation) -> None:
         """Raise `MissingError` if nobody could join by it now: before a user is registered, or anything else is done."""
         control = self._organizations.open(invitation.organization).control

@@ -56,9 +56,10 @@ class Newcomer(Strict):
 
 
 class Joined(BaseModel):
-    """Somebody is in the organization now; `login` is there for who has just become a user of the deployment."""
+    """The user is in the organization of this id and `name` now; `login` is there for a new user of the deployment."""
 
     organization: str
+    name: str
     principal: str
     revision: int
     login: LoggedIn | None = None
@@ -135,7 +136,8 @@ def _register(ways: Entrance, found: Invitation, body: Newcomer) -> PrincipalId:
 def _joined(ways: Entrance, found: Invitation, principal: PrincipalId) -> Joined:
     user = ways.logins.user(principal)
     facts = ways.invitations.accept(found, principal, user.name if user else principal)
-    return Joined(organization=found.organization, principal=principal, revision=facts.revision)
+    name = ways.invitations.organization_name(found)
+    return Joined(organization=found.organization, name=name, principal=principal, revision=facts.revision)
 
 
 def _shown(each: Invitation, by: str) -> InvitationShown:
