@@ -259,7 +259,7 @@ def test_the_table_of_another_organization_is_not_moved_where_its_only_pointer_w
         before = files(former)
         stolen = next(each for each in found.waiting() if each.pointer.table == "crafted")
 
-        with pytest.raises(RuleError, match="not in the organization's warehouse"):
+        with pytest.raises(RuleError, match="not in the organization's folder of the warehouse"):
             found.move(stolen)
 
     assert files(former) == before

@@ -128,7 +128,7 @@ def test_no_other_place_in_the_warehouse_is_that_of_a_table_from_before(tmp_path
     file.parent.mkdir(parents=True)
     file.write_bytes(b"theirs")
 
-    with pytest.raises(RuleError, match="not in the organization's warehouse"):
+    with pytest.raises(RuleError, match="not in the organization's folder of the warehouse"):
         warehouse.read(f"file://{tmp_path}/warehouse/{below}", f"file://{file}")
 
 

@@ -18,7 +18,6 @@ TOO_LARGE = f"a file that the table names is larger than {MAX_FILE_BYTES // 1024
 OUTSIDE = "a file of a table must lie inside the table's location"
 GONE = "a file that the table names is gone; restore the warehouse from a backup, or drop the table"
 NOT_OURS = "the files of this table are not in the organization's folder of the warehouse; drop it without a purge, and they stay"
-NOT_OWN = "the files of this table are not in the organization's warehouse; drop it without a purge, and they stay"
 PURGED = "the files of this table were removed while the commit was written; the table was dropped"
 
 
@@ -160,15 +159,13 @@ def require_own(warehouse: str, root: str, location: str, former: Container[Reso
         return
     database = former_database_of(warehouse, location)
     if database is None or database not in former:
-        raise RuleError(NOT_OWN)
+        raise RuleError(NOT_OURS)
 
 
 def former_database_of(warehouse: str, location: str) -> ResourceId | None:
     """Return the database of a table from before each organization had a root; None for any other place."""
-    if not inside(warehouse, location):
-        return None
-    parts = place_of(location).removeprefix(warehouse.rstrip("/") + "/").split("/")
-    return ResourceId(parts[0]) if len(parts) == 2 else None  # noqa: PLR2004 (a database and a table)
+    found = _table_folder(warehouse, location)
+    return found[0] if found else None
 
 
 def may_adopt(warehouse: Warehouse, location: str, named: Iterable[str]) -> bool:
@@ -186,10 +183,16 @@ def may_adopt(warehouse: Warehouse, location: str, named: Iterable[str]) -> bool
 
 def owner_of(root: str, location: str) -> ResourceId | None:
     """Return the table whose folder `<database id>/<table id>` below the root this is; None for any other place."""
+    found = _table_folder(root, location)
+    return found[1] if found else None
+
+
+def _table_folder(root: str, location: str) -> tuple[ResourceId, ResourceId] | None:
+    """Return the database and the table of a folder `<database id>/<table id>` below the root; None for any other place."""
     if not inside(root, location):
         return None
-    parts = location.rstrip("/").removeprefix("file://").removeprefix(root.rstrip("/") + "/").split("/")
-    return ResourceId(parts[1]) if len(parts) == 2 else None  # noqa: PLR2004 (a database and a table)
+    parts = place_of(location).removeprefix(place_of(root).rstrip("/") + "/").split("/")
+    return (ResourceId(parts[0]), ResourceId(parts[1])) if len(parts) == 2 else None  # noqa: PLR2004 (a database and a table)
 
 
 def _read_file(file: Path) -> bytes:
