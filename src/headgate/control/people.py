@@ -12,7 +12,7 @@ from headgate.decision.records import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import PrincipalAdded, RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import NO_NAMES
+from headgate.facts.snapshot import NO_NAMES, Snapshot
 
 SEEING = {
     "organization": ("organization.manage_users", "organization.read_subjects", "organization.ask"),
@@ -67,11 +67,16 @@ def name_visibility(answers: Answers, caller: Caller | None, now: float) -> Call
     known = known_to(answers, caller, now)
 
     def may_know(id: str) -> bool:
-        if ResourceId(id) in answers.facts.resources and PrincipalId(id) not in answers.facts.principals:
+        if is_resource_only(answers.facts, id):
             return answers.discoverable(caller, ResourceId(id), now)
         return known(PrincipalId(id))
 
     return may_know
+
+
+def is_resource_only(facts: Snapshot, id: str) -> bool:
+    """Return whether an id is that of a resource, such as a team or a group, and of no principal."""
+    return ResourceId(id) in facts.resources and PrincipalId(id) not in facts.principals
 
 
 def _everything(_: str) -> bool:

@@ -110,7 +110,7 @@ def rename_organization(body: NewName, services: Uses, write: Writes) -> dict[st
         try:
             _deployment(services).control.execute(RenameResource(id, body.name), None, write.call)
         except TakenError:
-            # The same request at the same moment has renamed it, or one that ended before it told the organization.
+            # A concurrent repeat renamed it, or an earlier attempt ended before it wrote to the organization's log.
             if organization_name(services) != body.name:
                 raise
 
@@ -123,7 +123,7 @@ def end_organization(services: Uses, write: Writes) -> dict[str, Any]:
     id = services.organization.id
 
     def unlist() -> None:
-        # The same request may have unlisted it: at the same moment, or before it ended without telling the organization.
+        # A concurrent repeat unlisted it, or an earlier attempt ended before it wrote to the organization's log.
         with suppress(MissingError):
             _deployment(services).control.execute(DeleteResource(id), None, write.call)
 
@@ -145,7 +145,7 @@ def list_organizations(deployed: Everything, who: ByAnyone, pages: Pages) -> dic
 async def founding_write(
     request: Request, response: Response, deployed: Everything, caller: ByUser, wants: Wants
 ) -> AsyncGenerator[Write]:
-    """Give how an organization is begun: the answer is kept in its own log, with what begins that."""
+    """Yield the write that creates an organization; its answer is kept in the new organization's log."""
     root = _root(caller.principal, wants.key)
     services = Services(deployed, await run_in_threadpool(deployed.organizations.draft, root))
     async with writing(request, response, services, caller, wants) as write:
@@ -162,7 +162,7 @@ def begin_organization(
     owner, name = _owner(write.services.deployed, ways, write.caller, body.owner)
     founding = Founding(root, body.name, owner, name, body.model, body.tree, attributes)
     reply = write.reply(id=root, name=body.name)
-    begins = write.calling(reply)
+    begins = write.call_for(reply)
     if write.dry_run:
         preview_founding(organizations, founding, write.caller, write.call)
         write.response.status_code = 200

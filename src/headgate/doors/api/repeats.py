@@ -15,14 +15,14 @@ from starlette.concurrency import run_in_threadpool
 from headgate.control.command import CommandError
 from headgate.control.ports import DocumentConflictError, DocumentPut, RunConflictError, Store
 from headgate.control.token_scope import replay_scope
-from headgate.doors.api.versions import etag
+from headgate.doors.api.versions import set_version
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
 
 _KIND = "answer"
 _LOST = (CommandError, DocumentConflictError, RunConflictError, ProblemError)
-"""What a request gets where another one was faster."""
+"""Errors that a request may get because a concurrent repeat was carried out first."""
 
 
 class ReplayedError(Exception):
@@ -51,7 +51,7 @@ class Once:
         raise ReplayedError(kept["answer"])
 
     def kept(self, answer: Mapping[str, Any]) -> DocumentPut:
-        """Return what is kept of the answer, to be given again."""
+        """Return the document that keeps the answer for repeats."""
         return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
 
 
@@ -64,11 +64,8 @@ async def once(request: Request, services: Services, caller: Caller, key: str) -
 
 
 @asynccontextmanager
-async def carried_out_once(once: Once | None) -> AsyncGenerator[None]:
-    """Look for the kept answer before the block, which finds no name any more of what the first request has removed.
-
-    Look again if the block fails: the same request at the same moment was faster, and what it did is why this one fails.
-    """
+async def replay_or_run(once: Once | None) -> AsyncGenerator[None]:
+    """Raise the kept answer of an earlier request; check again if the block fails, because a concurrent repeat may have caused that."""
     if once is None:
         yield
         return
@@ -88,12 +85,12 @@ def install(app: FastAPI) -> None:
         route: APIRoute = request.scope["route"]
         shown = route.response_model.model_validate(error.answer)
         body = shown.model_dump(mode="json", exclude_none=route.response_model_exclude_none)
-        headers = {"idempotency-replayed": "true"}
+        answer = JSONResponse(body, route.status_code or 200, {"idempotency-replayed": "true"})
         if "version" in error.answer:
-            headers["etag"] = etag(error.answer["version"])
-        return JSONResponse(body, route.status_code or 200, headers)
+            set_version(answer, error.answer["version"])
+        return answer
 
 
 def digest(parts: Iterable[str]) -> str:
-    """Return a text that only these parts have."""
+    """Return the SHA-256 of the parts."""
     return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()

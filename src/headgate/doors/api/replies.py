@@ -13,7 +13,7 @@ from headgate.facts.ids import ResourceId
 
 @dataclass(slots=True)
 class Reply:
-    """The revision, the new version of the resource that the write is about, and what was made."""
+    """The answer to a write: its revision, the resource's new version and the fields of the route."""
 
     store: Store
     of: ResourceId | None

@@ -15,7 +15,7 @@ from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import ORGANIZATION, Text, called, full_name
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import needs, own
-from headgate.doors.api.versions import approval_version, etag
+from headgate.doors.api.versions import approval_version, set_version
 from headgate.doors.api.writing import DONE, Writes
 from headgate.doors.services import By, Services, Uses
 from headgate.facts.caller import Caller
@@ -107,7 +107,7 @@ def show_request(request: Called, services: Uses, moment: Present, response: Res
     stated = approval_version(services, moment, ResourceId(request))
     for each in requests_for(services, moment.caller):
         if each["id"] == request:
-            response.headers["etag"] = etag(stated)
+            set_version(response, stated)
             return {**each, "version": stated, "revision": moment.facts.revision}
     raise MissingError(f"there is no request `{request}` that is yours or waits for you")
 
@@ -131,8 +131,8 @@ def requests_for(services: Services, caller: Caller) -> Iterator[dict[str, Any]]
     documents = services.store.documents(_KIND, list(found))
     for id, each in found.items():
         mine = each.author == caller.principal
-        told = _told(services, caller, id, each, documents.get(id, {}))
-        yield {**told, "own": mine, "waiting": id in waiting}
+        row = _row(services, caller, id, each, documents.get(id, {}))
+        yield {**row, "own": mine, "waiting": id in waiting}
 
 
 def _is_shown(services: Services, caller: Caller, request: Request) -> bool:
@@ -143,7 +143,7 @@ def _is_shown(services: Services, caller: Caller, request: Request) -> bool:
     return not narrowed or (request.resource is not None and services.control.sees(caller, request.resource))
 
 
-def _told(
+def _row(
     services: Services, caller: Caller, id: RequestId, found: Request, document: Mapping[str, Any]
 ) -> dict[str, Any]:
     filed = str(document.get("name", ""))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from headgate.control.command import MissingError, TakenError
-from headgate.control.people import known_to, knows_of
+from headgate.control.people import is_resource_only, known_to, knows_of
 from headgate.decision.records import Question
 from headgate.doors.api.asking import Moment
 from headgate.doors.api.names import resource
@@ -77,7 +77,7 @@ def naming(services: Services, moment: Moment) -> Callable[..., str]:
     known = shown(moment)
 
     def name(subject: SubjectId, asking: SubjectId | None = None) -> str:
-        if ResourceId(subject) in moment.facts.resources and PrincipalId(subject) not in moment.facts.principals:
+        if is_resource_only(moment.facts, subject):
             return moment.name(ResourceId(subject))
         return services.directory.name(subject) if subject == asking or known(subject) else subject
 

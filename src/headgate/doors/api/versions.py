@@ -16,14 +16,14 @@ def tagged(response: Response, services: Services, facts: Snapshot, resource: Re
     Called before documents of the resource are read: an answer never has an older document under a newer version.
     """
     found = version(facts, services.store, resource)
-    response.headers["etag"] = etag(found)
+    set_version(response, found)
     return found
 
 
 def tagged_approval(response: Response, services: Services, moment: Moment, id: ResourceId) -> str:
     """Return the version of what waits for approval, which contains the names that the caller may know; see `tagged`."""
     found = approval_version(services, moment, id)
-    response.headers["etag"] = etag(found)
+    set_version(response, found)
     return found
 
 
@@ -32,6 +32,6 @@ def approval_version(services: Services, moment: Moment, id: ResourceId) -> str:
     return version(moment.facts, services.store, id, name_visibility(moment.answers, moment.caller, moment.now))
 
 
-def etag(version: str) -> str:
-    """Return a version as an ETag."""
-    return f'"{version}"'
+def set_version(response: Response, version: str) -> None:
+    """Set the version of the answer's resource as its ETag."""
+    response.headers["etag"] = f'"{version}"'

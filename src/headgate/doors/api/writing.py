@@ -17,9 +17,9 @@ from headgate.control.ports import Origin
 from headgate.decision.consequences import Effect
 from headgate.doors.api.consequences import ShownEffect, ShownPipeline, effect, pipeline
 from headgate.doors.api.names import Text
-from headgate.doors.api.repeats import Once, carried_out_once, digest, once
+from headgate.doors.api.repeats import Once, digest, once, replay_or_run
 from headgate.doors.api.replies import Reply
-from headgate.doors.api.versions import etag
+from headgate.doors.api.versions import set_version
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import REQUEST
 from headgate.doors.services import By, Services, Uses
@@ -84,19 +84,19 @@ class Write:
         to be done in another log before it is written. Raises a `CommandError` if it is refused.
         """
         reply = self.reply(of, **made)
-        foreseen = self._carry_out(command, self.calling(reply), unless, first)
+        foreseen = self._carry_out(command, self.call_for(reply), unless, first)
         if foreseen is not None:
             return foreseen
         if "version" in reply.answer:
-            self.response.headers["etag"] = etag(reply.answer["version"])
+            set_version(self.response, reply.answer["version"])
         return {**reply.answer, **(secret or {})}
 
     def reply(self, of: ResourceId | None = None, **made: Any) -> Reply:
         """Return the answer to be, about a resource, with these fields."""
         return Reply(self.services.store, of, made, self.once)
 
-    def calling(self, reply: Reply) -> Call:
-        """Return how a command is sent whose answer this is."""
+    def call_for(self, reply: Reply) -> Call:
+        """Return the call that keeps this reply."""
         call = replace(self.call, keeps=reply.keeps)
         if self.if_match is None:
             return call
@@ -206,11 +206,11 @@ async def writing(
 ) -> AsyncGenerator[Write]:
     """Give how a request is to be written, in the organization or the deployment of these services.
 
-    What was written before under the same key is answered here, for every route, before the route looks for anything.
+    A repeated request is answered here, before the route resolves any name.
     """
     call = Call(Origin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
     repeated = None if wants.key is None else await once(request, services, caller, wants.key)
-    async with carried_out_once(repeated):
+    async with replay_or_run(repeated):
         yield Write(services, caller, response, call, wants.dry_run, _tag(wants.if_match), repeated)
 
 
