@@ -123,7 +123,7 @@ class TestAWrongPassword:
         world = Deployment()
         world.user("ann")
 
-        with pytest.raises(LoginError, match=re.escape("not the login name and password of anybody")):
+        with pytest.raises(LoginError, match=re.escape("the login name or the password is wrong")):
             log_in(world, name, password)
 
     def test_costs_a_hash_even_for_nobody(self) -> None:

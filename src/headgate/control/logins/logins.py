@@ -20,7 +20,7 @@ from headgate.control.ports import DocumentConflictError, DocumentPut, Store
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 
-_WRONG = "that is not the login name and password of anybody here"
+_WRONG = "the login name or the password is wrong"
 _LONGEST = 200
 
 
