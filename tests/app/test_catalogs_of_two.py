@@ -113,7 +113,7 @@ def missing(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(("method", "path", "body"), CALLS)
-def test_what_another_organization_has_is_as_missing(two: Two, method: str, path: str, body: Any) -> None:
+def test_tables_of_another_organization_look_missing(two: Two, method: str, path: str, body: Any) -> None:
     before = two.state()
 
     theirs = two.send("main", method, path, body)
@@ -124,7 +124,7 @@ def test_what_another_organization_has_is_as_missing(two: Two, method: str, path
     assert two.state() == before
 
 
-def test_the_same_requests_are_answered_where_it_is(two: Two) -> None:
+def test_the_same_requests_succeed_in_their_own_organization(two: Two) -> None:
     """Last, as they change what is there: so the sweep above asks for what is really there."""
     reads = [each for each in CALLS if each[0] != "DELETE" and "own" not in str(each) and "rename" not in each[1]]
 

@@ -137,7 +137,7 @@ class TestACheckup:
             (b"HTTP/1.1 403 Forbidden\r\n\r\n", 0),
         ],
     )
-    def test_warns_of_a_master_that_runs_the_code_of_strangers(
+    def test_doctor_warns_of_a_master_that_runs_unauthenticated_code(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, warnings: int
     ) -> None:
         secret = tmp_path / "secret"

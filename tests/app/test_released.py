@@ -180,7 +180,7 @@ class TestAnExport:
             assert taken.exit_code == 0, taken.output
         return settings
 
-    def test_of_an_earlier_version_answers_as_it_did(self, released: Released, imported: Settings) -> None:
+    def test_an_imported_export_answers_as_before(self, released: Released, imported: Settings) -> None:
         with closing(open_deployment(imported)) as deployment:
             assert deployment.home.id == "organization"
             for id, said in released.organizations.items():
@@ -189,7 +189,7 @@ class TestAnExport:
 
         assert run("log", "verify", "--data", imported.folder).exit_code == 0
 
-    def test_of_an_earlier_version_keeps_runs_and_pipelines(self, released: Released, imported: Settings) -> None:
+    def test_an_imported_export_keeps_runs_and_pipelines(self, released: Released, imported: Settings) -> None:
         with (
             closing(open_deployment(settings_in(released.folder))) as former,
             closing(open_deployment(imported)) as deployment,
@@ -202,7 +202,7 @@ class TestAnExport:
                 "SELECT part, sum(n) AS total FROM lake.flights.t GROUP BY part"
             ]
 
-    def test_of_an_earlier_version_has_its_rows(self, released: Released, imported: Settings) -> None:
+    def test_an_imported_export_keeps_its_rows(self, released: Released, imported: Settings) -> None:
         imported.owner_token.write_text(released.organizations["organization"]["tokens"]["owner"], encoding="utf-8")
 
         require_rows_as_they_were(_rows(imported, released), released)

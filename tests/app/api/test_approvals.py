@@ -19,12 +19,12 @@ from tests.app.world import Place
 FIXED = {"id", "action", "port", "consumer", "own"}
 """What nothing changes about a record."""
 FOLLOWING = {"active", "waiting", "resource", "version", "revision"}
-"""What follows from the rest, the time and the other facts, or is the version. `resource` is an id; of a request, a name."""
+"""Fields that follow from other fields, from the time or from the version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A document that is otherwise now, in whichever way."""
+    """Replaces a document."""
 
     document: DocumentPut
     name: str = "document.rewrite"

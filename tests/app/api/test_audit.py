@@ -129,7 +129,7 @@ class TestDecisions:
 
 
 class TestDecisionsAboutAnUnknownCaller:
-    def test_are_kept_by_the_organization_of_the_address(self, world: World, acme: Place) -> None:
+    def test_a_denial_is_recorded_by_the_addressed_organization(self, world: World, acme: Place) -> None:
         before = [len(kept_in(world, each)) for each in (acme.opened.id, world.opened.id, DEPLOYMENT)]
 
         anonymous, stranger = (
@@ -145,7 +145,7 @@ class TestDecisionsAboutAnUnknownCaller:
         after = [len(kept_in(world, each)) for each in (acme.opened.id, world.opened.id, DEPLOYMENT)]
         assert [now - then for now, then in zip(after, before, strict=True)] == [2, 0, 0]
 
-    def test_are_kept_by_the_only_organization_where_none_is_named(self, tmp_path: Path) -> None:
+    def test_a_denial_is_recorded_by_the_only_organization(self, tmp_path: Path) -> None:
         with world_in(tmp_path) as alone:
             assert without_token(alone, USERS).status_code == 401
 
@@ -153,7 +153,7 @@ class TestDecisionsAboutAnUnknownCaller:
 
     @pytest.mark.usefixtures("acme")
     @pytest.mark.parametrize("address", ["", "/o/nowhere"])
-    def test_are_kept_by_the_deployment_where_there_is_no_organization(self, world: World, address: str) -> None:
+    def test_a_denial_is_recorded_by_the_deployment_without_an_organization(self, world: World, address: str) -> None:
         home, deployment = len(kept_in(world, world.opened.id)), len(kept_in(world, DEPLOYMENT))
 
         assert without_token(world, f"{address}{USERS}").status_code == 401
@@ -161,12 +161,12 @@ class TestDecisionsAboutAnUnknownCaller:
         assert len(kept_in(world, world.opened.id)) == home
         assert len(kept_in(world, DEPLOYMENT)) == deployment + 1
 
-    def test_tell_the_caller_nothing_of_the_organization(self, world: World, acme: Place) -> None:
+    def test_a_denial_reveals_nothing_about_the_organization(self, world: World, acme: Place) -> None:
         for send in (without_token, lambda *said: sent(said[0], "owner", said[1])):
             there, nowhere = (send(world, f"{each}{USERS}") for each in (acme.address, "/o/nowhere"))
             assert (there.status_code, there.content) == (nowhere.status_code, nowhere.content)
 
-    def test_are_kept_by_the_organization_of_a_token_that_has_ended(self, world: World, acme: Place) -> None:
+    def test_a_denial_is_recorded_by_the_organization_of_an_expired_token(self, world: World, acme: Place) -> None:
         token, home = acme.caller("vic").token, len(kept_in(world, world.opened.id))
         assert acme.call("vic", "DELETE", f"/tokens/{token}").status_code in (200, 204)
 
@@ -178,7 +178,7 @@ class TestDecisionsAboutAnUnknownCaller:
         assert len(kept_in(world, world.opened.id)) == home
 
     @pytest.mark.parametrize("is_named", [True, False])
-    def test_are_kept_by_a_suspended_organization(self, world: World, acme: Place, is_named: bool) -> None:  # noqa: FBT001 (a parameter)
+    def test_a_denial_is_recorded_by_a_suspended_organization(self, world: World, acme: Place, is_named: bool) -> None:  # noqa: FBT001 (a parameter)
         home = len(kept_in(world, world.opened.id))
         acme.control.execute(SuspendOrganization(acme.opened.id), None)
 

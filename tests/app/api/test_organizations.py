@@ -62,7 +62,7 @@ class TestTheOrganization:
         acme.address = f"/o/{name}"
         assert acme.call("owner", "GET", "/organization").json()["name"] == name
 
-    def test_gets_the_name_that_only_the_deployment_has_yet(self, world: World, make: Make) -> None:
+    def test_a_rename_completes_after_only_the_deployment_was_renamed(self, world: World, make: Make) -> None:
         """A process has ended between the two logs."""
         acme = make()
         name, id = f"{acme.address.removeprefix('/o/')}-half", acme.opened.id

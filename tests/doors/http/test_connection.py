@@ -103,7 +103,7 @@ class TestOneConnection:
         assert statuses(answers) == [200, 200]
         assert b'"body":"abcde"' in answers
 
-    def test_brings_the_refusal_of_a_body_that_is_sent_on_meanwhile(self, address: Address) -> None:
+    def test_a_refusal_reaches_a_client_that_still_sends_its_body(self, address: Address) -> None:
         # Closed before the rest has come, it would be reset, and the answer lost.
         head = b"POST /things HTTP/1.1\r\nHost: h\r\nContent-Length: 400000\r\n\r\n"
         with socket.create_connection(address, timeout=10) as client:
@@ -114,7 +114,7 @@ class TestOneConnection:
 
             assert client.recv(100).startswith(b"HTTP/1.1 413 ")
 
-    def test_goes_on_after_an_address_that_is_no_text(self, address: Address) -> None:
+    def test_a_connection_continues_after_an_invalid_address(self, address: Address) -> None:
         # Closed before the body has come, it would be reset, and the answer lost.
         answers = exchange(address, b"POST /things/%00 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n", b"hi", LAST)
 
@@ -194,7 +194,7 @@ class TestOneConnection:
         assert statuses(answers) == [413]
 
     @pytest.mark.parametrize("request_line", [b"POST /things/%00", b"POST /things/%ff", b"GET /healthz"])
-    def test_ends_where_a_body_was_not_asked_for(self, address: Address, request_line: bytes) -> None:
+    def test_a_connection_ends_where_a_body_was_not_asked_for(self, address: Address, request_line: bytes) -> None:
         # A client that leaves the body out sends its next request, a header of which would be read as a request.
         note = b"GET /things/a HTTP/1.1\r\nHost: h\r\nX-Note: "
         head = b"%b HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
