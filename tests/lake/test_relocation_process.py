@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headgate.lake import relocation_process
 from headgate.lake.errors import RuleError
 from headgate.lake.relocation import Relocation
 from headgate.lake.relocation_process import files_of_answer, read_relocated
@@ -35,16 +36,17 @@ def test_the_files_of_a_table_are_read(tmp_path: Path) -> None:
     assert json.loads(found[f"{relocation.new}/metadata/0.metadata.json"])["location"] == relocation.new
 
 
-def test_a_file_that_fills_its_process_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_fills_its_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relocation_process, "_MEMORY_BYTES", 256 * MEBIBYTE)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     with pytest.raises(RuleError, match=r"cannot be read|has ended"):
-        read_relocated(*table_of(tmp_path, filling()), memory=256 * MEBIBYTE)
+        read_relocated(*table_of(tmp_path, filling()))
 
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
 
 
-def test_a_process_that_ends_is_told_of(tmp_path: Path) -> None:
+def test_the_end_of_the_reader_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="the process that reads its files has ended"):
         read_relocated(*table_of(tmp_path, crashing()))
 
@@ -61,7 +63,7 @@ def test_a_process_that_ends_is_told_of(tmp_path: Path) -> None:
         b'{"files": [["file:///w/new/../a", 1]]}\nx',
     ],
 )
-def test_an_answer_that_is_none_writes_nothing(answer: bytes) -> None:
+def test_an_invalid_answer_writes_nothing(answer: bytes) -> None:
     with pytest.raises(RuleError, match="has ended"):
         files_of_answer(io.BytesIO(answer), MOVE)
 

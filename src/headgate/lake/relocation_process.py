@@ -29,9 +29,9 @@ _LOST: Final = (
 _ANSWER: Final = TypeAdapter(RelocationAnswer)
 
 
-def read_relocated(relocation: Relocation, metadata_location: str, memory: int = _MEMORY_BYTES) -> dict[str, bytes]:
+def read_relocated(relocation: Relocation, metadata_location: str) -> dict[str, bytes]:
     """Return the files that hold paths as they are after the move, by their paths then. Raises `RuleError`."""
-    question = RelocationQuestion(relocation.old, relocation.new, metadata_location, memory)
+    question = RelocationQuestion(relocation.old, relocation.new, metadata_location, _MEMORY_BYTES)
     with tempfile.TemporaryFile() as answers:
         try:
             subprocess.run(
@@ -52,7 +52,7 @@ def read_relocated(relocation: Relocation, metadata_location: str, memory: int =
 
 
 def files_of_answer(answers: IO[bytes], relocation: Relocation) -> dict[str, bytes]:
-    """Return the files of an answer. A process that a file has taken over may say anything: it writes into the table alone."""
+    """Return the files of an answer. Paths outside the new location are refused: a hostile file may control the process."""
     try:
         answer = _ANSWER.validate_json(answers.readline(_LONGEST_LINE))
     except ValidationError:
