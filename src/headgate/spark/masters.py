@@ -1,4 +1,4 @@
-"""The master of a standalone cluster: whether one answers, whether it serves strangers, and when the only one is gone."""
+"""The master of a standalone cluster: whether one answers, whether it runs unauthenticated jobs, and when the only one is gone."""
 
 import asyncio
 from contextlib import suppress
@@ -34,8 +34,8 @@ async def require_master(cluster: Cluster) -> None:
         )
 
 
-async def serves_strangers(host: str) -> bool:
-    """Return whether a master answers over REST without a secret. It then runs any code that is sent there, as its worker's user.
+async def accepts_unauthenticated_jobs(host: str) -> bool:
+    """Return whether a master runs jobs that are sent to its REST port without a secret, as the user of its workers.
 
     `spark.authenticate` does not cover this interface, and Spark opens it by default.
     """

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.settings import Settings
 from headgate.spark.clusters import Cluster
-from headgate.spark.masters import REST_PORT, NoMasterError, require_master, serves_strangers
+from headgate.spark.masters import REST_PORT, NoMasterError, accepts_unauthenticated_jobs, require_master
 
 _OTHERS = 0o077
 
@@ -19,7 +19,7 @@ def clusters(settings: Settings, _environ: Mapping[str, str], _now: float) -> It
     for cluster in found:
         if cluster is not None and cluster.remote:
             yield _reached(cluster)
-            yield from _open_to_strangers(cluster)
+            yield from _has_unauthenticated_rest(cluster)
             yield from _kept(cluster)
             yield from _found_by_executors(cluster)
 
@@ -33,9 +33,9 @@ def _reached(cluster: Cluster) -> Finding:
     return Finding(what, "ok", f"on `{cluster.master}`, {cluster.at_once} runs at once")
 
 
-def _open_to_strangers(cluster: Cluster) -> Iterator[Finding]:
+def _has_unauthenticated_rest(cluster: Cluster) -> Iterator[Finding]:
     for host, _ in cluster.masters:
-        if asyncio.run(serves_strangers(host)):
+        if asyncio.run(accepts_unauthenticated_jobs(host)):
             yield doubtful(
                 f"cluster `{cluster.name}`",
                 f"its master at `{host}` runs what anyone sends to port {REST_PORT}, without the secret; that code can read the secret",
