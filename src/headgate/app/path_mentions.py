@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 _BREAKS = re.compile(r"""[\s,;:=#'"]+""")
-"""What stands between the parts of a list of files, of an option of Java, and between a URL's scheme and its path."""
+"""Separators in lists of files, Java options and URLs."""
 _OF_THIS_MACHINE = re.compile(r"^//(?:file|localhost)(?=/)")
 """The authorities of a URL that say that its path is one of this machine."""
 _SCHEME = re.compile(r"^(?:file|local):", re.IGNORECASE)
@@ -17,6 +17,6 @@ def mentioned_paths(text: str) -> Iterator[Path]:
     """Yield every absolute path in a text: the text itself, and each part of it. The root alone names no file."""
     for part in (_SCHEME.sub("", text.strip()), *_BREAKS.split(text)):
         plain = _OF_THIS_MACHINE.sub("", part)
-        # Two slashes alone begin the host of a URL; three or more are one.
+        # `//host` begins a URL's host; `///` is an absolute path.
         if plain.startswith("/") and not re.match(r"//[^/]", plain):
             yield from (path for each in (plain, unquote(plain)) if (path := Path(each)).resolve() != _ROOT)

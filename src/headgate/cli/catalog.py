@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 def take(
     source: From,
     organization: Annotated[
-        str | None, typer.Option(help="whose lake takes them; may be left out where there is one only")
+        str | None, typer.Option(help="organization that receives the tables (required if there are several)")
     ] = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would be taken")] = False,

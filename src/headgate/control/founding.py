@@ -54,10 +54,10 @@ def found(
     call: Call = BY_ITSELF,
     begins: Call | None = None,
 ) -> Organization:
-    """Begin an organization and return it. Raises a `CommandError` if the caller may not, or if there is one so called.
+    """Create an organization and return it. Raises `CommandError` if the caller may not create it or its name is taken.
 
-    One that was begun half, because a process ended between the two logs, is begun whole by the same call. `begins` is
-    how the organization's own log is begun, where that is another call than that of the deployment's log.
+    A call repeated after a crash between the two logs completes the organization. `begins` is the call for the
+    organization's own log, if it differs.
     """
     deployment = organizations.deployment.control
     if founding.owner not in deployment.snapshot.principals:
@@ -84,7 +84,7 @@ def _list(deployment: Control, founding: Founding, caller: Caller | None, call: 
     try:
         deployment.execute(_listed(founding), caller, call)
     except TakenError:
-        # The same founding at the same moment has listed it; the organization's own log is begun by one of the two.
+        # A concurrent repeat has listed the organization; only one of the two creates its log.
         if not _is_listed(deployment, founding):
             raise
 

@@ -58,7 +58,7 @@ NO_STORE = "the store cannot be used; the server's log says why"
 class ProblemError(Exception):
     """A door cannot do what it was asked; becomes a problem document.
 
-    `addressed` is the organization that the request is for, where it is known and the caller is not known there.
+    `addressed` is the organization that the request addresses, if the caller is unknown there.
     """
 
     def __init__(

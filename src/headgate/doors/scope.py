@@ -7,7 +7,7 @@ CALLER = "headgate.caller"
 """Who asks, and where, once that is known: a pair of organization and caller."""
 
 ADDRESSED = "headgate.addressed"
-"""The organization that a request is for, where its caller is not known there: its audit keeps that."""
+"""The organization that a request addresses, if its caller is unknown there; its audit records the denial."""
 
 KNOWN = "headgate.known"
 """Whether the credential of the request is of a principal that is known here."""

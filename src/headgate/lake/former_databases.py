@@ -8,7 +8,7 @@ from headgate.facts.ids import ResourceId
 
 
 class FormerDatabases:
-    """Every database that a log has ever made: a table stays in the folder of a database that it left or that was dropped."""
+    """Ids of all databases that the organization's log ever created; a table's folder keeps the id of its first database."""
 
     def __init__(self, store: Store) -> None:
         """`store` is that of the organization. Its log is read once, when this is first asked for."""

@@ -15,7 +15,7 @@ from headgate.lake.errors import InvalidError
 
 E = TypeVar("E", SnapshotLogEntry, MetadataLogEntry)
 _MINUTE_MS: Final = 60_000
-"""Clocks of different machines may be apart so far."""
+"""The tolerated clock difference between machines."""
 _HALF: Final = 1 << 63
 
 

@@ -44,7 +44,7 @@ def require_widths(document: Mapping[str, Any]) -> None:
 
 
 def has_width(number: int, bits: int) -> bool:
-    """Return whether a number with its sign fits into so many bits."""
+    """Return whether a number with its sign fits into `bits` bits."""
     return -(1 << (bits - 1)) <= number < 1 << (bits - 1)
 
 

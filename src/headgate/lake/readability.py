@@ -1,4 +1,4 @@
-"""What Iceberg's Java library asks of the metadata of a table or view, beyond what PyIceberg asks.
+"""Checks that Iceberg's Java library makes on table and view metadata and PyIceberg does not.
 
 Without it no Java engine opens the table or view.
 

@@ -1,4 +1,4 @@
-"""What Iceberg's Java library asks of the schema of a table or view, beyond what PyIceberg asks.
+"""Checks that Iceberg's Java library makes on schemas and PyIceberg does not.
 
 Sources: `TypeUtil` and `Types` of Apache Iceberg.
 """

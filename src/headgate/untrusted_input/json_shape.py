@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _WHOLE = re.compile(rb'(?:[^"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
-"""What ends outside of a string."""
+"""The longest prefix that ends outside a string."""
 _NO_SIGNS = bytes(set(range(256)) - set(b'[]{}"'))
 _SAME_BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SPACE = b" \t\r\n"
 _PART = 1 << 16
-"""So many bytes are looked through at a time: their strings take several times as much."""
+"""Bytes scanned at a time, to bound memory."""
 
 
 def too_deep(text: bytes | bytearray, depth: int) -> bool:
@@ -30,7 +30,7 @@ def too_deep(text: bytes | bytearray, depth: int) -> bool:
         if b"[" * (depth + 1) in brackets:
             return True
         brackets = brackets.replace(b"[]", b"")
-    # What was cut leaves open what it lies in.
+    # Truncated JSON leaves brackets open.
     return b"[]" in brackets or brackets.count(b"[") > depth
 
 

@@ -28,7 +28,7 @@ def login_name(text: str) -> str:
 def named_login(text: str) -> str:
     """Return the login name of the user that a caller means, who proves nothing. Raises `InvalidError`.
 
-    A name is meant as it is written, but for the case of ASCII: one that only looks like it is that of another.
+    Names compare exactly, except for the case of ASCII letters; a look-alike names no user.
     """
     name = login_name(text)
     if ascii_lower(text) != name:

@@ -48,7 +48,7 @@ class Sessions:
     def start(
         self, principal: PrincipalId, how: str, told: Mapping[str, str] | None = None, let_in_by: str | None = None
     ) -> Started:
-        """Begin a session of a user that has proved who they are, or of a device that the session `let_in_by` let in."""
+        """Start a session for an authenticated user, or for a device that the session `let_in_by` let in."""
         credential, now = made(new_id("s")), self._control.now
         session = Session(credential.id, principal, now, now + self._length, how, told or {})
         started = StartSession(session.id, credential.hash, principal, session.ends, how, session.told, let_in_by)

@@ -107,7 +107,7 @@ async def _gathered(receive: Receive, bounds: Bounds) -> bytes | None:
 
 
 async def _discard(receive: Receive) -> None:
-    """Take what follows of a body, within bounds: a connection that is closed before is reset, and its answer may be lost."""
+    """Read and drop the rest of a body, within bounds: closing earlier would reset the connection and could lose the answer."""
     size, more = 0, True
     with suppress(TimeoutError):
         async with asyncio.timeout(_DISCARD_SECONDS):

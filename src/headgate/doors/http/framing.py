@@ -25,7 +25,7 @@ class Framing:
 
 
 def refusal(scope: Scope, limits: Limits) -> Response | None:
-    """Return why a request's head is not read, or None. The connection closes where it is unsure at which byte its next request begins."""
+    """Return the refusal of a head, or None. Closes the connection where the start of the next request is ambiguous."""
     answer = _too_large(scope, limits) or _ambiguous(scope)
     if answer is not None:
         answer.headers["connection"] = "close"

@@ -25,7 +25,7 @@ final class TerminalStream(to: OutputStream) extends OutputStream {
 }
 
 object TerminalStream {
-  /** Has everything that this process says from now on written in this way; what the JVM itself says is not. */
+  /** Escapes control characters in everything that this process writes from now on; the JVM's own output is not covered. */
   def install(): Unit = {
     System.setOut(printing(FileDescriptor.out))
     System.setErr(printing(FileDescriptor.err))

@@ -3,8 +3,8 @@ package io.headgate.guard
 import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
 
 /**
- * What Iceberg keeps of a Parquet file that it writes, before it writes it to disk. Iceberg first asks how much that is after a
- * hundred rows, however large each is, and then guesses from what it has seen how many more to wait.
+ * Bounds the heap that Iceberg's Parquet writer buffers: Iceberg first checks its buffer after a hundred rows, whatever their
+ * size.
  */
 final class WrittenPages extends ClassChange(Set("org.apache.iceberg.shaded.org.apache.parquet.bytes.HeapByteBufferAllocator")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
