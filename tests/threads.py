@@ -1,4 +1,4 @@
-"""Servers, event loops and calls at the same moment, beside a test that blocks."""
+"""Servers, event loops, calls at the same moment and waits, beside a test that blocks."""
 
 import asyncio
 import threading
@@ -41,6 +41,14 @@ def event_loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
+
+
+def wait_until(holds: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait until a condition holds; fail if it does not hold within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "the condition does not hold in time"
+        time.sleep(0.005)
 
 
 def call_at_once(calls: Iterable[Callable[[], T]]) -> list[T]:

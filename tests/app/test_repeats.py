@@ -74,8 +74,8 @@ def scenes(world: World) -> Scenes:
     return Scenes(world)
 
 
-def plain(answer: Any) -> tuple[int, dict[str, Any], str | None]:
-    """Return what every repeat has to be answered with."""
+def without_secrets(answer: Any) -> tuple[int, dict[str, Any], str | None]:
+    """Return the status, the fields and the ETag of an answer without secrets: those are the same for every repeat."""
     body = {key: value for key, value in answer.json().items() if key not in SECRETS}
     return answer.status_code, body, answer.headers.get("etag")
 
@@ -90,7 +90,7 @@ def test_repeats_at_once_and_later_get_the_one_answer(world: World, scenes: Scen
     other = ground.send(method, asked, "k", {"another": "request"})
 
     assert [each.text for each in answers if each.status_code >= 300] == []
-    assert [plain(each) for each in (*answers, later)] == [plain(answers[0])] * (AT_ONCE + 1)
+    assert [without_secrets(each) for each in (*answers, later)] == [without_secrets(answers[0])] * (AT_ONCE + 1)
     assert sum("idempotency-replayed" not in each.headers for each in (*answers, later)) == 1
     assert (other.status_code, other.json()["title"]) == (422, "key reused")
 

@@ -2,20 +2,12 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
 
 from headgate.control.supervision import BackgroundTask, BackgroundTasks, Heartbeat
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    deadline = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline, "it does not hold in time"
-        time.sleep(0.005)
+from tests.threads import wait_until
 
 
 class TestAThread:
@@ -30,8 +22,8 @@ class TestAThread:
             ending.wait()
 
         thread = tasks.start_thread("worker", run, "no run begins")
-        until(lambda: len(runs) == 3)
-        until(lambda: tasks.not_ready_reason() is None)
+        wait_until(lambda: len(runs) == 3)
+        wait_until(lambda: tasks.not_ready_reason() is None)
 
         assert tasks.deaths == {"worker": 2}
         ending.set()
@@ -46,7 +38,7 @@ class TestAThread:
             raise RuntimeError("broken")
 
         thread = tasks.start_thread("audit", run, "decisions are missing from the audit")
-        until(lambda: bool(tasks.stopped()))
+        wait_until(lambda: bool(tasks.stopped()))
 
         assert tasks.not_ready_reason() == (
             "the background task `audit` is not running (RuntimeError: broken); "
@@ -61,7 +53,7 @@ class TestAThread:
             raise RuntimeError("broken")
 
         thread = tasks.start_thread("listener", run, "")
-        until(lambda: [each.name for each in tasks.stopped()] == ["listener"])
+        wait_until(lambda: [each.name for each in tasks.stopped()] == ["listener"])
 
         assert tasks.not_ready_reason() is None
         thread.stop()
@@ -75,7 +67,7 @@ class TestAThread:
                 raise RuntimeError("broken")
 
         thread = tasks.start_thread("audit", run, "")
-        until(lambda: bool(tasks.stopped()))
+        wait_until(lambda: bool(tasks.stopped()))
         thread.stop()
 
         assert len(runs) == 2
@@ -157,7 +149,7 @@ class TestALoop:
             ending.wait()
 
         thread = tasks.start_thread("worker", run, "no run begins", Heartbeat(0.0))
-        until(lambda: len(runs) == 2)
+        wait_until(lambda: len(runs) == 2)
         why = tasks.not_ready_reason()
         ending.set()
         thread.stop()

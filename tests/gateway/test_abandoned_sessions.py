@@ -9,13 +9,13 @@ import grpc.aio
 import pytest
 from fake_backend import FakeBackend, fake_backend
 from running import FakeSpark
-from test_interrupts import until
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import DecidingAuthority, Known, endpoint
 from headgate.spark.gateway.authority import Credential, NotServedError
+from tests.threads import wait_until
 
 SESSION = "00112233-4455-6677-8899-aabbccddeeff"
 ANN = Caller(PrincipalId("ann"), TokenId("t-ann"))
@@ -102,7 +102,7 @@ def test_a_session_is_not_opened_again_while_a_driver_is_asked_to_release_it(aba
     abandoned.backend.held_releases = True
     releasing = threading.Thread(target=abandoned.release)
     releasing.start()
-    until(lambda: abandoned.backend.names() == ["ReleaseSession"])
+    wait_until(lambda: abandoned.backend.names() == ["ReleaseSession"])
 
     with pytest.raises(NotServedError):
         abandoned.open()

@@ -7,9 +7,9 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_backend import FakeBackend, fake_backend
+from fake_backend import FakeBackend
 from hostile_client import Metadata, RawClient, bearer
-from running import RunningGateway, running_gateway
+from running import RunningGateway
 
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.rpcs import RPCS
@@ -22,18 +22,6 @@ SIGNING = {"ReleaseSession", "Config"}
 """What the gateway itself tells the driver to begin a session."""
 ONE_ROW = {"root": {"range": {"end": 1, "step": 1}}}
 ANY = {"type_url": "type.googleapis.com/spark.connect.Plan", "value": b"x"}
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[FakeBackend]:
-    with fake_backend() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
-    with running_gateway(backend.driver, "ann", "bob") as running:
-        yield running
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from headgate.spark.gateway.admission import Admitted
 from headgate.spark.gateway.errors import ExhaustedError
 from headgate.spark.gateway.inspections import MAX_WAITING, Inspections, Lane
 from headgate.spark.gateway.wire_format import MAX_PARTS
+from tests.threads import wait_until
 
 A, B = PrincipalId("ann"), PrincipalId("bob")
 
@@ -211,12 +212,3 @@ def test_another_principal_is_answered_before_large_requests_that_came_first(
 
     assert answer.code is grpc.StatusCode.OK
     assert ended.index("bob") < 8
-
-
-def wait_until(what: Callable[[], bool]) -> None:
-    """Return once something is so."""
-    for _ in range(1000):
-        if what():
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("it did not come to be")

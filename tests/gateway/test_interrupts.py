@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import grpc
@@ -18,6 +18,7 @@ from headgate.spark.gateway import calls, operations, watch
 from headgate.spark.gateway.backend import Backend
 from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.gateway.interrupts import Interrupts
+from tests.threads import wait_until
 
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 
@@ -35,14 +36,6 @@ def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
         yield running
 
 
-def until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
-    """Wait until something holds; fail if it does not within so many seconds."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it does not hold in time"
-        time.sleep(0.02)
-
-
 def tracked(gateway: RunningGateway) -> int:
     """Return how many operations the gateway counts as running."""
     return len(gateway.gateway._operations.running())  # pyright: ignore[reportPrivateUsage]
@@ -56,8 +49,8 @@ class TestAnOrphan:
 
         statement.answers.cancel()
 
-        until(lambda: not backend.running)
-        until(lambda: tracked(gateway) == 0)
+        wait_until(lambda: not backend.running)
+        wait_until(lambda: tracked(gateway) == 0)
         assert backend.interrupted == {statement.operation}
 
     def test_is_interrupted_again_while_the_driver_has_not_ended_it(
@@ -68,9 +61,9 @@ class TestAnOrphan:
 
         statement.answers.cancel()
 
-        until(lambda: backend.names().count("Interrupt") == 2)
+        wait_until(lambda: backend.names().count("Interrupt") == 2)
         assert tracked(gateway) == 1
-        until(lambda: tracked(gateway) == 0)
+        wait_until(lambda: tracked(gateway) == 0)
         assert backend.names().count("Interrupt") == 3
 
     def test_counts_against_its_principal_while_it_runs(
@@ -81,13 +74,13 @@ class TestAnOrphan:
         statement = Statement(gateway, backend)
 
         statement.answers.cancel()
-        until(lambda: "Interrupt" in backend.names())
+        wait_until(lambda: "Interrupt" in backend.names())
         error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
 
         assert error.code() is EXHAUSTED
         assert next(Client(gateway.port, "bob").begin("ExecutePlan"))
         backend.deaf_to = 0
-        until(lambda: tracked(gateway) == 1)
+        wait_until(lambda: tracked(gateway) == 1)
 
     def test_is_reported_as_running_and_ends_with_its_token(
         self, gateway: RunningGateway, backend: FakeBackend
@@ -100,8 +93,8 @@ class TestAnOrphan:
         del gateway.tokens.callers["ann"]
         gateway.report()
 
-        until(lambda: not backend.running)
-        until(lambda: tracked(gateway) == 0)
+        wait_until(lambda: not backend.running)
+        wait_until(lambda: tracked(gateway) == 0)
 
     def test_that_clients_may_come_back_for_is_ended_when_none_does(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
@@ -110,12 +103,12 @@ class TestAnOrphan:
         statement = Statement(gateway, backend, reattachable=True)
 
         statement.answers.cancel()
-        until(lambda: not _is_attached(gateway))
+        wait_until(lambda: not _is_attached(gateway))
         time.sleep(0.3)
         gateway.report()
 
-        until(lambda: not backend.running)
-        until(lambda: tracked(gateway) == 0)
+        wait_until(lambda: not backend.running)
+        wait_until(lambda: tracked(gateway) == 0)
         assert "ReleaseExecute" in backend.names()
 
     def test_of_a_driver_that_was_replaced_is_forgotten(self, gateway: RunningGateway, backend: FakeBackend) -> None:
@@ -127,7 +120,7 @@ class TestAnOrphan:
             backend.driver.address, backend.driver.generation = another.driver.address, 2
             Client(gateway.port, "ann").version()
 
-            until(lambda: tracked(gateway) == 0)
+            wait_until(lambda: tracked(gateway) == 0)
 
 
 class TestAPlanThatIsOvertaken:
@@ -148,12 +141,12 @@ class TestAPlanThatIsOvertaken:
             late.client.call("ReleaseExecute", operation_id=late.operation, release_all={})
         if leaves:
             late.answers.cancel()
-        until(lambda: backend.names().count("Interrupt") > 1)
+        wait_until(lambda: backend.names().count("Interrupt") > 1)
 
         assert tracked(gateway) == 1
         backend.arrive.set()
-        until(lambda: backend.interrupted == {late.operation})
-        until(lambda: tracked(gateway) == 0)
+        wait_until(lambda: backend.interrupted == {late.operation})
+        wait_until(lambda: tracked(gateway) == 0)
 
     def test_is_tracked_although_its_session_was_released_and_begun_again(
         self, gateway: RunningGateway, backend: FakeBackend
@@ -162,12 +155,12 @@ class TestAPlanThatIsOvertaken:
 
         late.client.call("ReleaseSession", allow_reconnect=True)
         late.client.version()
-        until(lambda: "Interrupt" in backend.names())
+        wait_until(lambda: "Interrupt" in backend.names())
 
         assert tracked(gateway) == 1
         backend.arrive.set()
-        until(lambda: backend.interrupted == {late.operation})
-        until(lambda: tracked(gateway) == 0)
+        wait_until(lambda: backend.interrupted == {late.operation})
+        wait_until(lambda: tracked(gateway) == 0)
 
     def test_that_never_arrives_is_tracked_for_a_while_only(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
@@ -177,9 +170,9 @@ class TestAPlanThatIsOvertaken:
         late.answers.cancel()
         late.client.call("ReleaseExecute", operation_id=late.operation, release_all={})
 
-        until(lambda: backend.names().count("Interrupt") > 1)
+        wait_until(lambda: backend.names().count("Interrupt") > 1)
         assert tracked(gateway) == 1
-        until(lambda: tracked(gateway) == 0)
+        wait_until(lambda: tracked(gateway) == 0)
 
 
 class TestARelease:
@@ -241,7 +234,7 @@ class Late:
         self.operation = str(uuid.uuid4())
         options = [{"reattach_options": {"reattachable": reattachable}}]
         self.answers = self.client.begin("ExecutePlan", operation_id=self.operation, request_options=options)
-        until(lambda: self.operation in backend.in_transit)
+        wait_until(lambda: self.operation in backend.in_transit)
 
 
 def test_a_second_statement_with_the_id_of_a_running_one_is_refused_and_the_first_stays_tracked(
@@ -316,14 +309,14 @@ class TestAnAnalysis:
     def test_is_tracked_until_the_driver_answers(self, gateway: RunningGateway, backend: FakeBackend) -> None:
         backend.held_analyses = True
         analysis = _analyse(gateway, "ann")
-        until(lambda: "AnalyzePlan" in backend.names())
+        wait_until(lambda: "AnalyzePlan" in backend.names())
 
         analysis.cancel()
         gateway.report()
 
         assert tracked(gateway) == 1
         backend.go_on.set()
-        until(lambda: tracked(gateway) == 0)
+        wait_until(lambda: tracked(gateway) == 0)
 
     def test_that_runs_without_its_client_takes_a_slot_of_its_principal_alone(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
@@ -331,13 +324,13 @@ class TestAnAnalysis:
         gateway.gateway._calls.analyses._seconds = 0.2  # pyright: ignore[reportPrivateUsage]
         backend.held_analyses = True
         waiting = [_analyse(gateway, "ann") for _ in range(64)]
-        until(lambda: backend.names().count("AnalyzePlan") == calls.ANALYSES_PER_PRINCIPAL)
+        wait_until(lambda: backend.names().count("AnalyzePlan") == calls.ANALYSES_PER_PRINCIPAL)
         for each in waiting:
             each.cancel()
 
         error: Any = Client(gateway.port, "ann").fails("AnalyzePlan", spark_version={})
         other = _analyse(gateway, "bob")
-        until(lambda: backend.names().count("AnalyzePlan") == calls.ANALYSES_PER_PRINCIPAL + 1)
+        wait_until(lambda: backend.names().count("AnalyzePlan") == calls.ANALYSES_PER_PRINCIPAL + 1)
 
         assert error.code() is EXHAUSTED
         assert "wait for one of them to end" in error.details()
@@ -348,7 +341,7 @@ class TestAnAnalysis:
     def test_gives_no_answer_after_its_token_has_ended(self, gateway: RunningGateway, backend: FakeBackend) -> None:
         backend.held_analyses = True
         analysis = _analyse(gateway, "ann")
-        until(lambda: "AnalyzePlan" in backend.names())
+        wait_until(lambda: "AnalyzePlan" in backend.names())
 
         del gateway.tokens.callers["ann"]
         gateway.report()

@@ -12,6 +12,7 @@ from raw_client import Client
 
 from headgate.spark.gateway.operations import Operation
 from headgate.spark.gateway.protos import base
+from tests.threads import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 ATTACKER, VICTIM, ENDING = LONERS
@@ -38,11 +39,8 @@ def running(gateway: Guarded, person: str) -> list[Operation]:
 
 
 def require_none_left(gateway: Guarded, person: str, seconds: float = 30.0) -> None:
-    """Wait until no operation of a person is tracked; fail with those that are left."""
-    deadline = time.monotonic() + seconds
-    while (left := running(gateway, person)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not left
+    """Wait until no operation of a person is tracked."""
+    wait_until(lambda: not running(gateway, person), seconds)
 
 
 def plan(text: str) -> Any:

@@ -7,7 +7,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,7 +25,7 @@ from headgate.spark.gateway import protos
 from headgate.spark.gateway.child import Ready, Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
 from tests.doors.http.test_tls import issue
-from tests.threads import event_loop
+from tests.threads import event_loop, wait_until
 
 
 class Scene:
@@ -60,13 +59,6 @@ def scene() -> Iterator[Scene]:
         yield Scene(backend, url, spark, run)
 
 
-def until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 40
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def works(client: Client) -> bool:
     try:
         client.version()
@@ -83,8 +75,8 @@ def test_it_serves_again_after_it_was_killed_with_new_sessions(scene: Scene) -> 
         assert first is not None
 
         os.kill(first, signal.SIGKILL)
-        until(lambda: process.starts == 2)
-        until(lambda: works(client))
+        wait_until(lambda: process.starts == 2, 40)
+        wait_until(lambda: works(client), 40)
 
         assert process.port == port
         assert process.pid != first
@@ -115,7 +107,7 @@ def test_a_statement_under_way_finishes_when_it_is_ended_in_order(scene: Scene) 
         next(still)
         ending = threading.Thread(target=lambda: scene.run(process.stop()))
         ending.start()
-        until(lambda: not works(Client(process.port, "ann")))
+        wait_until(lambda: not works(Client(process.port, "ann")), 40)
 
         scene.backend.interrupted.add(protos.base.ExecutePlanResponse.FromString(first).operation_id)
 

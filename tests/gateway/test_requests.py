@@ -13,13 +13,14 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_backend import FakeBackend, fake_backend
+from fake_backend import FakeBackend
 from raw_client import Client
-from running import UNDECIDED, RunningGateway, running_gateway
-from test_interrupts import tracked, until
+from running import UNDECIDED, RunningGateway
+from test_interrupts import tracked
 
 from headgate.spark.gateway import server
 from headgate.spark.gateway.rpcs import RPCS, SERVICE
+from tests.threads import wait_until
 
 SECONDS = 20.0
 """Far less than the gateway waits for a request."""
@@ -28,18 +29,6 @@ KIB = 1024
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5)
 """How a client of HTTP/2 begins, with settings that change nothing."""
 STREAMS_SETTING, WINDOW_SETTING = 3, 4
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[FakeBackend]:
-    with fake_backend() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
-    with running_gateway(backend.driver, "ann") as running:
-        yield running
 
 
 def refusal(client: Client, path: str, requests: Iterator[bytes]) -> grpc.RpcError:
@@ -108,7 +97,7 @@ class Flood:
 
     def settle(self) -> int:
         """Return how much was taken once no more is."""
-        until(lambda: self.taken > 0)
+        wait_until(lambda: self.taken > 0)
         before = 0
         while before < self.taken:
             before = self.taken
@@ -206,12 +195,12 @@ def test_a_statement_whose_client_leaves_before_the_request_has_ended_is_not_lef
     time.sleep(0.5)
 
     try:
-        until(lambda: "ExecutePlan" not in backend.names() or "Interrupt" in backend.names())
+        wait_until(lambda: "ExecutePlan" not in backend.names() or "Interrupt" in backend.names())
     finally:
         backend.held = backend.plans_wait = False
         backend.arrive.set()
         backend.go_on.set()
-    until(lambda: tracked(gateway) == 0)
+    wait_until(lambda: tracked(gateway) == 0)
 
 
 def settings_of(port: int) -> dict[int, int]:

@@ -124,8 +124,8 @@ def asked(fields: dict[str, Any], operation: str) -> dict[str, Any]:
     return {key: made.get(value, value) if isinstance(value, str) else value for key, value in fields.items()}
 
 
-def plain(answer: Answer) -> tuple[Any, ...]:
-    """Return an answer without ids."""
+def without_ids(answer: Answer) -> tuple[Any, ...]:
+    """Return the code, the text and the messages of an answer without ids."""
     return answer.code, UUID.sub("?", answer.text), [UUID.sub("?", repr(each)) for each in answer.messages]
 
 
@@ -136,7 +136,7 @@ def test_a_session_and_an_operation_of_another_organization_are_as_missing(two: 
     two.a.backend.calls.clear()
     missing = two.a.call(method, str(uuid.uuid4()), **asked(CALLS[method], str(uuid.uuid4())))
 
-    assert plain(theirs) == plain(missing)
+    assert without_ids(theirs) == without_ids(missing)
     assert heard == [name for name, _ in two.a.backend.calls]
     assert two.b.backend.calls == []
 

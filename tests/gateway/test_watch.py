@@ -12,12 +12,12 @@ from fake_backend import FakeBackend, fake_backend
 from raw_client import Client
 from running import RunningGateway, running_gateway
 from test_cutting import DENIED, READ, WHY, Statement
-from test_interrupts import until
 
 from headgate.spark.authority import DecidingAuthority
 from headgate.spark.gateway import watch
 from headgate.spark.gateway.authority import Refused, Report, Verdicts
 from headgate.spark.gateway.backend import Backend
+from tests.threads import wait_until
 
 REVOCATION_WATCH = "revocation watch"
 
@@ -68,12 +68,12 @@ def test_a_revoke_ends_a_statement_after_a_report_has_failed(
     statement = Statement(gateway, backend)
     failing = Failing(error, gateway.authority.report)
     monkeypatch.setattr(gateway.authority, "report", failing)
-    until(lambda: failing.called > 1)
+    wait_until(lambda: failing.called > 1)
 
     gateway.spark.denied[READ] = WHY
 
     assert statement.fails().details() == WHY
-    until(lambda: not backend.running)
+    wait_until(lambda: not backend.running)
 
 
 @pytest.mark.parametrize("error", UNEXPECTED, ids=lambda error: type(error).__name__)
@@ -91,7 +91,7 @@ def test_an_interrupt_that_fails_is_repeated(
     gateway.spark.denied[READ] = WHY
 
     assert statement.fails().details() == WHY
-    until(lambda: not backend.running)
+    wait_until(lambda: not backend.running)
 
 
 def test_an_operation_of_a_closed_channel_does_not_end_the_watch(gateway: RunningGateway, backend: FakeBackend) -> None:
@@ -129,9 +129,9 @@ def test_a_watch_that_hangs_ends_what_runs_and_starts_again(
     monkeypatch.setattr(gateway.authority, "report", report)
 
     assert "could not be decided" in statement.fails().details()
-    until(lambda: not backend.running)
-    until(lambda: gateway.gateway.watch.background.deaths[REVOCATION_WATCH] == 1)
-    until(lambda: _is_served(gateway))
+    wait_until(lambda: not backend.running)
+    wait_until(lambda: gateway.gateway.watch.background.deaths[REVOCATION_WATCH] == 1)
+    wait_until(lambda: _is_served(gateway))
     again = Statement(gateway, backend)
     gateway.spark.denied[READ] = WHY
     assert again.fails().code() is DENIED
@@ -142,7 +142,7 @@ def test_nothing_is_served_while_the_watch_cannot_report(
 ) -> None:
     monkeypatch.setattr(watch, "_UNHEARD", 0.2)
     monkeypatch.setattr(gateway.authority, "report", Failing(ZeroDivisionError(), None, times=10**6))
-    until(lambda: not _is_served(gateway))
+    wait_until(lambda: not _is_served(gateway))
 
     error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
 
@@ -161,7 +161,7 @@ def test_reports_that_are_not_answered_do_not_count_as_enforced(
 
     monkeypatch.setattr(DecidingAuthority, "_dead", fail)
     began = time.monotonic()
-    until(lambda: time.monotonic() - began > 2 and len(enforced) > 5)
+    wait_until(lambda: time.monotonic() - began > 2 and len(enforced) > 5)
 
     assert gateway.gateway.watch.background.deaths[REVOCATION_WATCH] == 0
     assert enforced[-1] - enforced[0] < 1
