@@ -47,13 +47,6 @@ class Ground:
 Prepare = Callable[[Ground], Asked]
 
 
-def made(place: Place, method: str, path: str, body: Any, by: str = "owner") -> str:
-    """Make something and return its id."""
-    answer = place.call(by, method, path, body)
-    assert answer.status_code < 300, answer.text
-    return str(answer.json()["id"])
-
-
 def _always(path: str, body: Any = None) -> Prepare:
     def asked(ground: Ground) -> Asked:
         ground.place()
@@ -66,7 +59,7 @@ def _of_made(made_at: str, made_with: Any, path: str, body: Any = None) -> Prepa
     """Ask about what is made so, where the path has `{}` for its id."""
 
     def asked(ground: Ground) -> Asked:
-        return Asked(path.format(made(ground.place(), "POST", made_at, made_with)), body)
+        return Asked(path.format(ground.place().create(made_at, made_with)), body)
 
     return asked
 
@@ -88,21 +81,21 @@ def _pipeline(path: str, body: Any = None, *, saved: bool = True, state: str = "
 
     def asked(ground: Ground) -> Asked:
         place = ground.place()
-        made(place, "POST", "/databases", {"name": "raw"})
-        made(place, "POST", "/connections", _FOLDER)
+        place.create("/databases", {"name": "raw"})
+        place.create("/connections", _FOLDER)
         if saved:
-            made(place, "PUT", "/pipelines/load", _SOURCE)
+            place.result("owner", "PUT", "/pipelines/load", _SOURCE)
         if state:
-            made(place, "POST", f"/pipelines/load/{state}", None)
+            place.result("owner", "POST", f"/pipelines/load/{state}")
         return Asked(path, body)
 
     return asked
 
 
 def _queried(place: Place) -> ResourceId:
-    made(place, "POST", "/databases", {"name": "raw"})
-    made(place, "POST", "/resources", {"type": "table", "parent": "lake.raw", "name": "a"})
-    return ResourceId(made(place, "PUT", "/pipelines/q", {**_QUERY, "into": "lake.raw.b"}))
+    place.create("/databases", {"name": "raw"})
+    place.create("/resources", {"type": "table", "parent": "lake.raw", "name": "a"})
+    return ResourceId(place.result("owner", "PUT", "/pipelines/q", {**_QUERY, "into": "lake.raw.b"})["id"])
 
 
 def _query(path: str, body: Any = None) -> Prepare:
@@ -126,7 +119,7 @@ def _run(verb: str, state: str) -> Prepare:
 
 def _project(ground: Ground) -> Place:
     place = ground.place("onehouse")
-    made(place, "POST", "/resources", {"type": "project", "parent": "organization", "name": "one"})
+    place.create("/resources", {"type": "project", "parent": "organization", "name": "one"})
     return place
 
 
@@ -138,9 +131,9 @@ def _new_cluster(ground: Ground) -> Asked:
 def _cluster(ground: Ground) -> Asked:
     place = _project(ground)
     for name in ("big", "small"):
-        made(place, "POST", "/clusters", {"name": name, "parent": "one"})
+        place.create("/clusters", {"name": name, "parent": "one"})
     job = {"type": "job", "parent": "one", "name": "nightly", "relations": {"cluster": [{"to": "big"}]}}
-    made(place, "POST", "/resources", job)
+    place.create("/resources", job)
     return Asked("/resources/nightly/move-to-cluster", {"cluster": "small"})
 
 
@@ -149,14 +142,12 @@ _CHANGE = {"resource": "orders", "name": "sales"}
 
 def _mesh(ground: Ground) -> Place:
     place = ground.place("datamesh")
-    made(place, "POST", "/resources", {"type": "team", "parent": "organization", "name": "shop"})
+    place.create("/resources", {"type": "team", "parent": "organization", "name": "shop"})
     for name, role in (("ann", "owner"), ("ben", "member")):
         place.add(name)
         assert place.give(name, role, "shop").status_code == 201
     owner = {"owner": [{"to": "shop"}]}
-    made(
-        place,
-        "POST",
+    place.create(
         "/resources",
         {"type": "data_product", "parent": "organization", "name": "orders", "relations": owner},
     )
@@ -173,7 +164,7 @@ def _decided(verb: str) -> Prepare:
     def asked(ground: Ground) -> Asked:
         place = _mesh(ground)
         ground.secret = place.tokens["ann"]
-        return Asked(f"/change-requests/{made(place, 'POST', '/change-requests', _CHANGE, by='ben')}/{verb}")
+        return Asked(f"/change-requests/{place.create('/change-requests', _CHANGE, by='ben')}/{verb}")
 
     return asked
 
@@ -193,7 +184,7 @@ def _owned(path: str) -> Prepare:
 
 def _access(ground: Ground) -> Asked:
     place = _mesh(ground)
-    made(place, "POST", "/resources", {"type": "output_port", "parent": "orders", "name": "port"}, by="ann")
+    place.create("/resources", {"type": "output_port", "parent": "orders", "name": "port"}, by="ann")
     place.add("eve")
     ground.secret = place.tokens["eve"]
     return Asked("/access", {"port": "orders.port", "purpose": "to know"})
@@ -210,9 +201,9 @@ _WISH = {"action": "database.describe", "resource": "lake.raw", "purpose": "to k
 def _wish(verb: str, body: Any = None) -> Prepare:
     def asked(ground: Ground) -> Asked:
         place = ground.place()
-        made(place, "POST", "/databases", {"name": "raw"})
+        place.create("/databases", {"name": "raw"})
         place.add("vic")
-        return Asked(f"/requests/{made(place, 'POST', '/requests', _WISH, by='vic')}/{verb}", body)
+        return Asked(f"/requests/{place.create('/requests', _WISH, by='vic')}/{verb}", body)
 
     return asked
 

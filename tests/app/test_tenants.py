@@ -150,9 +150,7 @@ class TestATableOfAnotherOrganization:
         assert lakes.files() == before
 
     @pytest.mark.parametrize("place", ["{database}/{id}", "organization/{database}"], ids=["former", "root"])
-    def test_a_stolen_former_table_is_not_read_by_its_only_pointer(
-        self, lakes: Lakes, place: str
-    ) -> None:
+    def test_a_stolen_former_table_is_not_read_by_its_only_pointer(self, lakes: Lakes, place: str) -> None:
         """Such a table was dropped without a purge where it belongs, and registered elsewhere by an earlier version."""
         path = _in_former_place(lakes, place)
         before = path.read_bytes()

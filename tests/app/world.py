@@ -65,6 +65,16 @@ class Place:
         known = {"authorization": f"Bearer {self.tokens[who]}", **headers}
         return self.http.request(method, f"{self.address}/api/v1{path}", json=body, params=query, headers=known)
 
+    def result(self, who: str, method: str, path: str, body: Any = None) -> Any:
+        """Return the body of the answer to somebody's call, which has to succeed."""
+        answer = self.call(who, method, path, body)
+        assert answer.status_code in (200, 201), answer.text
+        return answer.json()
+
+    def create(self, path: str, body: Any, by: str = "owner") -> str:
+        """Create something with a POST and return its id."""
+        return str(self.result(by, "POST", path, body)["id"])
+
     def add(self, name: str, role: str = "member", place: str | None = None) -> PrincipalId:
         """Add a user with a role on the organization, or on the place of this id, and with a token."""
         id = PrincipalId(new_id("p"))

@@ -1,7 +1,5 @@
 """Access to output ports over HTTP, from the request to the end of the agreement; and change requests."""
 
-from typing import Any
-
 import pytest
 
 from headgate.control.settings import ChangeSetting
@@ -17,19 +15,12 @@ def mesh(make: Make) -> Place:
     place = make("datamesh")
     for name in ("ann", "ben", "eve"):
         place.add(name)
-    made(place, "/resources", {"type": "team", "parent": "organization", "name": "shop"})
+    place.create("/resources", {"type": "team", "parent": "organization", "name": "shop"})
     place.give("ann", "owner", "shop")
     owner = {"owner": [{"to": "shop"}]}
-    made(place, "/resources", {"type": "data_product", "parent": "organization", "name": "orders", "relations": owner})
-    made(place, "/resources", {"type": "output_port", "parent": "orders", "name": "port"})
+    place.create("/resources", {"type": "data_product", "parent": "organization", "name": "orders", "relations": owner})
+    place.create("/resources", {"type": "output_port", "parent": "orders", "name": "port"})
     return place
-
-
-def made(place: Place, path: str, body: Any, by: str = "owner") -> str:
-    """Make something and return its id."""
-    answer = place.call(by, "POST", path, body)
-    assert answer.status_code == 201, answer.text
-    return answer.json()["id"]
 
 
 def state(place: Place, path: str) -> str:
@@ -39,7 +30,7 @@ def state(place: Place, path: str) -> str:
 
 class TestAccess:
     def test_goes_from_a_request_to_an_agreement_to_its_end(self, mesh: Place) -> None:
-        id = made(mesh, "/access", PURPOSE, by="ben")
+        id = mesh.create("/access", PURPOSE, by="ben")
         assert state(mesh, f"/access/{id}") == "requested"
 
         assert mesh.call("eve", "POST", f"/access/{id}/approve", {}).status_code == 403
@@ -56,23 +47,23 @@ class TestAccess:
         assert mesh.call("ben", "GET", f"/access/{id}").status_code == 404
 
     def test_is_rejected_or_added_by_who_may(self, mesh: Place) -> None:
-        id = made(mesh, "/access", PURPOSE, by="ben")
+        id = mesh.create("/access", PURPOSE, by="ben")
 
         assert mesh.call("ann", "POST", f"/access/{id}/reject").status_code == 200
         assert state(mesh, f"/access/{id}") == "rejected"
         assert mesh.call("ann", "POST", f"/access/{id}/approve", {}).status_code == 403
         assert mesh.call("ben", "POST", "/access/add", {**PURPOSE, "consumer": "ben"}).status_code == 403
-        added = made(mesh, "/access/add", {**PURPOSE, "consumer": "shop"}, by="ann")
+        added = mesh.create("/access/add", {**PURPOSE, "consumer": "shop"}, by="ann")
         assert state(mesh, f"/access/{added}") == "approved"
 
     def test_is_approved_at_once_where_the_port_says_so(self, mesh: Place) -> None:
         change = {"attributes": {"auto_approve": ["true"]}}
         assert mesh.call("ann", "PATCH", "/resources/orders.port", change).status_code == 200
 
-        assert state(mesh, f"/access/{made(mesh, '/access', PURPOSE, by='ben')}") == "approved"
+        assert state(mesh, f"/access/{mesh.create('/access', PURPOSE, by='ben')}") == "approved"
 
     def test_is_listed_by_port_and_state(self, mesh: Place) -> None:
-        made(mesh, "/access", PURPOSE, by="ben")
+        mesh.create("/access", PURPOSE, by="ben")
 
         assert len(mesh.call("eve", "GET", "/access", port="orders.port", state="requested").json()["items"]) == 1
         assert mesh.call("eve", "GET", "/access", state="approved").json()["items"] == []
@@ -91,7 +82,7 @@ class TestAccess:
 
     @pytest.mark.parametrize("verb", ["approve", "reject"])
     def test_an_approval_of_another_purpose_than_was_read_is_refused(self, mesh: Place, verb: str) -> None:
-        path = f"/access/{made(mesh, '/access', PURPOSE, by='ben')}"
+        path = f"/access/{mesh.create('/access', PURPOSE, by='ben')}"
         etag = {"if-match": mesh.call("ann", "GET", path).headers["etag"]}
         assert mesh.call("ben", "PATCH", path, {"purpose": "to sell it"}).status_code == 200
 
@@ -130,7 +121,7 @@ class TestChangeRequests:
 
     def test_an_approved_change_is_made_at_the_same_revision(self, mesh: Place) -> None:
         change = {"resource": "orders", "name": "sales", "why": "as everybody says"}
-        id = made(mesh, "/change-requests", change, by="ben")
+        id = mesh.create("/change-requests", change, by="ben")
         shown = mesh.call("ann", "GET", f"/change-requests/{id}").json()
         assert (shown["change"], shown["why"], shown["author"]) == ({"name": "sales"}, "as everybody says", "ben")
 
@@ -143,14 +134,14 @@ class TestChangeRequests:
         assert mesh.call("ann", "POST", f"/change-requests/{id}/approve").status_code == 403
 
     def test_a_document_can_be_changed_so_too(self, mesh: Place) -> None:
-        id = made(mesh, "/change-requests", {"resource": "orders", "document": {"status": "live"}}, by="ben")
+        id = mesh.create("/change-requests", {"resource": "orders", "document": {"status": "live"}}, by="ben")
 
         assert mesh.call("ben", "POST", f"/change-requests/{id}/approve").status_code == 403
         assert mesh.call("ann", "POST", f"/change-requests/{id}/approve").status_code == 200
         assert mesh.call("ben", "GET", "/resources/orders/document").json()["document"] == {"status": "live"}
 
     def test_a_rejected_one_comes_to_nothing(self, mesh: Place) -> None:
-        id = made(mesh, "/change-requests", {"resource": "orders", "name": "sales"}, by="ben")
+        id = mesh.create("/change-requests", {"resource": "orders", "name": "sales"}, by="ben")
 
         assert mesh.call("ann", "POST", f"/change-requests/{id}/reject").status_code == 200
         assert [each["state"] for each in mesh.call("ben", "GET", "/change-requests").json()["items"]] == ["rejected"]

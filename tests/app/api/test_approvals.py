@@ -33,11 +33,6 @@ class Rewritten:
         return Plan((), (self.document,))
 
 
-def done(answer: Any) -> Any:
-    assert answer.status_code in (200, 201), answer.text
-    return answer.json()
-
-
 @dataclass(frozen=True, slots=True)
 class Approval:
     """Something that waits for approval, what its answer is, who reads it, and what changes each thing that it shows."""
@@ -50,17 +45,18 @@ class Approval:
 
     def read(self) -> tuple[dict[str, Any], str]:
         answer = self.place.call(self.reader, "GET", self.path)
-        return done(answer), answer.headers["etag"]
+        assert answer.status_code == 200, answer.text
+        return answer.json(), answer.headers["etag"]
 
     def renamed(self, path: str, name: str, by: str = "") -> Callable[[], Any]:
-        return lambda: done(self.place.call(by or self.reader, "PATCH", path, {"name": name}))
+        return lambda: self.place.result(by or self.reader, "PATCH", path, {"name": name})
 
     def rewritten(self, kind: str, body: dict[str, Any]) -> Callable[[], Any]:
         put = DocumentPut(kind, self.path.rpartition("/")[2], body)
         return lambda: self.place.control.execute(Rewritten(put), None)
 
     def called(self, method: str, end: str, body: Any) -> Callable[[], Any]:
-        return lambda: done(self.place.call(self.reader, method, f"{self.path}{end}", body))
+        return lambda: self.place.result(self.reader, method, f"{self.path}{end}", body)
 
 
 def mesh(make: Make) -> Place:
@@ -72,21 +68,21 @@ def mesh(make: Make) -> Place:
     owner = {"owner": [{"to": "shop"}]}
     place.add("ann")
     for team in ("shop", "buyers"):
-        done(place.call("owner", "POST", "/resources", {"type": "team", "parent": "organization", "name": team}))
-        done(place.give("ann", "owner", team))
-        done(place.give("robot", "team_key", team))
+        place.result("owner", "POST", "/resources", {"type": "team", "parent": "organization", "name": team})
+        assert place.give("ann", "owner", team).status_code == 201
+        assert place.give("robot", "team_key", team).status_code == 201
     for body in (
         {"type": "data_product", "parent": "organization", "name": "orders", "relations": owner},
         {"type": "output_port", "parent": "orders", "name": "port"},
     ):
-        done(place.call("owner", "POST", "/resources", body))
+        place.result("owner", "POST", "/resources", body)
     return place
 
 
 def access(make: Make) -> Approval:
     place = mesh(make)
     body = {"port": "orders.port", "consumer": "buyers", "purpose": "to know"}
-    id = done(place.call("robot", "POST", "/access", body))["id"]
+    id = place.create("/access", body, by="robot")
     found = Approval(place, f"/access/{id}", OneAccess, "ann", {})
     found.changes.update(
         port_name=found.renamed("/resources/orders.port", "salaries"),
@@ -103,7 +99,7 @@ def access(make: Make) -> Approval:
 def change_request(make: Make) -> Approval:
     place = mesh(make)
     body = {"resource": "orders", "attributes": {"kind": ["x"]}, "why": "as it is"}
-    id = done(place.call("robot", "POST", "/change-requests", body))["id"]
+    id = place.create("/change-requests", body, by="robot")
     found = Approval(place, f"/change-requests/{id}", OneChange, "ann", {})
     found.changes.update(
         resource_name=found.renamed("/resources/orders", "salaries"),
@@ -117,10 +113,10 @@ def change_request(make: Make) -> Approval:
 
 def request(make: Make) -> Approval:
     place = make()
-    done(place.call("owner", "POST", "/databases", {"name": "raw"}))
+    place.result("owner", "POST", "/databases", {"name": "raw"})
     place.program("robot", "member")
     body = {"action": "database.describe", "resource": "lake.raw", "purpose": "to know"}
-    id = done(place.call("robot", "POST", "/requests", body))["id"]
+    id = place.create("/requests", body, by="robot")
     found = Approval(place, f"/requests/{id}", OneRequest, "owner", {})
     found.changes.update(
         resource=found.renamed("/resources/lake.raw", "salaries"),
@@ -172,13 +168,14 @@ def test_an_approval_of_what_was_read_is_made(make: Make, kind: Callable[[Make],
     found = kind(make)
     _, etag = found.read()
 
-    done(found.place.send(found.reader, "POST", f"{found.path}/approve", {}, {"if-match": etag}))
+    answer = found.place.send(found.reader, "POST", f"{found.path}/approve", {}, {"if-match": etag})
+    assert answer.status_code == 200, answer.text
 
 
 def test_a_request_that_was_decided_has_another_version(make: Make) -> None:
     found = request(make)
     before = found.place.call("robot", "GET", found.path).headers["etag"]
-    done(found.place.call("owner", "POST", f"{found.path}/reject"))
+    found.place.result("owner", "POST", f"{found.path}/reject")
 
     assert found.place.call("robot", "GET", found.path).headers["etag"] != before
 

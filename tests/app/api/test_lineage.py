@@ -18,12 +18,6 @@ from tests.app.world import Place
 QUERY = {"kind": "query", "sql": "SELECT 1"}
 
 
-def made(place: Place, path: str, body: dict[str, Any]) -> str:
-    answer = place.call("owner", "POST", path, body)
-    assert answer.status_code == 201, answer.text
-    return answer.json()["id"]
-
-
 def ran(place: Place, run: str, pipeline: str, read: str, wrote: str, at: float) -> None:
     """Keep a run of a pipeline that read one table and wrote another."""
     organization, touched = place.opened, Touched()
@@ -44,9 +38,9 @@ def acme(make: Make) -> Place:
     """Flights are read into delays, and those into a report; vic may see all of it, eve the flights and the delays."""
     place = make()
     for name in ("raw", "trusted", "board"):
-        made(place, "/databases", {"name": name})
+        place.create("/databases", {"name": name})
     for database, name in (("raw", "flights"), ("trusted", "delays"), ("board", "report")):
-        made(place, "/resources", {"type": "table", "parent": f"lake.{database}", "name": name})
+        place.create("/resources", {"type": "table", "parent": f"lake.{database}", "name": name})
     steps = {"clean": ("lake.raw.flights", "lake.trusted.delays"), "show": ("lake.trusted.delays", "lake.board.report")}
     for number, (name, (read, wrote)) in enumerate(steps.items()):
         saved = place.call(

@@ -1,7 +1,6 @@
 """Notifications over HTTP: what waits for somebody, and what has become of what they asked for."""
 
 from pathlib import Path
-from typing import Any
 
 from headgate.control.principals import RemovePrincipal
 from headgate.control.queue import RunPut, RunRow
@@ -19,18 +18,12 @@ def told(place: Place, who: str) -> list[tuple[str, str, str]]:
     return [(each["kind"], each["about"], each["state"]) for each in answer.json()["items"]]
 
 
-def made(place: Place, who: str, path: str, body: Any) -> str:
-    answer = place.call(who, "POST", path, body)
-    assert answer.status_code == 201, answer.text
-    return answer.json()["id"]
-
-
 def test_a_request_waits_for_one_and_its_end_is_told_to_the_other(make: Make) -> None:
     acme = make()
-    made(acme, "owner", "/databases", {"name": "raw"})
+    acme.create("/databases", {"name": "raw"})
     acme.add("vic")
     body = {"action": "database.describe", "resource": "lake.raw", "purpose": "to know"}
-    id = made(acme, "vic", "/requests", body)
+    id = acme.create("/requests", body, by="vic")
 
     assert told(acme, "owner") == [("request", "lake.raw", "requested")]
     assert told(acme, "vic") == []
@@ -43,16 +36,16 @@ def test_access_and_changes_wait_for_who_may_approve_them(make: Make) -> None:
     mesh = make("datamesh")
     for name in ("ann", "ben"):
         mesh.add(name)
-    made(mesh, "owner", "/resources", {"type": "team", "parent": "organization", "name": "shop"})
+    mesh.create("/resources", {"type": "team", "parent": "organization", "name": "shop"})
     mesh.give("ann", "owner", "shop")
-    made(mesh, "owner", "/data-products", {"name": "orders", "relations": {"owner": [{"to": "shop"}]}})
-    made(mesh, "owner", "/resources", {"type": "output_port", "parent": "orders", "name": "port"})
+    mesh.create("/data-products", {"name": "orders", "relations": {"owner": [{"to": "shop"}]}})
+    mesh.create("/resources", {"type": "output_port", "parent": "orders", "name": "port"})
     root = mesh.control.snapshot.organization
     assert root
     mesh.control.execute(ChangeSetting(root, "change_process", "true"), None)
     mesh.give("ben", "member", "shop")
-    made(mesh, "ben", "/access", {"port": "orders.port", "purpose": "to know"})
-    change = made(mesh, "ben", "/change-requests", {"resource": "orders", "name": "sales"})
+    mesh.create("/access", {"port": "orders.port", "purpose": "to know"}, by="ben")
+    change = mesh.create("/change-requests", {"resource": "orders", "name": "sales"}, by="ben")
 
     assert told(mesh, "ann") == [("access", "orders.port", "requested"), ("change_request", "orders", "requested")]
     assert mesh.call("ann", "POST", f"/change-requests/{change}/reject").status_code == 200
@@ -61,8 +54,8 @@ def test_access_and_changes_wait_for_who_may_approve_them(make: Make) -> None:
 
 def test_a_failed_run_is_told_until_it_is_dismissed(make: Make, tmp_path: Path) -> None:
     acme = make()
-    made(acme, "owner", "/databases", {"name": "raw"})
-    made(acme, "owner", "/connections", {"name": "files", "folder": str(tmp_path)})
+    acme.create("/databases", {"name": "raw"})
+    acme.create("/connections", {"name": "files", "folder": str(tmp_path)})
     for name in ("vic", "eve"):
         acme.add(name)
     acme.give("vic", "viewer", "lake.raw")
@@ -88,10 +81,10 @@ def test_a_failed_run_is_told_until_it_is_dismissed(make: Make, tmp_path: Path) 
 def test_what_a_model_says_of_notifications_holds(make: Make) -> None:
     acme = make("onehouse")
     acme.add("ann")
-    made(acme, "owner", "/resources", {"type": "project", "parent": "organization", "name": "one"})
-    made(acme, "owner", "/clusters", {"name": "big", "parent": "one"})
+    acme.create("/resources", {"type": "project", "parent": "organization", "name": "one"})
+    acme.create("/clusters", {"name": "big", "parent": "one"})
     job = {"type": "job", "parent": "one", "name": "nightly", "relations": {"cluster": [{"to": "big"}]}}
-    id = made(acme, "owner", "/resources", job)
+    id = acme.create("/resources", job)
     failed = RunRow(RunId(f"run-of-{id}"), ResourceId(id), "failed", "manual", None, 1.0, 1.0)
     acme.opened.store.put_run(RunPut(failed, None))
     acme.give("ann", "member", "one")

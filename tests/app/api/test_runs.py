@@ -15,16 +15,10 @@ from tests.app.world import Place, World
 from tests.fakes.runs import begin, end, there
 
 
-def made(place: Place, path: str, body: dict[str, Any]) -> str:
-    answer = place.call("owner", "POST", path, body)
-    assert answer.status_code == 201, answer.text
-    return answer.json()["id"]
-
-
 def saved(place: Place) -> ResourceId:
     """Save a query from a table into one that is not there yet; ed may edit both, vic view them, eve neither."""
-    made(place, "/databases", {"name": "ran"})
-    made(place, "/resources", {"type": "table", "parent": "lake.ran", "name": "a"})
+    place.create("/databases", {"name": "ran"})
+    place.create("/resources", {"type": "table", "parent": "lake.ran", "name": "a"})
     tables = {"inputs": ["lake.ran.a"], "into": "lake.ran.b"}
     answer = place.call(
         "owner",
@@ -167,10 +161,10 @@ class TestLog:
 
     def test_is_for_who_may_read_it_where_the_model_tells_that_from_seeing_runs(self, make: Make) -> None:
         place = make("onehouse")
-        made(place, "/resources", {"type": "project", "parent": "organization", "name": "one"})
-        made(place, "/clusters", {"name": "big", "parent": "one"})
+        place.create("/resources", {"type": "project", "parent": "organization", "name": "one"})
+        place.create("/clusters", {"name": "big", "parent": "one"})
         job = {"type": "job", "parent": "one", "name": "nightly", "relations": {"cluster": [{"to": "big"}]}}
-        id = ResourceId(made(place, "/resources", job))
+        id = ResourceId(place.create("/resources", job))
         for name, role in (("ann", "viewer"), ("ben", "user")):
             place.add(name)
             place.give(name, "member", "one")
