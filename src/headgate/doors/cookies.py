@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import re
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
@@ -12,6 +13,8 @@ from headgate.doors.problems import ProblemError
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 HEADER = "x-csrf-token"
+_VALUE = re.compile(r"[\w.~%-]+", re.ASCII)
+"""What a value of ours is written with."""
 
 
 def presented(request: Request) -> str:
@@ -40,7 +43,18 @@ def bearer(request: Request) -> str | None:
 
 def in_cookie(request: Request) -> str | None:
     """Return the secret of the session in the cookie, or None."""
-    return request.cookies.get(name(request, "headgate"))
+    return cookie(request, "headgate")
+
+
+def cookie(request: Request, plain: str) -> str | None:
+    """Return the value of a cookie of ours; None if there is none, several of the name, or one with other signs than ours.
+
+    Values are read as they are: the standard library takes seconds to undo what a browser could have escaped in one.
+    """
+    begins = f"{name(request, plain)}="
+    parts = (part.strip() for header in request.headers.getlist("cookie") for part in header.split(";"))
+    found = [part.removeprefix(begins) for part in parts if part.startswith(begins)]
+    return found[0] if len(found) == 1 and _VALUE.fullmatch(found[0]) else None
 
 
 def require_own_page(request: Request, secret: str, token: str) -> None:

@@ -62,14 +62,22 @@ def address(request: pytest.FixtureRequest) -> Iterator[Address]:
 
 
 def exchange(
-    address: Address, *pieces: bytes, wrap: Callable[[socket.socket], Any] = lambda plain: plain, end: bool = False
+    address: Address,
+    *pieces: bytes,
+    wrap: Callable[[socket.socket], Any] = lambda plain: plain,
+    end: bool = False,
+    pause: float = 0.0,
 ) -> bytes:
-    """Send these pieces, and nothing after them if that is the `end`; return everything that comes until the server closes."""
+    """Send these pieces, and nothing after them if that is the `end`; return everything that comes until the server closes.
+
+    `pause` are seconds between the pieces, so that each comes in a segment of its own.
+    """
     with socket.create_connection(address, timeout=10) as plain, wrap(plain) as opened:
         gathered = b""
         try:
             for piece in pieces:
                 opened.sendall(piece)
+                time.sleep(pause)
             if end:
                 opened.shutdown(socket.SHUT_WR)
             while more := opened.recv(65536):
@@ -202,6 +210,27 @@ class TestOneConnection:
         answers = exchange(address, head % (request_line, len(note)), note + LAST)
 
         assert len(statuses(answers)) == 1
+
+    @pytest.mark.parametrize("protocol", [b"h2c", b"websocket"])
+    @pytest.mark.parametrize("request_line", [b"POST /things/a", b"GET /healthz", b"CONNECT h:1"])
+    @pytest.mark.parametrize("length", [b"Content-Length: %d", b"Transfer-Encoding: chunked\r\nX-Note: %d"])
+    @pytest.mark.parametrize("pause", [0.0, 0.1])
+    def test_the_body_of_a_request_for_another_protocol_is_not_the_next_request(
+        self, address: Address, protocol: bytes, request_line: bytes, length: bytes, pause: float
+    ) -> None:
+        framing = length % len(LAST)
+        head = b"%b HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: %b\r\n%b\r\n\r\n"
+
+        answers = exchange(address, head % (request_line, protocol, framing), LAST, pause=pause)
+
+        assert statuses(answers) == [400]
+
+    @pytest.mark.parametrize("pause", [0.0, 0.1])
+    def test_requests_for_another_protocol_are_answered_as_any_other(self, address: Address, pause: float) -> None:
+        asking = b"GET /things/a HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: TLS/1.2\r\n\r\n"
+
+        assert statuses(exchange(address, asking, asking, LAST, pause=pause)) == [200, 200, 200]
+        assert statuses(exchange(address, asking + asking + LAST)) == [200, 200, 200]
 
     @pytest.mark.parametrize("request_line", [b"GET /healthz HTTP/1.1\r\n", b"GET /things/a HTTP/1.1\r\n"])
     def test_lets_few_requests_wait_for_their_answers(self, address: Address, request_line: bytes) -> None:

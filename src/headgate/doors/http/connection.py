@@ -5,6 +5,7 @@ from collections import Counter
 from http import HTTPStatus
 from typing import Any, Final
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from headgate.doors.http.exchange import log
@@ -15,6 +16,13 @@ from headgate.doors.problems import problem
 
 MAX_PIPELINED: Final = 4
 """Requests of a connection that may wait for the one before them. Each has cost memory and time before its rate is asked for."""
+
+
+_LENGTHS: Final = (b"content-length", b"transfer-encoding")
+
+
+class _AmbiguousError(Exception):
+    """Two readers could read a request differently."""
 
 
 class _PipelineFullError(Exception):
@@ -91,12 +99,29 @@ class Connection(HttpToolsProtocol):
             self._refuse(431, "headers-too-large", f"a request's head has at most {self.allowed.header_bytes} bytes")
             return
         self._size = len(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._parse(data)
         if self._in_head:
             self._unfinished += len(data)
             self._wait()
         elif self._body is not None and not self.transport.is_closing():
             self._go_the_usual_way()
+
+    def _parse(self, data: bytes) -> None:
+        """Parse what has come. No other protocol is spoken here: what follows a request for one is the next request."""
+        while data:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                data = data[upgrade.args[0] :]
+            except httptools.HttpParserError:
+                self.send_400_response("")
+                return
+            else:
+                return
+
+    def _should_upgrade(self) -> bool:
+        return False
 
     def on_message_begin(self) -> None:
         """Begin to read a head; whoever has not sent the rest of it yet is waited for."""
@@ -114,6 +139,9 @@ class Connection(HttpToolsProtocol):
         """Serve the request."""
         self._in_head = False
         self._wait_no_longer()
+        if self.parser.should_upgrade() and self._has_body():
+            # The parser takes no body after such a head: it would read the body as the next request.
+            raise _AmbiguousError
         if self.short is not None and not self._unfinished and self._is_alone():
             self._body = b""
         else:
@@ -160,6 +188,10 @@ class Connection(HttpToolsProtocol):
         """Go on with the next request."""
         self._answered += 1
         super().on_response_complete()
+
+    def _has_body(self) -> bool:
+        """Return whether the head that is complete says that a body follows."""
+        return any(name in _LENGTHS and value != b"0" for name, value in self.headers)
 
     def _refuse(self, status: int, code: str, detail: str) -> None:
         answer = problem(status, code, detail)

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from headgate.control.logins.errors import LoginError
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import public
-from headgate.doors.cookies import name, put, remember
+from headgate.doors.cookies import cookie, put, remember
 from headgate.doors.http.hosts import base_url
 from headgate.doors.identity.entering import Enters, Told
 from headgate.doors.identity.oidc.client import Attempt, ProviderClient
@@ -34,7 +34,7 @@ def log_in(request: Request, next: Short = "/") -> RedirectResponse:
         raise ProblemError(422, "invalid", "`next` is a path of this deployment, such as `/`")
     attempt = Attempt.begin()
     response = RedirectResponse(_provider(request).login_at(attempt, _back(request)), 303)
-    put(request, response, _COOKIE, f"{attempt.secret}.{quote(next)}", _SECONDS)
+    put(request, response, _COOKIE, f"{attempt.secret}.{quote(next, safe='')}", _SECONDS)
     return response
 
 
@@ -43,7 +43,7 @@ def come_back(
     request: Request, ways: Enters, told: Told, state: Short = "", code: Short = "", error: Short = ""
 ) -> RedirectResponse:
     """Come back from the provider."""
-    secret, _, quoted = request.cookies.get(name(request, _COOKIE), "").partition(".")
+    secret, _, quoted = (cookie(request, _COOKIE) or "").partition(".")
     attempt = Attempt(secret)
     if not secret or not hmac.compare_digest(attempt.state.encode(), state.encode()):
         raise LoginError("this login did not begin in this browser, or took too long; log in again")

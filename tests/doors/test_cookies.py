@@ -1,0 +1,69 @@
+"""The server reads its own cookies as they are, and leaves every other one alone."""
+
+from pathlib import Path
+
+import pytest
+from fastapi import Request
+
+import headgate
+from headgate.doors.cookies import in_cookie
+
+SECRET = "hgs.s_0f.a-b_c"  # noqa: S105 (of no session)
+SOURCES = Path(headgate.__file__).parent
+
+
+def request(*cookies: str, scheme: str = "http") -> Request:
+    headers = [(b"cookie", each.encode("latin-1")) for each in cookies]
+    return Request({"type": "http", "scheme": scheme, "path": "/", "server": ("h", 80), "headers": headers})
+
+
+@pytest.mark.parametrize(
+    "cookies",
+    [
+        (f"headgate={SECRET}",),
+        (f"other=1; headgate={SECRET}; another=2",),
+        (f"other=1;headgate={SECRET}",),
+        ("other=1", f"headgate={SECRET}"),
+        (f'other="\\"; headgate={SECRET}',),
+        (f"headgate2=x; xheadgate=y; headgate={SECRET}",),
+    ],
+)
+def test_the_secret_of_a_session_is_found_among_other_cookies(cookies: tuple[str, ...]) -> None:
+    assert in_cookie(request(*cookies)) == SECRET
+
+
+@pytest.mark.parametrize(
+    "cookies",
+    [
+        (),
+        ("headgate=",),
+        ("headgate",),
+        (f'headgate="{SECRET}"',),
+        ('headgate="' + "\\" * 30_000 + '"',),
+        (f"headgate={SECRET}\xe9",),
+        (f"headgate={SECRET}; headgate=hgs.other",),
+        (f"headgate={SECRET}", "headgate=hgs.other"),
+        (f"Headgate={SECRET}",),
+    ],
+)
+def test_a_cookie_that_is_not_exactly_one_of_ours_is_no_session(cookies: tuple[str, ...]) -> None:
+    assert in_cookie(request(*cookies)) is None
+
+
+def test_under_tls_only_the_cookie_that_no_other_host_can_set_is_read() -> None:
+    assert in_cookie(request(f"headgate={SECRET}", scheme="https")) is None
+    assert in_cookie(request(f"__Host-headgate={SECRET}", scheme="https")) == SECRET
+
+
+def test_no_module_has_the_standard_library_read_cookies() -> None:
+    """It undoes escapes in time that grows with the square of their number, on the event loop."""
+    readers = [
+        file
+        for file in SOURCES.rglob("*.py")
+        if any(
+            each in file.read_text()
+            for each in (".cookies.get(", ".cookies[", "cookie_parser", "SimpleCookie", "http.cookies")
+        )
+    ]
+
+    assert readers == []
