@@ -59,9 +59,7 @@ def test_a_new_user_joins_by_an_invitation_once(world: World, run: Run) -> None:
         for name in ("ben", "eve")
     )
 
-    assert first.stdout.startswith(
-        "ben is in the organization `main` now, and logged in; the session is kept in "
-    )
+    assert first.stdout.startswith("ben is in the organization `main` now, and logged in; the session is kept in ")
     assert second.exit_code == 1
     assert [each.name for each in world.deployment.entrance.logins.users() if each.login == "eve"] == []
 
