@@ -26,7 +26,7 @@ _DOMAINS: Final = "internal|intern|local|localdomain|lan|corp|home|svc|test|com|
 _PLACES: Final = (
     (re.compile(rf"(?<![\w+.-])[\w+.-]+:/{_PART}*{_REST}"), "<path>"),
     (re.compile(rf"(?<![\w./<])(?:/[\w.=@%+-]+)+/?{_REST}"), "<path>"),
-    (re.compile(r"\(\S+ executor \S+\)"), "(<host>)"),
+    (re.compile(r"\([^\s()]++ executor [^\s()]++\)"), "(<host>)"),
     (re.compile(r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?\b"), "<host>"),
     (re.compile(r"\[[0-9A-Fa-f]*(?::[0-9A-Fa-f]*){2,7}(?:%\w+)?\](?::\d+)?"), "<host>"),
     (re.compile(rf"(?<![\w:])(?:{_HEX}(?::{_HEX})*)?::{_HEX}(?::{_HEX})*(?:%\w+)?(?![\w:])"), "<host>"),

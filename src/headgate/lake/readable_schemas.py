@@ -24,7 +24,7 @@ from headgate.lake.errors import InvalidError
 from headgate.lake.number_widths import has_width
 
 _NUMBER: Final = re.compile(r"\d+")
-_SHAPE: Final = re.compile(r"geometry(\([^)]*\))?|geography(\([^,]*(,\s*\w*\s*)?\))?", re.ASCII)
+_SHAPE: Final = re.compile(r"geometry(\([^)]*\))?|geography(\([^,]*(,\s*+\w*+\s*+)?\))?", re.ASCII)
 """Types of shapes as Java writes them: PyIceberg writes quotes around what is in the brackets."""
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from headgate.pipelines.execution import Range
 
-_PART = r"(?:`(?:[^`]|``)+`|[^.`\s]+)"
-_NAMED = re.compile(rf"^[\s:+-]*SubqueryAlias ({_PART}(?:\.{_PART}){{2,}})$", re.MULTILINE)
+_PART = r"(?:`(?:[^`]|``)++`|[^.`\s]++)"
+_NAMED = re.compile(rf"^[ \t:+-]*+SubqueryAlias ({_PART}(?:\.{_PART}){{2,}})$", re.MULTILINE)
 """How Spark writes a table or view in an analyzed plan. An alias that somebody gives has one part, quoted if need be."""
 _ANALYZED = "== Analyzed Logical Plan =="
 _END = ";"

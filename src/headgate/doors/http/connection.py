@@ -51,6 +51,7 @@ class Connection(HttpToolsProtocol):
     By itself it waits for ever for a head of any size, takes trailers for headers, and queues as many requests as are sent.
     """
 
+    parser: Any
     allowed = Limits()
     short: Express | None = None
     _body: bytes | None = None
