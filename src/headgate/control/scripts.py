@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from headgate.control.normalization import normalized
+
 _HAN: Final = "CJK"
 _JAPANESE: Final = frozenset({_HAN, "HIRAGANA", "KATAKANA"})
 _SETS: Final = (_JAPANESE, frozenset({_HAN, "HANGUL"}), frozenset({_HAN, "BOPOMOFO"}))
@@ -106,7 +108,7 @@ def describe_letter_fault(text: str) -> str | None:
     hidden = _INVISIBLE.search(text)
     if hidden is not None:
         return f"{_code(hidden[0])} cannot be seen; remove the character"
-    normal = unicodedata.normalize("NFKC", text)
+    normal = normalized(text)
     if normal != text:
         return f"it has characters that stand for others; write it in the Unicode form NFKC, `{normal}`"
     return _describe_odd(text) or _describe_mixture(text)

@@ -1,10 +1,10 @@
 """Login names, in one spelling for all that look the same, and addresses, which are compared as they were given."""
 
 import re
-import unicodedata
 
 from headgate.control.command import InvalidError
 from headgate.control.ids import LIKE_ID, is_like_id
+from headgate.control.normalization import normalized
 from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
 
 _LONGEST = 100
@@ -66,7 +66,9 @@ def address(text: str) -> str:
 
 def domain_name(text: str) -> str:
     """Return a domain in its IDNA form and lower case. Raises `InvalidError` for letters that only look like others."""
-    if unicodedata.normalize("NFKC", text) != text:
+    if len(text) > _LONGEST_ADDRESS:
+        raise InvalidError("that is not a domain; it is too long")
+    if normalized(text) != text:
         raise InvalidError("the domain of the address has letters that stand for others; write it in plain ones")
     try:
         return ".".join(map(_idna_label, text.split(".")))
@@ -87,9 +89,9 @@ def look(address: str) -> str:
 
 def folded(text: str) -> str:
     """Return the text without differences of case and compatibility (NFKC); the same again for what it returns."""
-    before, after = text, unicodedata.normalize("NFKC", text.casefold())
+    before, after = text, normalized(text.casefold())
     while before != after:
-        before, after = after, unicodedata.normalize("NFKC", after.casefold())
+        before, after = after, normalized(after.casefold())
     return after
 
 
@@ -99,7 +101,7 @@ def ascii_lower(text: str) -> str:
 
 
 def _idna_label(label: str) -> str:
-    lower = unicodedata.normalize("NFC", label.lower())
+    lower = normalized(label.lower(), "NFC")
     return lower if lower.isascii() else f"{_IDNA}{lower.encode('punycode').decode('ascii')}"
 
 

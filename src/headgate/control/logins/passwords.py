@@ -3,7 +3,6 @@
 import base64
 import secrets
 import threading
-import unicodedata
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -13,6 +12,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from headgate.control.command import InvalidError
 from headgate.control.logins.errors import TooOftenError
 from headgate.control.logins.settings import LoginSettings
+from headgate.control.normalization import normalized
 
 _SOON = 1.0
 """Seconds; a turn does not take longer."""
@@ -80,4 +80,4 @@ def _noise(bytes: int) -> str:
 
 def _spelled(password: str) -> str:
     # Keyboards differ in how they write an accent.
-    return unicodedata.normalize("NFKC", password)
+    return normalized(password)

@@ -1,0 +1,41 @@
+"""Texts are normalized in one place, which bounds the time that a caller's text can take."""
+
+from pathlib import Path
+
+import pytest
+
+import headgate
+from headgate.control.logins.names import folded
+from headgate.control.normalization import LONGEST, normalized
+from headgate.control.titles import alike
+
+SOURCES = Path(headgate.__file__).parent
+
+
+def test_a_text_is_brought_into_its_normal_form() -> None:
+    assert normalized("e\u0301\ufb01") == "\xe9fi"
+    assert normalized("e\u0301\ufb01", "NFC") == "\xe9\ufb01"
+
+
+def test_a_text_longer_than_any_name_stays_as_it_is() -> None:
+    marks = "a" + "\u0301" * LONGEST
+
+    assert normalized(marks) is marks
+    assert normalized(marks[:LONGEST]) != marks[:LONGEST]
+
+
+@pytest.mark.parametrize("unit", ["\u0301", "\u0344", "\u0301\u0316", "\ufdfa", "\u1e9b\u0323", "e\u0301"])
+@pytest.mark.parametrize("times", [LONGEST // 3, 400_000])
+def test_a_folded_text_is_the_same_when_it_is_folded_again(unit: str, times: int) -> None:
+    once = folded("a" + unit * times)
+
+    assert folded(once) == once
+    assert all(alike(once))
+
+
+def test_no_other_module_normalizes_texts() -> None:
+    callers = {
+        file.relative_to(SOURCES).as_posix() for file in SOURCES.rglob("*.py") if ".normalize(" in file.read_text()
+    }
+
+    assert callers == {"control/normalization.py"}
