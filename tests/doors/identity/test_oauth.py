@@ -223,7 +223,7 @@ class TestThePageForDevices:
         answer = http.post("/oauth2/device", data=form)
 
         assert answer.status_code == 401
-        assert "not the login name and password" in answer.text
+        assert "the login name or the password is wrong" in answer.text
         assert "<script>" not in answer.text
 
         csrf = world.login(http, cookie=True)["csrf"]
