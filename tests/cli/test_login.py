@@ -102,7 +102,7 @@ class TestLoggingIn:
         result = log_in("a wrong password")
 
         assert isinstance(result.exception, ApiError)
-        assert "not the login name and password" in str(result.exception)
+        assert "the login name or the password is wrong" in str(result.exception)
         assert kept_session(world.url, {"XDG_CONFIG_HOME": str(home)}) is None
 
     def test_that_fails_says_which_credential_commands_use(self, home: Path) -> None:
@@ -118,7 +118,7 @@ class TestLoggingIn:
             first, second = (run("login", "ann", "--password-stdin", stdin="x", url=url) for _ in range(2))
         world.audit.close()
 
-        assert "not the login name and password" in str(first.exception)
+        assert "the login name or the password is wrong" in str(first.exception)
         assert "there were too many attempts; try again in 15 minutes" in str(second.exception)
 
     def test_ends_the_session_that_it_replaces(self, world: World, home: Path) -> None:
