@@ -137,6 +137,8 @@ class TestOneConnection:
             b"Content-Length: 5, 5\r\n\r\nhello",
             b"Content-Length: +5\r\n\r\nhello",
             b"Content-Length : 5\r\n\r\nhello",
+            b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            b"Transfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n",
             b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
             b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
             b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

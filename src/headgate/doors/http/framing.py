@@ -47,7 +47,9 @@ def _too_large(scope: Scope, limits: Limits) -> Response | None:
 
 def _ambiguous(scope: Scope) -> Response | None:
     names: list[bytes] = []
-    for name, _ in scope["headers"]:
+    for name, value in scope["headers"]:
+        if name == b"transfer-encoding" and value.lower() != b"chunked":
+            return problem(400, "ambiguous", "send `transfer-encoding: chunked` without another coding, or leave it out")
         if name in _ONCE:
             if name in names:
                 return problem(400, "ambiguous", f"send `{name.decode()}` once")
