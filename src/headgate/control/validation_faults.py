@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from headgate.control.quoted_text import shorten_quotes
+
 Error = Mapping[str, Any]
 """One of `pydantic.ValidationError.errors()`."""
 
@@ -170,7 +172,7 @@ def _sentence(error: Error) -> str:
         return _BINARY
     template = SENTENCES.get(error["type"], _OTHER)
     try:
-        return template.format_map(error.get("ctx", {}))
+        return shorten_quotes(template.format_map(error.get("ctx", {})))
     except KeyError:
         return _OTHER
 
