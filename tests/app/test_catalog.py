@@ -88,17 +88,19 @@ BODIES: dict[str, Any] = {
 _OF_NO_NAME = {"GET /v1/config", "GET /v1/namespaces", "POST /v1/namespaces"}
 
 
-def _routes(world: World) -> set[str]:
+def catalog_routes(world: World) -> set[str]:
+    """Return every route of the catalog, as `GET /v1/config`."""
     paths: dict[str, dict[str, Any]] = world.app.openapi()["paths"]
     catalog = {path.removeprefix("/iceberg"): methods for path, methods in paths.items() if path.startswith("/iceberg")}
     return {f"{method.upper()} {path}" for path, methods in catalog.items() for method in methods}
 
 
-def _named(value: Any, namespace: str, table: str) -> Any:
+def filled(value: Any, namespace: str, table: str) -> Any:
+    """Return a body with the names of a namespace and a table in it."""
     if isinstance(value, dict):
-        return {key: _named(each, namespace, table) for key, each in value.items()}
+        return {key: filled(each, namespace, table) for key, each in value.items()}
     if isinstance(value, list):
-        return [_named(each, namespace, table) for each in value]
+        return [filled(each, namespace, table) for each in value]
     if isinstance(value, str) and value in ("{namespace}", "{table}"):
         return {"{namespace}": namespace, "{table}": table}[value]
     return value
@@ -111,7 +113,7 @@ def _asked(world: World, route: str, namespace: str, table: str) -> tuple[int, b
     answer = world.http.request(
         method,
         f"/iceberg{path}",
-        json=_named(BODIES.get(route), namespace, table),
+        json=filled(BODIES.get(route), namespace, table),
         headers={"authorization": f"Bearer {world.tokens['ed']}"},
     )
     said = answer.content.replace(namespace.encode(), b"NAMESPACE").replace(table.encode(), b"TABLE")
@@ -121,13 +123,13 @@ def _asked(world: World, route: str, namespace: str, table: str) -> tuple[int, b
 
 class TestHiddenIsMissing:
     def test_every_route_about_a_name_is_tried(self, world: World) -> None:
-        routes = _routes(world)
+        routes = catalog_routes(world)
 
         assert BODIES.keys() <= routes
         assert {each for each in routes if each.startswith("POST") and each not in BODIES} <= _OF_NO_NAME
 
     def test_through_every_route_byte_by_byte(self, world: World) -> None:
-        for route in _routes(world) - _OF_NO_NAME:
+        for route in catalog_routes(world) - _OF_NO_NAME:
             for name in ("salaries", "wages"):
                 there = _asked(world, route, HIDDEN, name)
                 assert there == _asked(world, route, MISSING, name), route

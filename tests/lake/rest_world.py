@@ -14,7 +14,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from headgate.control.call import Call, Outcome
 from headgate.control.gate import Verdict
 from headgate.control.organizations import ORGANIZATION
-from headgate.control.ports import DocumentPut, Draft, Pointer
+from headgate.control.ports import UNAUTHENTICATED, Denial, DocumentPut, Draft, Pointer
 from headgate.control.tables import PROPERTIES
 from headgate.doors.iceberg_rest import iceberg_router
 from headgate.doors.iceberg_rest.asking import ANSWER
@@ -26,6 +26,7 @@ from headgate.doors.iceberg_rest.ports import (
     NameTakenError,
     NotEmptyError,
     RefusedError,
+    SenderDeniedError,
     Sent,
 )
 from headgate.facts.caller import Caller
@@ -53,6 +54,7 @@ class FakeGate:
         self.views: set[ResourceId] = set()
         self.rights: dict[tuple[str, Name], set[str]] = {}
         self.refuses_commands: Verdict | None = None
+        self.denials: list[tuple[Caller, Denial]] = []
 
     def allow(self, person: str, name: Name, *actions: str) -> None:
         self.rights.setdefault((person, name), set()).update(actions)
@@ -87,6 +89,12 @@ class FakeGate:
 
     def kept(self, key: str) -> Mapping[str, Any] | None:
         return self.store.document(ANSWER, key)
+
+    def replay_scope(self, caller: Caller) -> str:
+        return f"{caller.principal} {caller.run}"
+
+    def record_denial(self, caller: Caller, denial: Denial, request: str) -> None:
+        self.denials.append((caller, denial))
 
     def create_database(self, caller: Caller, name: Name, properties: Mapping[str, str], call: Call) -> None:
         self._require(caller, "lake.create_database", LAKE)
@@ -169,10 +177,10 @@ class FakeGate:
 def identifier(lake: Lake) -> Identify:
     """`Bearer anna` is anna from outside, `Bearer spark:anna` her guarded session, `spark:anna@r1` that of a run."""
 
-    def identify(sent: Sent) -> Identified | None:
+    def identify(sent: Sent) -> Identified:
         kind, _, token = sent.headers.get("authorization", "").partition(" ")
         if kind != "Bearer" or not token:
-            return None
+            raise SenderDeniedError(UNAUTHENTICATED, None)
         person, _, run = token.removeprefix("spark:").partition("@")
         caller = Caller(PrincipalId(person), run=RunId(run) if run else None)
         return Identified(caller, guarded=token.startswith("spark:"), lake=lake)
@@ -222,6 +230,6 @@ def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[World]:
         catalog = TableCatalog(store, warehouse, parsers, ORGANIZATION)
         app = FastAPI()
         lake = Lake(gate, catalog, ViewCatalog(store, warehouse, time.time))
-        app.include_router(iceberg_router(identifier(lake)), prefix="/iceberg")
+        app.include_router(iceberg_router(identifier(lake), lambda _scope, _denial: None), prefix="/iceberg")
         with serve(app) as address, closing(World(folder, f"{address}/iceberg", gate, catalog)) as world:
             yield world

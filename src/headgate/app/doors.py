@@ -16,10 +16,12 @@ from headgate.doors.authzen.at_once import AtOnce
 from headgate.doors.authzen.openapi import document
 from headgate.doors.authzen.serving import AuthZen
 from headgate.doors.broken_glass import BrokenGlass, Glass
+from headgate.doors.denials import record_denial
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.doors.guard import guard_router
 from headgate.doors.http import hosts
 from headgate.doors.iceberg_rest import iceberg_router
+from headgate.doors.iceberg_rest.asking import DOOR
 from headgate.doors.services import CarriesOutRuns, Deployed
 from headgate.doors.tenants import Tenants
 from headgate.spark.kept import KeptStatements
@@ -64,11 +66,14 @@ def http_application(
     app.router.routes.extend(api_routes())
     openapi.document(app)
     identity.install(app, deployment.entrance)
-    app.include_router(guard_router(sparks))
+    app.include_router(guard_router(sparks, deployment.audit))
     organizations = deployment.organizations
     lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now, deployment.audit)
     app.include_router(
-        iceberg_router(identifier(deployment.identity, organizations, sparks, lakes)),
+        iceberg_router(
+            identifier(deployment.identity, organizations, sparks, lakes),
+            lambda scope, denial: record_denial(scope, DOOR, denial),
+        ),
         prefix="/iceberg",
     )
     # The framework would do this at the first request, which is then late, and in whichever thread that is.

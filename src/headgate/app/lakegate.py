@@ -11,7 +11,7 @@ from headgate.control.command import Command, InvalidError, MissingError, NotEmp
 from headgate.control.gate import Verdict
 from headgate.control.ids import new_id
 from headgate.control.organization import Organization
-from headgate.control.ports import AuditRecord, DocumentConflictError, DocumentPut, Pointer
+from headgate.control.ports import Denial, DocumentConflictError, DocumentPut, Pointer
 from headgate.control.resources import CreateResource
 from headgate.control.tables import (
     PROPERTIES,
@@ -24,8 +24,9 @@ from headgate.control.tables import (
     RenameTable,
     is_view,
 )
+from headgate.control.token_scope import replay_scope
 from headgate.doors.iceberg_rest import ports
-from headgate.doors.iceberg_rest.asking import ANSWER
+from headgate.doors.iceberg_rest.asking import ANSWER, DOOR
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 
@@ -34,7 +35,7 @@ class LakeGate:
     """Answers the REST catalog by name for one organization, and carries its commands out."""
 
     def __init__(self, organization: Organization, audit: Audit) -> None:
-        self._organization = organization.id
+        self._organization = organization
         self._audit = audit
         self._control = organization.control
         self._gate = organization.gate
@@ -70,6 +71,14 @@ class LakeGate:
     def properties(self, database: ResourceId) -> Mapping[str, str]:
         """Return the properties of a database."""
         return (self._store.document(PROPERTIES, database) or {}).get("properties", {})
+
+    def replay_scope(self, caller: Caller) -> str:
+        """Return whose repeated requests get the answer of the first one."""
+        return replay_scope(self._control.snapshot, caller)
+
+    def record_denial(self, caller: Caller, denial: Denial, request: str) -> None:
+        """Record in the organization's audit that a request of the caller was denied."""
+        self._audit.record_denial(self._organization, caller, denial, DOOR, request)
 
     def kept(self, key: str) -> Mapping[str, Any] | None:
         """Return what was kept with a command under a client's key, or None."""
@@ -144,17 +153,8 @@ class LakeGate:
         """Keep in the audit that the caller heard of a hidden name: one that looks for such names is seen there."""
         facts = self._control.snapshot
         place = facts.find(names[:-1])
-        record = AuditRecord(
-            at=self._control.now,
-            principal=caller.principal,
-            action=command.name,
-            resource=place.id if place else "",
-            allowed=False,
-            revision=facts.revision,
-            code="taken",
-            origin=call.origin,
-        )
-        self._audit.record(self._organization, record)
+        denial = Denial("taken", command.name, place.id if place else "")
+        self.record_denial(caller, denial, call.origin.request)
 
     @contextmanager
     def _refusals(self, names: Sequence[str]) -> Iterator[None]:

@@ -7,10 +7,11 @@ from functools import cache
 from headgate.app.lakegate import LakeGate
 from headgate.app.settings import Settings
 from headgate.control.audit import Audit
-from headgate.control.command import MissingError, SuspendedError
+from headgate.control.command import MissingError
 from headgate.control.identity import Identity
 from headgate.control.organization import Organization, Organizations
-from headgate.doors.iceberg_rest.ports import Identified, Identify, Lake, Sent
+from headgate.control.ports import SUSPENDED, UNAUTHENTICATED
+from headgate.doors.iceberg_rest.ports import Identified, Identify, Lake, SenderDeniedError, Sent
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.former_databases import FormerDatabases
@@ -81,13 +82,16 @@ def identifier(identity: Identity, organizations: Organizations, sparks: Sparks,
         except MissingError:
             return None
 
-    def driven(sent: Sent) -> Identified | None:
+    def driven(sent: Sent) -> Identified:
         spoken = sparks.spoken(sent.method, sent.target, sent.headers, sent.body)
-        if spoken is None or (sent.organization and named(sent.organization) is not spoken.spark.organization):
-            return None
-        return Identified(spoken.caller, guarded=True, lake=lakes.of(spoken.spark.organization))
+        if spoken is None:
+            raise SenderDeniedError(UNAUTHENTICATED, None)
+        organization = spoken.spark.organization
+        if sent.organization and named(sent.organization) is not organization:
+            raise SenderDeniedError(UNAUTHENTICATED, None)
+        return Identified(spoken.caller, guarded=True, lake=lakes.of(organization))
 
-    def identify(sent: Sent) -> Identified | None:
+    def identify(sent: Sent) -> Identified:
         if SIGNATURE_HEADER in sent.headers:
             return driven(sent)
         presented = sent.headers.get("authorization", "")
@@ -95,10 +99,10 @@ def identifier(identity: Identity, organizations: Organizations, sparks: Sparks,
         organization = organizations.addressed(found, sent.organization) if found else None
         caller = organization.caller(found) if found and organization else None
         if caller is None and found and organization and organization.is_suspended_for(found):
-            raise SuspendedError
+            raise SenderDeniedError(SUSPENDED, organization)
         if caller is None or organization is None or caller.run is not None:
             # A run's identity exists for statements that the guard has seen, and comes here through the driver only.
-            return None
+            raise SenderDeniedError(UNAUTHENTICATED, organization)
         return Identified(caller, guarded=False, lake=lakes.of(organization))
 
     return identify

@@ -5,8 +5,10 @@ import queue
 import threading
 from typing import Literal
 
-from headgate.control.ports import AuditRecord, StoreError, Stores
+from headgate.control.organization import Organization
+from headgate.control.ports import AuditRecord, Denial, Origin, StoreError, Stores
 from headgate.control.supervision import BackgroundTasks, Heartbeat
+from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 
 log = logging.getLogger(__name__)
@@ -21,6 +23,8 @@ _IDLE = 5.0
 """Seconds without a record after which a round ends."""
 _LATE = 30.0
 """Seconds without a round that succeeded after which the audit counts as not running."""
+LONGEST_RESOURCE = 1000
+"""A record keeps this many characters of a name that a client wrote."""
 _END = None
 
 
@@ -56,6 +60,23 @@ class Audit:
         """Keep a record of a log, if the level says so."""
         if self._level == "all" or (self._level == "denied" and not record.allowed):
             self._queue.put((root, record))
+
+    def record_denial(
+        self, organization: Organization, caller: Caller | None, denial: Denial, door: str, request: str = ""
+    ) -> None:
+        """Record that a door denied a request in this organization. `caller` is None if it is unknown there."""
+        control = organization.control
+        record = AuditRecord(
+            at=control.now,
+            principal=caller.principal if caller else None,
+            action=denial.action,
+            resource=denial.resource[:LONGEST_RESOURCE],
+            allowed=False,
+            revision=control.snapshot.revision,
+            code=denial.code,
+            origin=Origin(door, request, caller.token if caller else None),
+        )
+        self.record(organization.id, record)
 
     def close(self) -> None:
         """Write what is waiting, and end."""

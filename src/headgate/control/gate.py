@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from headgate.control.control import Control
 from headgate.control.names import TYPES, Supposed, below, named, supposed
+from headgate.control.ports import NOT_FOUND, REFUSED, Denial
 from headgate.control.table_services import served
 from headgate.control.wording import Wording, asking
 from headgate.decision.alike import alike
@@ -19,13 +20,17 @@ from headgate.facts.ids import ResourceId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The answer about a name: the text is for the caller, the resource None where there is none."""
+    """The answer about a name: the text is for the caller, the resource None where there is none.
+
+    `denial` is what the audit records of a refusal. It is the same for a hidden name and a missing one.
+    """
 
     allowed: bool
     discoverable: bool
     revision: int
     message: str = ""
     resource: ResourceId | None = None
+    denial: Denial | None = None
 
 
 class Gate:
@@ -82,8 +87,14 @@ class Gate:
 
     def missing(self, names: Sequence[str], action: str | None = None) -> Verdict:
         """Return the verdict about a name that is hidden or missing."""
-        text = self._asking(self.hidden(names), action or f"{TYPES[min(len(names), len(TYPES)) - 1]}.describe", names)
-        return Verdict(allowed=False, discoverable=False, revision=self._control.snapshot.revision, message=text)
+        wanted = action or f"{TYPES[min(len(names), len(TYPES)) - 1]}.describe"
+        return Verdict(
+            allowed=False,
+            discoverable=False,
+            revision=self._control.snapshot.revision,
+            message=self._asking(self.hidden(names), wanted, names),
+            denial=Denial(NOT_FOUND, wanted, ".".join(names)),
+        )
 
     def hidden(self, names: Sequence[str]) -> str:
         """Return the text for a name that is hidden or missing."""
@@ -137,13 +148,16 @@ class Gate:
         resource: ResourceId | None,
     ) -> Verdict:
         text = self._wording.refusal(answers.facts, question.action, names, explained)
+        # The run of a table service knows its table, of which it may ask nothing but that it be served.
+        discoverable = explained.discoverable or resource is not None
+        denied = Denial(REFUSED, question.action, question.resource)
         return Verdict(
             allowed=False,
-            # The run of a table service knows its table, of which it may ask nothing but that it be served.
-            discoverable=explained.discoverable or resource is not None,
+            discoverable=discoverable,
             revision=answers.facts.revision,
             message=self._asking(text, question.action, names),
             resource=resource,
+            denial=denied if discoverable else Denial(NOT_FOUND, question.action, ".".join(names)),
         )
 
     def _asking(self, text: str, action: str, names: Sequence[str]) -> str:

@@ -255,9 +255,10 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One decision that somebody got through a door: who asked what, and the answer. Opaque ids only, no secrets.
+    """One decision that a caller got through a door: who asked what, and the answer. No secrets.
 
     A call that came to no decision, as one without a known caller, has no principal or no action. `code` is why not.
+    `resource` is an id, or a full name as the caller wrote it: see `Denial`.
     """
 
     at: float
@@ -269,6 +270,25 @@ class AuditRecord:
     model: str = ""
     code: str = ""
     origin: Origin = HERE
+
+
+REFUSED, NOT_FOUND = "refused", "not-found"
+"""Codes of a denial: the caller may discover the resource; the name is hidden from the caller or missing."""
+UNAUTHENTICATED, SUSPENDED = "unauthenticated", "suspended"
+"""Codes of a denial: the caller is unknown or has ended; its organization is suspended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Why a call was denied, and which action on which resource it asked for, if it names them.
+
+    `resource` is an id. If the caller may not discover the resource, it is the full name as the caller wrote it, whether
+    such a resource exists or not.
+    """
+
+    code: str
+    action: str = ""
+    resource: str = ""
 
 
 @dataclass(frozen=True, slots=True)

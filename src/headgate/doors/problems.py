@@ -3,7 +3,6 @@
 import logging
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -26,11 +25,12 @@ from headgate.control.command import (
 )
 from headgate.control.error_text import REFUSED
 from headgate.control.organization import Organization
-from headgate.control.ports import AuditRecord, Origin, StoreError
+from headgate.control.ports import Denial, StoreError
 from headgate.control.validation_faults import listed_faults
 from headgate.control.wording import asked, called
 from headgate.decision.records import Question
-from headgate.doors.scope import ADDRESSED, CALLER, ORGANIZATION, REQUEST
+from headgate.doors.denials import DENIED, addressed_organization, record_denial
+from headgate.doors.scope import ADDRESSED
 from headgate.spark.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, StatementError
 
 log = logging.getLogger(__name__)
@@ -44,9 +44,6 @@ _STATUS: dict[type[CommandError], tuple[int, str]] = {
     ChangedError: (412, "changed"),
     InvalidError: (422, "invalid"),
 }
-
-_DENIED = (401, 403, 404)
-"""What the audit keeps: who asks is not known, may not, or may not know."""
 
 RETRY_AFTER = "2"
 """Seconds after which to come again."""
@@ -116,7 +113,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(CommandError)
     def on_command(request: Request, error: CommandError) -> JSONResponse:
         if isinstance(error, RefusedError):
-            organization = _addressed(request) or request.app.state.deployed.organizations.deployment
+            organization = addressed_organization(request.scope) or request.app.state.deployed.organizations.deployment
             return _audited(request, refused(organization, error), "refused", error.question)
         status, code = _STATUS[type(error)]
         answer = problem(status, code, str(error))
@@ -189,43 +186,11 @@ def refused(organization: Organization, error: RefusedError) -> JSONResponse:
     return problem(403, "refused", wording.refusal(facts, question.action, names, error.explanation))
 
 
-def _addressed(request: Request) -> Organization | None:
-    """Return the organization that a request is for, by its caller, its address, or as the only one.
-
-    It is the deployment where there is none, or its log cannot be read; None where that one cannot be read either.
-    """
-    scope, organizations = request.scope, request.app.state.deployed.organizations
-    known: Organization | None = scope[CALLER][0] if CALLER in scope else scope.get(ADDRESSED)
-    named = scope.get(ORGANIZATION)
-    with suppress(MissingError, StoreError):
-        found = known or (organizations.find(named) if named else organizations.sole)
-        if found is not None and not found.control.is_refused:
-            return found
-    try:
-        return organizations.deployment
-    except StoreError:
-        return None
-
-
 def _audited(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
-    return _recorded(request, answer, code, question) if answer.status_code in _DENIED else answer
+    return _recorded(request, answer, code, question) if answer.status_code in DENIED else answer
 
 
 def _recorded(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
-    organization, found = _addressed(request), request.scope.get(CALLER)
-    if organization is None:
-        return answer
-    caller = found[1] if found else None
-    route = getattr(request.scope.get("route"), "path", "")
-    record = AuditRecord(
-        at=organization.control.now,
-        principal=caller.principal if caller else None,
-        action=question.action if question else f"{request.method} {route}",
-        resource=question.resource if question else "",
-        allowed=False,
-        revision=organization.control.snapshot.revision,
-        code=code,
-        origin=Origin("api", str(request.scope.get(REQUEST, "")), caller.token if caller else None),
-    )
-    request.app.state.deployed.audit.record(organization.id, record)
+    denial = Denial(code, question.action, question.resource) if question else Denial(code)
+    record_denial(request.scope, "api", denial)
     return answer

@@ -1,6 +1,8 @@
 """What a statement needs, as the guard says it, and the one answer to all of that."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -8,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from headgate.control.connections import Entrance
 from headgate.control.names import named
 from headgate.control.organization import Organization
+from headgate.control.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
 from headgate.control.wording import reason
 from headgate.decision.asked import not_standing
 from headgate.facts.caller import Caller
@@ -32,6 +35,8 @@ class Reach(Protocol):
         ...
 
 
+_MOST_REFUSALS: Final = 20
+"""The audit records this many refused needs of one statement: to decide on a refused one takes longer than on others."""
 _NO_CONNECTION: Final = "a connection is used by a run of a pipeline that declares it, and in no other way"
 _NO_PATH: Final = (
     "files are read and written through a connection that a running pipeline declares, and in no other way"
@@ -69,6 +74,14 @@ class NameNeed(_Strict):
 Need = PathNeed | ConnectionNeed | NameNeed
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a caller may not have one thing that a statement needs: the text for the caller, and what the audit records."""
+
+    message: str
+    denial: Denial
+
+
 class Judge:
     """Asks about everything that a statement needs, of the organization whose lake it runs on."""
 
@@ -92,19 +105,32 @@ class Judge:
 
     def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
         """Return why the caller may not have all of this now, or None. Who is nobody any more may have nothing."""
-        control = self._organization.control
+        return next((each.message for each in self._refusals(caller, needs)), None)
+
+    def refusals(self, caller: Caller, needs: Sequence[Need]) -> tuple[Refusal, ...]:
+        """Return a refusal for each need that the caller may not have now, up to a number; none if it may have all."""
+        return tuple(islice(self._refusals(caller, needs), _MOST_REFUSALS))
+
+    def _refusals(self, caller: Caller, needs: Sequence[Need]) -> Iterator[Refusal]:
+        control, name = self._organization.control, self.name(caller)
         gone = not_standing(control.snapshot, caller, control.now)
-        why = reason(control.snapshot, gone) if gone else self._first(caller, needs)
-        return f"{self.name(caller)}: {why}" if why else None
+        if gone:
+            code = SUSPENDED if gone.code == SUSPENDED else UNAUTHENTICATED
+            denial = Denial(code, *_asked(needs[0])) if needs else Denial(code)
+            yield Refusal(f"{name}: {reason(control.snapshot, gone)}", denial)
+            return
+        for need in needs:
+            refused = self._refused(caller, need)
+            if refused is not None:
+                yield Refusal(f"{name}: {refused.message}", refused.denial)
 
-    def _first(self, caller: Caller, needs: Sequence[Need]) -> str | None:
-        return next((text for need in needs if (text := self._refused(caller, need))), None)
-
-    def _refused(self, caller: Caller, need: Need) -> str | None:
+    def _refused(self, caller: Caller, need: Need) -> Refusal | None:
         if isinstance(need, PathNeed):
-            return None if self._reach.may_touch(caller, need.action, need.path) else _NO_PATH
+            may = self._reach.may_touch(caller, need.action, need.path)
+            return None if may else Refusal(_NO_PATH, Denial(REFUSED, *_asked(need)))
         if isinstance(need, ConnectionNeed):
-            return None if self._reach.may_use(caller, need.connection) else _NO_CONNECTION
+            may = self._reach.may_use(caller, need.connection)
+            return None if may else Refusal(_NO_CONNECTION, Denial(REFUSED, *_asked(need)))
         gate = self._organization.gate
         if need.procedure is not None and gate.may_serve(caller, need.object, need.procedure, need.arguments):
             return None
@@ -112,4 +138,13 @@ class Judge:
             verdict = gate.discover(caller, need.object)
         else:
             verdict = gate.check(caller, need.action, need.object)
-        return None if verdict.allowed else verdict.message
+        if verdict.allowed:
+            return None
+        return Refusal(verdict.message, verdict.denial or Denial(REFUSED, *_asked(need)))
+
+
+def _asked(need: Need) -> tuple[str, str]:
+    """Return the action of a need and the name that it is about. A path is left out: it can hold a secret."""
+    if isinstance(need, NameNeed):
+        return need.action, ".".join(need.object)
+    return need.action, need.connection if isinstance(need, ConnectionNeed) else ""

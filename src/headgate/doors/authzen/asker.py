@@ -82,11 +82,11 @@ class Asker:
         self._require(_ASK, "to ask about somebody else")
 
     def _require(self, action: str, what: str) -> None:
+        root = self._control.snapshot.organization or self.organization.id
         if action not in self._may:
-            root = self._control.snapshot.organization or self.organization.id
             self._may[action] = self._control.ask(Question(self.caller, action, root)).allowed
         if not self._may[action]:
-            raise ForbiddenError(f"{what}, `{action}` on the organization is needed")
+            raise ForbiddenError(f"{what}, `{action}` on the organization is needed", action, root)
 
     def _costly(self) -> None:
         self._explained += 1

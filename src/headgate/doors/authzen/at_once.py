@@ -42,5 +42,5 @@ class AtOnce:
             return None
         if answer.status != _OK or self._glass.ends(organization) is not None:
             return None
-        keep(deployed, organization, caller, answer.decisions, request)
+        keep(deployed, organization, caller, answer.decisions, request, denials=answer.denials)
         return Ready(answer.body, endpoint.path, answer.content_type, organization.id)

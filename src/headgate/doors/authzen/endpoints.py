@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from headgate.control.organization import Organization
+from headgate.control.ports import Denial
 from headgate.decision.records import Decision
 from headgate.doors.authzen.asker import Asker
 from headgate.doors.authzen.evaluation import Answered, evaluate, evaluate_many
@@ -38,12 +39,13 @@ ENDPOINTS = (
 
 
 class Response(NamedTuple):
-    """What goes back, and which decisions it tells of, for the audit."""
+    """What goes back, and, for the audit, which decisions it tells of and what it denies to the caller."""
 
     status: int
     content_type: str
     body: bytes
     decisions: tuple[Decision, ...] = ()
+    denials: tuple[Denial, ...] = ()
 
 
 def respond(endpoint: Endpoint, content_type: str, body: bytes, organization: Organization, caller: Caller) -> Response:
@@ -53,5 +55,5 @@ def respond(endpoint: Endpoint, content_type: str, body: bytes, organization: Or
     except BadRequestError as error:
         return Response(400, TEXT, str(error).encode())
     except ForbiddenError as error:
-        return Response(403, TEXT, str(error).encode())
-    return Response(200, JSON, orjson.dumps(answered.body), answered.decisions)
+        return Response(403, TEXT, str(error).encode(), denials=(error.denial,))
+    return Response(200, JSON, orjson.dumps(answered.body), answered.decisions, answered.denials)

@@ -1,9 +1,11 @@
 """Access Evaluation and Access Evaluations: one decision, or several in one request."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from headgate.control.asking import question
+from headgate.control.ports import Denial
 from headgate.control.values import UnreadableError
 from headgate.decision.records import Decision, Question
 from headgate.doors.authzen import messages
@@ -21,10 +23,11 @@ _NOWHERE = ResourceId("")
 
 
 class Answered(NamedTuple):
-    """The object that answers a request, and the decisions that it tells of, for the audit."""
+    """The object that answers a request, and, for the audit, the decisions that it tells of and the denials of single evaluations."""
 
     body: Told
     decisions: tuple[Decision, ...] = ()
+    denials: tuple[Denial, ...] = ()
 
 
 _SEMANTICS: Mapping[str, bool | None] = {
@@ -63,15 +66,15 @@ def evaluate_many(source: Mapping[str, Any], asker: Asker) -> Answered:
     if listed is None or listed == []:
         return evaluate(source, asker)
     evaluations, last, defaults = _listed(listed), _last(source), _read(source, _EMPTY)
-    bodies: list[Told] = []
-    decisions: list[Decision] = []
+    answers: list[Answered] = []
     for each in evaluations:
-        body, decided = _one(each, defaults, asker)
-        bodies.append(body)
-        decisions.extend(decided)
-        if body["decision"] is last:
+        answers.append(_one(each, defaults, asker))
+        if answers[-1].body["decision"] is last:
             break
-    return Answered({"evaluations": bodies}, tuple(decisions))
+    decisions = tuple(decision for each in answers for decision in each.decisions)
+    # One record for what the caller lacks, however many evaluations lack it.
+    denials = tuple(dict.fromkeys(denial for each in answers for denial in each.denials))
+    return Answered({"evaluations": [each.body for each in answers]}, decisions, denials)
 
 
 def located(facts: Snapshot, named: Entity) -> ResourceId:
@@ -105,9 +108,11 @@ def _answered(request: _Request, asker: Asker) -> Answered:
     except UnreadableError as error:
         raise BadRequestError(f"`action.properties`: {error}") from None
     decision = answers.check(asked, moment.time)
+    # The audit records a resource that is not there by the name that the caller wrote.
+    recorded = decision if place else decision._replace(question=replace(asked, resource=ResourceId(resource.id)))
     if wanted.explain:
-        return Answered(explained(decision, resource.id, asker.organization, moment), (decision,))
-    return Answered(told(decision, resource.id), (decision,))
+        return Answered(explained(decision, resource.id, asker.organization, moment), (recorded,))
+    return Answered(told(decision, resource.id), (recorded,))
 
 
 def _one(source: Mapping[str, Any], defaults: _Request, asker: Asker) -> Answered:
@@ -116,7 +121,7 @@ def _one(source: Mapping[str, Any], defaults: _Request, asker: Asker) -> Answere
     except BadRequestError as error:
         return Answered(failed(400, str(error)))
     except ForbiddenError as error:
-        return Answered(failed(403, str(error)))
+        return Answered(failed(403, str(error)), denials=(error.denial,))
 
 
 def _listed(listed: object) -> Sequence[Mapping[str, Any]]:

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from headgate.control.ports import REFUSED, Denial
+from headgate.facts.ids import ResourceId
+
 JSON = "application/json"
 
 NOTHING: Mapping[str, Any] = {}
@@ -20,7 +23,11 @@ class BadRequestError(Exception):
 
 
 class ForbiddenError(Exception):
-    """Whoever asks may not ask this."""
+    """The caller may not ask this: it lacks `action` on the organization `resource`."""
+
+    def __init__(self, message: str, action: str, resource: ResourceId) -> None:
+        super().__init__(message)
+        self.denial = Denial(REFUSED, action, resource)
 
 
 class Entity(NamedTuple):

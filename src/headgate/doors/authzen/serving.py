@@ -11,17 +11,20 @@ import anyio.to_thread
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from headgate.control.audit import LONGEST_RESOURCE
 from headgate.control.organization import Organization
-from headgate.control.ports import AuditRecord, Origin, StoreError
+from headgate.control.ports import UNAUTHENTICATED, AuditRecord, Denial, Origin, StoreError
 from headgate.decision.records import Decision
 from headgate.doors.authzen.discovery import WELL_KNOWN, configuration
 from headgate.doors.authzen.endpoints import ENDPOINTS, JSON, TEXT, Endpoint, Response, respond
+from headgate.doors.denials import DENIED, record_denial
 from headgate.doors.http.hosts import base_url
 from headgate.doors.problems import NO_STORE, RETRY_AFTER, ProblemError
-from headgate.doors.scope import CALLER, ORGANIZATION, REQUEST, ROUTE
+from headgate.doors.scope import ADDRESSED, CALLER, ORGANIZATION, REQUEST, ROUTE
 from headgate.doors.services import Deployed
 from headgate.facts.caller import Caller
 
+DOOR = "authzen"
 _DISCOVERED = re.compile(re.escape(WELL_KNOWN) + "(?:/o/[^/]+)?")
 _BY_PATH = {each.path: each for each in ENDPOINTS}
 _LONG = (b'"explain"', b'"as_of"', b'"at_least"')
@@ -61,6 +64,7 @@ async def _answer(endpoint: Endpoint, scope: Scope, receive: Receive) -> Respons
     headers = dict(scope["headers"])
     scheme, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if scheme.lower() != "bearer" or not secret:
+        await anyio.to_thread.run_sync(record_denial, scope, DOOR, Denial(UNAUTHENTICATED))
         return _NOBODY
     try:
         organization, caller = scope[CALLER] = deployed.access(scope.get(ORGANIZATION), secret)
@@ -70,10 +74,13 @@ async def _answer(endpoint: Endpoint, scope: Scope, receive: Receive) -> Respons
         else:
             answer = respond(*said)
     except ProblemError as error:
+        if error.status in DENIED:
+            scope[ADDRESSED] = error.addressed
+            await anyio.to_thread.run_sync(record_denial, scope, DOOR, Denial(error.code))
         return Response(error.status, TEXT, str(error).encode())
     except StoreError:
         return _UNAVAILABLE
-    keep(deployed, organization, caller, answer.decisions, str(scope.get(REQUEST, "")))
+    keep(deployed, organization, caller, answer.decisions, str(scope.get(REQUEST, "")), denials=answer.denials)
     return answer
 
 
@@ -88,9 +95,13 @@ def keep(
     caller: Caller,
     decisions: Iterable[Decision],
     request: str,
-    door: str = "authzen",
+    door: str = DOOR,
+    denials: Iterable[Denial] = (),
 ) -> None:
-    """Have the audit keep what was decided, as far as it wants to know."""
+    """Have the audit keep what was decided, as far as it wants to know, and what was denied to the caller.
+
+    A decision is recorded with the principal that it is about, and with the caller if there is no such principal.
+    """
     audit, everything, origin = deployed.audit, deployed.audit.everything, Origin(door, request, caller.token)
     for each in decisions:
         organization.control.counts.decided(allowed=each.allowed)
@@ -98,16 +109,18 @@ def keep(
             question = each.question
             record = AuditRecord(
                 at=organization.control.now,
-                principal=question.caller.principal,
+                principal=question.caller.principal or caller.principal,
                 action=question.action,
-                resource=question.resource,
+                resource=question.resource[:LONGEST_RESOURCE],
                 allowed=each.allowed,
                 revision=each.revision,
                 model=each.model,
-                code="" if each.allowed else "denied",
+                code="" if each.allowed else "denied" if question.caller.principal else "no-principal",
                 origin=origin,
             )
             audit.record(organization.id, record)
+    for denial in denials:
+        audit.record_denial(organization, caller, denial, door, request)
 
 
 def _discovered(scope: Scope) -> Response:

@@ -1,16 +1,22 @@
-"""The guard's door: one question per statement, from the driver and nobody else."""
+"""The guard's door: one question per statement, from the driver and nobody else.
 
-from collections.abc import Iterator
+A refusal is recorded in the audit here, once for SQL over HTTP, Spark Connect and runs: one record for each need that was
+refused. The answer names the first one.
+"""
+
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
+from headgate.control.audit import Audit
 from headgate.control.connections import NoEntranceError
 from headgate.control.touched import Touched
 from headgate.doors.problems import ProblemError
-from headgate.spark.needs import ConnectionNeed, NameNeed, Names, Need
+from headgate.doors.scope import REQUEST
+from headgate.spark.needs import ConnectionNeed, NameNeed, Names, Need, Refusal
 from headgate.spark.sparks import Sparks, Spoken
 from headgate.spark.works import TooMuchWorkError
 
@@ -24,6 +30,8 @@ class Needs(BaseModel):
 
     needs: tuple[Need, ...]
     statement: str = ""
+    is_filter: bool = False
+    """Whether a refusal only leaves something out of what the statement shows, and refuses nothing."""
     operation: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
@@ -53,7 +61,7 @@ class Written(BaseModel):
     columns: Annotated[dict[str, Annotated[tuple[Source, ...], Field(max_length=20)]], Field(max_length=500)]
 
 
-def guard_router(sparks: Sparks) -> APIRouter:
+def guard_router(sparks: Sparks, audit: Audit) -> APIRouter:
     """Return the routes that the guard asks, of whichever organization's Spark."""
     router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), Touched()
 
@@ -61,7 +69,10 @@ def guard_router(sparks: Sparks) -> APIRouter:
     async def decide(request: Request) -> dict[str, Any]:
         spoken, asked = await _question(request, sparks, Needs)
         judge = spoken.spark.judge
-        refusal = judge.refusal(spoken.caller, asked.needs) or _unrecorded(sparks, spoken, asked)
+        refusals = judge.refusals(spoken.caller, asked.needs)
+        if asked.needs and not asked.is_filter:
+            _record_denials(audit, request, spoken, refusals)
+        refusal = refusals[0].message if refusals else _unrecorded(sparks, spoken, asked)
         if refusal is None and spoken.caller.run is not None:
             # Written before the answer: what reads it once the statement has run must find it.
             await run_in_threadpool(touched.note, spoken.spark.organization, spoken.caller.run, _named(asked))
@@ -74,9 +85,10 @@ def guard_router(sparks: Sparks) -> APIRouter:
     async def connect(request: Request) -> dict[str, Any]:
         spoken, asked = await _question(request, sparks, Connect)
         need = ConnectionNeed(action="connection.use", connection=asked.connection)
-        refusal = spoken.spark.judge.refusal(spoken.caller, [need])
-        if refusal is not None:
-            return {"allowed": False, "message": refusal}
+        refusals = spoken.spark.judge.refusals(spoken.caller, [need])
+        if refusals:
+            _record_denials(audit, request, spoken, refusals)
+            return {"allowed": False, "message": refusals[0].message}
         try:
             found = await run_in_threadpool(spoken.spark.reach.entrance, spoken.caller, asked.connection)
         except NoEntranceError as error:
@@ -105,6 +117,12 @@ async def _question(request: Request, sparks: Sparks, kind: type[Asked]) -> tupl
         return spoken, kind.model_validate_json(body)
     except ValidationError:
         raise ProblemError(422, "invalid", "the guard's question is not of the form that is understood") from None
+
+
+def _record_denials(audit: Audit, request: Request, spoken: Spoken, refusals: Iterable[Refusal]) -> None:
+    id = str(request.scope.get(REQUEST, ""))
+    for each in refusals:
+        audit.record_denial(spoken.spark.organization, spoken.caller, each.denial, "spark", id)
 
 
 def _named(asked: Needs) -> Iterator[tuple[str, Names]]:

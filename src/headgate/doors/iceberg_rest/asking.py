@@ -13,12 +13,14 @@ from starlette.concurrency import run_in_threadpool
 
 from headgate.control.call import Call
 from headgate.control.command import SuspendedError
+from headgate.control.gate import Verdict
 from headgate.control.names import usable
 from headgate.control.organization import SeveralOrganizationsError
-from headgate.control.ports import DocumentPut, Origin
+from headgate.control.ports import SUSPENDED, Denial, DocumentPut, Origin
 from headgate.doors.iceberg_rest.errors import (
     SpecError,
     bad_request,
+    hidden,
     no_such_namespace,
     no_such_table,
     no_such_view,
@@ -33,16 +35,19 @@ from headgate.doors.iceberg_rest.ports import (
     Identify,
     Lake,
     Name,
+    SenderDeniedError,
     Sent,
     UnderWayError,
 )
-from headgate.doors.scope import ORGANIZATION, REQUEST
+from headgate.doors.scope import ADDRESSED, ORGANIZATION, REQUEST
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.lake.again import Once
 from headgate.lake.errors import ConflictError, LakeError
 
 LARGEST_BODY = 32 * 1024 * 1024
+DOOR = "iceberg"
+"""The name of this door in the log of changes and in the audit."""
 ANSWER = "answer"
 """The kind of document that keeps what a command with a client's key made."""
 _LEVELS = "\x1f"
@@ -101,7 +106,7 @@ class Asking:
 
     def call(self, **made: Any) -> Call:
         """Return how a command is sent: through this door, with what it made kept under the client's key."""
-        origin, once = Origin("iceberg", self.request, self.caller.token), self.once
+        origin, once = Origin(DOOR, self.request, self.caller.token), self.once
         if once is None:
             return Call(origin)
         kept = DocumentPut(ANSWER, once.key, {"request": once.request, "answer": made}, new=True)
@@ -135,16 +140,15 @@ class Asking:
         """Return the database if the caller may discover it; else it is missing."""
         verdict = self.gate.check(self.caller, "database.describe", name)
         if verdict.resource is None or not verdict.discoverable:
-            raise no_such_namespace(shown(name))
+            raise self._hidden(verdict, no_such_namespace(shown(name)))
         return verdict.resource
 
     def known(self, name: Name, *, view: bool = False) -> ResourceId:
         """Return the table or view if the caller may discover it; else it is missing."""
-        missing = no_such(shown(name), view=view)
         verdict = self.gate.check(self.caller, "table.describe", name)
         resource = verdict.resource
         if resource is None or not verdict.discoverable or self.gate.is_view(resource) is not view:
-            raise missing
+            raise self._hidden(verdict, no_such(shown(name), view=view))
         return resource
 
     def may(self, name: Name, *actions: str, view: bool = False) -> ResourceId:
@@ -153,7 +157,7 @@ class Asking:
         verdicts = [self.gate.check(self.caller, action, name) for action in actions]
         resource = verdicts[0].resource
         if resource is None or self.gate.is_view(resource) is not view:
-            raise missing
+            raise hidden(verdicts[0], missing)
         if not any(each.allowed for each in verdicts):
             raise refusal(verdicts[0], missing)
         return resource
@@ -163,10 +167,21 @@ class Asking:
         missing = no_such_namespace(shown(database) or self.lake.name)
         verdict = self.gate.check(self.caller, action, database)
         if verdict.resource is None:
-            raise missing
+            raise hidden(verdict, missing)
         if not verdict.allowed:
             raise refusal(verdict, missing)
         return verdict.resource
+
+    def record_denial(self, denial: Denial) -> None:
+        """Record in the audit that this request was denied."""
+        self.gate.record_denial(self.caller, denial, self.request)
+
+    def _hidden(self, verdict: Verdict, missing: SpecError) -> SpecError:
+        """Return the answer for a hidden or missing name.
+
+        It is no denial for a guarded session: the guard has decided on the statement, and the driver only looks for the name.
+        """
+        return missing if self.who.guarded else hidden(verdict, missing)
 
     def _shown(self) -> str:
         return ".".join((*self.parts[0].split(_LEVELS), *self.parts[2:3]))
@@ -197,30 +212,36 @@ async def identified(request: Request, identify: Identify) -> Asking:
         who = await run_in_threadpool(identify, sent)
     except SeveralOrganizationsError as error:
         raise bad_request(f"{error}; name one as `/o/{{organization}}` before the path") from None
-    except SuspendedError as error:
-        raise SpecError(403, "ForbiddenException", str(error)) from None
-    if who is None:
-        raise SpecError(
-            401,
-            "NotAuthorizedException",
-            "the bearer token is missing, not valid, or not for the organization that the request names",
-        )
+    except SenderDeniedError as error:
+        request.scope[ADDRESSED] = error.addressed
+        raise _denied(error.code) from None
     # From the path as sent: clients write a space as `+` and a plus as `%2B`, which the decoded path mixes up.
     parts = tuple(unquote_plus(part) for part in target.partition(_NAMES)[2].split("/"))
     if any("/" in part for part in parts):
         # The route was found by the decoded path, so it may not be the one of these parts.
         raise nothing_here()
-    return Asking(who, body, parts, str(request.scope.get(REQUEST, "")), _once(who.caller, sent))
+    return Asking(who, body, parts, str(request.scope.get(REQUEST, "")), _once(who, sent))
 
 
-def _once(caller: Caller, sent: Sent) -> Once | None:
+def _denied(code: str) -> SpecError:
+    if code == SUSPENDED:
+        return SpecError(403, "ForbiddenException", str(SuspendedError()), Denial(code))
+    return SpecError(
+        401,
+        "NotAuthorizedException",
+        "the bearer token is missing, not valid, or not for the organization that the request names",
+        Denial(code),
+    )
+
+
+def _once(who: Identified, sent: Sent) -> Once | None:
     key = sent.headers.get("idempotency-key")
     if key is None:
         return None
     if not 0 < len(key) <= _LONGEST_KEY:
         raise bad_request(f"an `Idempotency-Key` has 1 to {_LONGEST_KEY} characters")
     said = (sent.method, sent.target, sent.body.decode("utf-8", "replace"))
-    return Once(_digest("iceberg", caller.principal, key), _digest(*said))
+    return Once(_digest("iceberg", who.lake.gate.replay_scope(who.caller), key), _digest(*said))
 
 
 def _digest(*parts: str) -> str:

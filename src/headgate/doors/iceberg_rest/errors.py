@@ -8,9 +8,11 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 
 from headgate.control.gate import Verdict
-from headgate.control.ports import StoreError
+from headgate.control.ports import Denial, StoreError
+from headgate.control.quoted_text import shorten_quotes
 from headgate.doors.iceberg_rest.ports import Name, NameTakenError, NotEmptyError, UnderWayError
 from headgate.doors.problems import NO_STORE, RETRY_AFTER, ProblemError
 from headgate.lake import errors as lake
@@ -19,12 +21,16 @@ log = logging.getLogger(__name__)
 
 
 class SpecError(Exception):
-    """An answer that is an error: HTTP status, the specification's type, and one sentence."""
+    """An answer that is an error: HTTP status, the specification's type, and one sentence.
 
-    def __init__(self, code: int, type: str, message: str) -> None:
+    `denial` is what the audit records if the error denies something to the caller.
+    """
+
+    def __init__(self, code: int, type: str, message: str, denial: Denial | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.type = type
+        self.denial = denial
 
 
 _TABLE: Mapping[type[Exception], tuple[int, str]] = {
@@ -96,7 +102,14 @@ def bad_request(message: str) -> SpecError:
 
 def refusal(verdict: Verdict, missing: SpecError) -> SpecError:
     """Return the answer to somebody who may not: the reason, or what a missing name gets if they may not know of it."""
-    return SpecError(403, "ForbiddenException", verdict.message) if verdict.discoverable else missing
+    if verdict.discoverable:
+        return SpecError(403, "ForbiddenException", verdict.message, verdict.denial)
+    return hidden(verdict, missing)
+
+
+def hidden(verdict: Verdict, missing: SpecError) -> SpecError:
+    """Return the answer for a name that is hidden or missing. It is a denial, unless nothing there is hidden from the caller."""
+    return SpecError(missing.code, missing.type, str(missing), None if verdict.discoverable else verdict.denial)
 
 
 def shown(name: Name) -> str:
@@ -105,7 +118,7 @@ def shown(name: Name) -> str:
 
 
 class SpecRoute(APIRoute):
-    """A route whose every error has the specification's shape."""
+    """A route whose every error has the specification's shape, and whose every denial is recorded in the audit."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the route's own handler."""
@@ -115,6 +128,8 @@ class SpecRoute(APIRoute):
             try:
                 return await inner(request)
             except Exception as error:  # noqa: BLE001 - the client is owed an answer in the specification's shape
+                if isinstance(error, SpecError) and error.denial is not None:
+                    await run_in_threadpool(request.state.record_denial, error.denial)
                 return _answer(error)
 
         return handler
@@ -135,4 +150,4 @@ def _answer(error: Exception) -> JSONResponse:
         log.error("the Iceberg REST catalog failed", exc_info=error)
         code, kind, message = 500, "InternalServerError", "the catalog cannot answer now; its log says why"
     later = {"retry-after": RETRY_AFTER} if code == HTTPStatus.SERVICE_UNAVAILABLE else None
-    return JSONResponse({"error": {"message": message, "type": kind, "code": code}}, code, later)
+    return JSONResponse({"error": {"message": shorten_quotes(message), "type": kind, "code": code}}, code, later)

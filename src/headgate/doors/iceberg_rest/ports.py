@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from starlette.types import Scope
+
 from headgate.control.call import Call
 from headgate.control.gate import Verdict
-from headgate.control.ports import Pointer
+from headgate.control.organization import Organization
+from headgate.control.ports import Denial, Pointer
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
@@ -38,6 +41,18 @@ class NotEmptyError(GateError):
 
 class UnderWayError(GateError):
     """The same request, under the same key, is being carried out just now."""
+
+
+class SenderDeniedError(Exception):
+    """The sender of a request is unknown in the organization that the request addresses, or that is suspended.
+
+    `addressed` is that organization, None if there is none; `code` is that of the denial.
+    """
+
+    def __init__(self, code: str, addressed: Organization | None) -> None:
+        super().__init__(code)
+        self.code = code
+        self.addressed = addressed
 
 
 class Gate(Protocol):
@@ -73,6 +88,14 @@ class Gate(Protocol):
 
     def kept(self, key: str) -> Mapping[str, Any] | None:
         """Return what was kept with a command under a client's key, or None."""
+        ...
+
+    def replay_scope(self, caller: Caller) -> str:
+        """Return whose repeated requests get the answer of the first one."""
+        ...
+
+    def record_denial(self, caller: Caller, denial: Denial, request: str) -> None:
+        """Record in the audit that the request of this id was denied."""
         ...
 
     def create_database(self, caller: Caller, name: Name, properties: Mapping[str, str], call: Call) -> None:
@@ -143,5 +166,8 @@ class Sent:
     organization: str | None = None
 
 
-Identify = Callable[[Sent], Identified | None]
-"""Returns the sender of a request; None for an unknown one. Raises `SuspendedError`."""
+Identify = Callable[[Sent], Identified]
+"""Returns the sender of a request. Raises `SenderDeniedError` for an unknown one, and while its organization is suspended."""
+
+RecordDenial = Callable[[Scope, Denial], None]
+"""Records in the audit that a request of an unknown sender was denied."""

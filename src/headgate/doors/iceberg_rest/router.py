@@ -1,5 +1,6 @@
 """The routes of the Iceberg REST catalog, and what `/v1/config` says is there."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, BackgroundTasks, Depends, Header, Query, Request, Response
@@ -9,7 +10,7 @@ from headgate.doors.api.routing import DISCOVER, NEEDS
 from headgate.doors.iceberg_rest import commits, namespaces, tables, views
 from headgate.doors.iceberg_rest.asking import Asking, identified
 from headgate.doors.iceberg_rest.errors import ERRORS, SpecRoute, nothing_here
-from headgate.doors.iceberg_rest.ports import Identify
+from headgate.doors.iceberg_rest.ports import Identify, RecordDenial
 
 _NAMESPACES = "/v1/namespaces"
 _NAMESPACE = "/v1/namespaces/{namespace}"
@@ -31,11 +32,16 @@ Token = Annotated[str | None, Query(alias="pageToken")]
 Size = Annotated[str | None, Query(alias="pageSize")]
 
 
-def iceberg_router(identify: Identify) -> APIRouter:
-    """Return the routes, to be included under any prefix. Whose lake it is, and for whom, `identify` says."""
+def iceberg_router(identify: Identify, record_denial: RecordDenial) -> APIRouter:
+    """Return the routes, to be included under any prefix. Whose lake it is, and for whom, `identify` says.
+
+    `record_denial` is called for unknown senders; the lake of a known sender records the denial.
+    """
 
     async def ask(request: Request) -> None:
-        request.state.asking = await identified(request, identify)
+        request.state.record_denial = partial(record_denial, request.scope)
+        asking = await identified(request, identify)
+        request.state.asking, request.state.record_denial = asking, asking.record_denial
 
     # Before every route, the last one too: nobody learns anything here without a token.
     router = APIRouter(route_class=SpecRoute, tags=["iceberg"], dependencies=[Depends(ask)])

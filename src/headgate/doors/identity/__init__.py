@@ -8,8 +8,7 @@ from fastapi.responses import JSONResponse
 
 from headgate.control.logins.entrance import Entrance
 from headgate.control.logins.errors import LoginError, TooOftenError
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import AuditRecord, Origin
+from headgate.control.ports import Denial
 from headgate.doors.identity import devices, invitations, oauth, sessions
 from headgate.doors.identity.oauth import OAuthError, on_oauth
 from headgate.doors.identity.oidc import routes as oidc
@@ -33,12 +32,12 @@ def install(app: FastAPI, entrance: Entrance) -> None:
 
     @app.exception_handler(LoginError)
     def on_login(request: Request, error: LoginError) -> JSONResponse:
-        _keep(request, entrance.logins.now, "login-failed")
+        _record_denial(request, "login-failed")
         return problem(401, "login-failed", str(error))
 
     @app.exception_handler(TooOftenError)
     def on_too_often(request: Request, error: TooOftenError) -> JSONResponse:
-        _keep(request, entrance.logins.now, "too-often")
+        _record_denial(request, "too-often")
         answer = problem(429, "too-often", str(error))
         answer.headers["retry-after"] = str(math.ceil(error.wait))
         return answer
@@ -50,12 +49,9 @@ def install(app: FastAPI, entrance: Entrance) -> None:
         return later(problem(503, "unavailable", "the provider cannot be used; the server's log says why"))
 
 
-def _keep(request: Request, now: float, code: str) -> None:
-    """Tell the audit of the deployment that somebody has not proved who they are. It hears no name: that may be a password."""
+def _record_denial(request: Request, code: str) -> None:
+    """Record in the deployment's audit that a caller did not prove who it is. The record has no name: that may be a password."""
     deployed: Deployed = request.app.state.deployed
-    route, origin = request.scope["route"].path, Origin("identity", str(request.scope.get(REQUEST, "")))
-    revision = deployed.organizations.deployment.control.snapshot.revision
-    record = AuditRecord(
-        now, None, f"{request.method} {route}", "", allowed=False, revision=revision, code=code, origin=origin
-    )
-    deployed.audit.record(DEPLOYMENT, record)
+    denial = Denial(code, f"{request.method} {request.scope['route'].path}")
+    deployment, id = deployed.organizations.deployment, str(request.scope.get(REQUEST, ""))
+    deployed.audit.record_denial(deployment, None, denial, "identity", id)

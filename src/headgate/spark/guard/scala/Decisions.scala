@@ -28,15 +28,15 @@ object Decisions {
    * for as long as the operation runs, if it has a name. Tells whether lineage is kept of what this principal does.
    */
   def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Boolean =
-    answer(handle, needs, statement, operation).path("traced").booleanValue
+    answer(handle, body(needs, statement, operation)).path("traced").booleanValue
 
   /**
    * Whether all needs are allowed to the handle's principal now; no answer is no. Allowed ones are kept with the operation:
-   * what it shows by them may outlive it.
+   * what it shows by them may outlive it. A no refuses nothing, so the audit does not record it as a denial.
    */
   def allows(handle: String, needs: Seq[Need], operation: Option[String]): Boolean =
     try {
-      answer(handle, needs, "describe", operation)
+      answer(handle, body(needs, "describe", operation, isFilter = true))
       true
     } catch { case _: AccessDenied => false }
 
@@ -58,7 +58,7 @@ object Decisions {
 
   /** What people call the handle's principal; throws `AccessDenied` if it is nobody's now. */
   def principal(handle: String): String =
-    Option(answer(handle, Nil, "current_user", None).path("principal").textValue).getOrElse(throw new AccessDenied(NoAnswer))
+    Option(answer(handle, body(Nil, "current_user", None)).path("principal").textValue).getOrElse(throw new AccessDenied(NoAnswer))
 
   /** How a database is entered; throws `AccessDenied` unless the handle's principal may use the connection now. */
   def access(handle: String, connection: String): Access = {
@@ -67,8 +67,7 @@ object Decisions {
     Access(connection, told.path("url").asText, properties)
   }
 
-  private def answer(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): JsonNode =
-    answer(handle, service, body(needs, statement, operation))
+  private def answer(handle: String, question: Array[Byte]): JsonNode = answer(handle, service, question)
 
   private def answer(handle: String, where: URI, body: Array[Byte]): JsonNode = {
     val answer =
@@ -88,8 +87,9 @@ object Decisions {
     json.readTree(response.body)
   }
 
-  private def body(needs: Seq[Need], statement: String, operation: Option[String]): Array[Byte] = {
+  private def body(needs: Seq[Need], statement: String, operation: Option[String], isFilter: Boolean = false): Array[Byte] = {
     val question = json.createObjectNode().put("statement", statement).put("operation", operation.orNull)
+    question.put("is_filter", isFilter)
     val list = question.putArray("needs")
     needs.foreach {
       case ObjectNeed(action, name) =>
