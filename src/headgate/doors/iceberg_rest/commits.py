@@ -9,7 +9,7 @@ from headgate.doors.iceberg_rest.asking import Asking, full_name, repeatable
 from headgate.doors.iceberg_rest.errors import bad_request, no_such_table, shown
 from headgate.doors.iceberg_rest.messages import CommitTable, CommitTransaction, Identifier, parsed
 from headgate.doors.iceberg_rest.ports import Name
-from headgate.doors.iceberg_rest.tables import loaded_table, made_before, store_created
+from headgate.doors.iceberg_rest.tables import load_made, loaded_table, made_before, store_created
 from headgate.lake.catalog import Prepared, assigned, creates
 from headgate.lake.loaded import Loaded
 
@@ -87,12 +87,12 @@ def _created(asking: Asking, name: Name, message: CommitTable) -> Loaded:
     parent = asking.may_in(database, "database.create_table")
     made = made_before(asking, name)
     if made is not None:
-        return tables.load(made)
+        return load_made(asking, name, made)
     there = asking.gate.check(asking.caller, "table.describe", name).resource
     if there is not None and there == assigned(message.updates):
         base = tables.load(there)
         if tables.is_staged_commit(base, message.updates):
-            return base
+            return load_made(asking, name, there)
     written = tables.create_staged(owner, parent, name[-1], message.requirements, message.updates)
     store_created(asking, name, written)
     tables.created(owner, written.pointer.table)

@@ -14,7 +14,7 @@ from headgate.doors.iceberg_rest.answers import (
     version,
 )
 from headgate.doors.iceberg_rest.asking import Asking, full_name, no_such, repeatable
-from headgate.doors.iceberg_rest.errors import bad_request, no_such_namespace, no_such_table, refusal, shown
+from headgate.doors.iceberg_rest.errors import bad_request, hidden, no_such_namespace, no_such_table, refusal, shown
 from headgate.doors.iceberg_rest.messages import CreateTable, RegisterTable, RenameTable, Report, parsed
 from headgate.doors.iceberg_rest.ports import GateError, Name, RefusedError
 from headgate.facts.ids import ResourceId
@@ -85,7 +85,7 @@ def create_table(asking: Asking) -> Response:
         written = tables.create(message.new_table(), parent)
         store_created(asking, name, written)
         return table_answer(written, guarded=guarded)
-    return table_answer(tables.load(made), guarded=guarded)
+    return table_answer(load_made(asking, name, made), guarded=guarded)
 
 
 @repeatable
@@ -100,7 +100,7 @@ def register_table(asking: Asking) -> Response:
     name = (*database, message.name)
     made = made_before(asking, name)
     if made is not None:
-        return table_answer(asking.lake.tables.load(made), guarded=asking.who.guarded)
+        return table_answer(load_made(asking, name, made), guarded=asking.who.guarded)
     found = asking.lake.tables.registered(message.metadata_location)
     try:
         asking.gate.register_table(asking.caller, name, found.pointer, asking.call(made=found.pointer.table))
@@ -165,7 +165,18 @@ def made_before(asking: Asking, name: Name, *, view: bool = False) -> ResourceId
     before = asking.before()
     if before is None:
         return None
-    there = asking.gate.check(asking.caller, "table.describe", name).resource
-    if there is None or there != before.get("made"):
-        raise no_such(shown(name), view=view)
-    return there
+    verdict = asking.gate.check(asking.caller, "table.describe", name)
+    if verdict.resource is None or verdict.resource != before.get("made"):
+        raise hidden(verdict, no_such(shown(name), view=view))
+    return verdict.resource
+
+
+def load_made(asking: Asking, name: Name, made: ResourceId) -> Loaded:
+    """Return the metadata of a table that an earlier request of the caller made.
+
+    The table may have changed since, so this needs what a load needs.
+    """
+    loaded = loaded_table(asking, name)
+    if loaded.pointer.table != made:
+        raise no_such_table(shown(name))
+    return loaded

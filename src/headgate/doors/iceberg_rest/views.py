@@ -34,7 +34,7 @@ def create_view(asking: Asking) -> Response:
     name = (*database, message.name)
     made = made_before(asking, name, view=True)
     if made is not None:
-        return view_answer(asking.lake.views.load(made))
+        return view_answer(_load_made(asking, name, made))
     written = asking.lake.views.create(message.new_view(), parent)
     _store_created(asking, name, written)
     return view_answer(written)
@@ -53,7 +53,7 @@ def commit_view(asking: Asking) -> Response:
     base = views.load(_may_change(asking, name))
     if views.happened(base, asking.once):
         # Loaded again: the commit may have happened after the first load.
-        return view_answer(views.load(base.pointer.table))
+        return view_answer(_load_made(asking, name, base.pointer.table))
     return view_answer(views.commit(base, message.requirements, message.updates, asking.once))
 
 
@@ -75,6 +75,14 @@ def _loaded(asking: Asking, name: Name) -> LoadedView:
     if asking.who.guarded:
         return asking.lake.views.load(asking.known(name, view=True))
     return asking.lake.views.load(asking.may(name, "table.describe", "table.select", view=True))
+
+
+def _load_made(asking: Asking, name: Name, made: ResourceId) -> LoadedView:
+    """Return the metadata of a view that an earlier request of the caller made or changed; this needs what a load needs."""
+    loaded = _loaded(asking, name)
+    if loaded.pointer.table != made:
+        raise no_such_view(shown(name))
+    return loaded
 
 
 def _may_change(asking: Asking, name: Name) -> ResourceId:
