@@ -1,13 +1,14 @@
 """What a commit needs follows from what it makes of the table, not from how it is said."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg.schema import Schema
-from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.refs import SnapshotRef
+from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import (
     AddSchemaUpdate,
     AssignUUIDUpdate,
@@ -25,12 +26,14 @@ from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import Draft, Head
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
+from headgate.lake.errors import InvalidError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.loaded import Loaded
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, updated_metadata
 from headgate.lake.needs import commit_needs
 from headgate.lake.warehouse import FileWarehouse
+from headgate.untrusted_input.manifest_answers import ManifestAnswer
 from tests.fakes.store import FakeStore
 from tests.lake.file_parsers import PARSERS
 from tests.lake.test_maintaining import added, moved
@@ -140,3 +143,53 @@ def test_the_end_of_a_branch_removes_rows_unless_the_guard_has_decided_on_it(
     update = RemoveSnapshotRefUpdate.model_validate({"ref-name": branch})
 
     assert commit_needs(base, updated_metadata(base, None, [update]), [update], files, guarded=guarded) == needs
+
+
+class _Counted(TableFiles):
+    """Files of snapshots without manifests, with how often one was asked for."""
+
+    asked = 0
+
+    def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestAnswer]:
+        self.asked += 1
+        return {}
+
+
+def _moved_branches(made: tuple[TableCatalog, Loaded], snapshots: int, branches: int) -> tuple[frozenset[str], int]:
+    """Move branches from the first snapshot over all others, and return what that needs and how often files were read."""
+    _, table = made
+    one = table.metadata.model_copy(
+        update={
+            "snapshots": [
+                Snapshot.model_validate(
+                    {
+                        "snapshot-id": each,
+                        "parent-snapshot-id": each - 1 if each > 1 else None,
+                        "sequence-number": each,
+                        "timestamp-ms": each,
+                        "manifest-list": f"{table.metadata.location}/metadata/{each}",
+                        "summary": {"operation": "append"},
+                    }
+                )
+                for each in range(1, snapshots + 1)
+            ]
+        }
+    )
+    first, last = (SnapshotRef.model_validate({"snapshot-id": each, "type": "branch"}) for each in (1, snapshots))
+    names = [f"b{each}" for each in range(branches)]
+    base = one.model_copy(update={"refs": dict.fromkeys(names, first)})
+    moved = one.model_copy(update={"refs": dict.fromkeys(names, last)})
+    files = _Counted(FileWarehouse(Path("/nowhere"), ORGANIZATION), base.location, FileParsers(PARSERS, ORGANIZATION))
+    return commit_needs(base, moved, (), files, guarded=True), files.asked
+
+
+def test_a_snapshot_is_looked_at_once_however_many_branches_move_over_it(made: tuple[TableCatalog, Loaded]) -> None:
+    needs, asked = _moved_branches(made, snapshots=100, branches=100)
+
+    assert needs == {"table.alter"}
+    assert asked <= 2 * 100
+
+
+def test_branches_that_move_over_too_many_snapshots_are_refused(made: tuple[TableCatalog, Loaded]) -> None:
+    with pytest.raises(InvalidError, match="move fewer branches in one commit"):
+        _moved_branches(made, snapshots=2002, branches=100)

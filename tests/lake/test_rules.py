@@ -1,8 +1,11 @@
 """Which properties and defaults a create or a commit may set; what a table had before stays."""
 
+from collections.abc import Callable, Iterable
+
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import (
+    DecimalType,
     GeometryType,
     NestedField,
     PrimitiveType,
@@ -13,8 +16,17 @@ from pyiceberg.types import (
     UnknownType,
 )
 
-from headgate.lake.errors import RuleError
-from headgate.lake.rules import check_defaults, check_table_columns, check_table_properties
+from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.rules import (
+    LONGEST_NAME,
+    check_column_names,
+    check_defaults,
+    check_table_columns,
+    check_table_properties,
+    check_view_columns,
+)
+
+Check = Callable[[Iterable[Schema], Iterable[Schema]], None]
 
 FORMER = {"write.parquet.bloom-filter-fpp.column.a": "0.01", "encryption.key-id": "k", "write.format.default": "csv"}
 
@@ -55,3 +67,26 @@ def test_a_type_of_a_newer_format_that_a_column_has_stays_and_no_other_comes(new
     check_table_columns([Schema(former)], [Schema(former, NestedField(2, "new", StringType()))])
     with pytest.raises(RuleError, match="`new` cannot have the type"):
         check_table_columns([Schema(former)], [Schema(former, nested)])
+
+
+@pytest.mark.parametrize("check", [check_table_columns, check_view_columns])
+def test_a_decimal_whose_scale_is_above_its_precision_stays_and_no_other_comes(check: Check) -> None:
+    former = NestedField(1, "old", DecimalType(38, 39))
+    nested = NestedField(2, "pair", StructType(NestedField(3, "new", DecimalType(5, 6))))
+
+    check([Schema(former)], [Schema(former, NestedField(2, "new", DecimalType(38, 38)))])
+    with pytest.raises(InvalidError, match=r"`new` cannot have the type decimal\(5, 6\)"):
+        check([Schema(former)], [Schema(former, nested)])
+
+
+@pytest.mark.parametrize("check", [check_column_names, check_view_columns])
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * (LONGEST_NAME + 1)], ids=["empty", "U+0000", "long"])
+def test_a_name_that_a_column_has_stays_and_no_other_like_it_comes(check: Check, name: str) -> None:
+    former = NestedField(1, name, StringType())
+    fine = NestedField(2, "x" * LONGEST_NAME, StringType())
+
+    check([Schema(former)], [Schema(former, fine)])
+    with pytest.raises(InvalidError, match="name"):
+        check([Schema(fine)], [Schema(fine, NestedField(3, "pair", StructType(former)))])
+    with pytest.raises(InvalidError, match="name"):
+        check([Schema(fine, schema_id=0)], [Schema(fine, schema_id=0), Schema(former, schema_id=1)])

@@ -53,7 +53,8 @@ def answer(store: Store, id: ResourceId, once: Once | None) -> tuple[DocumentPut
 def has_all(base: TableMetadata, updates: Sequence[TableUpdate]) -> bool:
     """Return whether a commit adds snapshots, and the table has every one of them, to the last field."""
     added = [update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate)]
-    return bool(added) and all(base.snapshot_by_id(each.snapshot_id) == each for each in added)
+    known = {each.snapshot_id: each for each in base.snapshots} if added else {}
+    return bool(added) and all(known.get(each.snapshot_id) == each for each in added)
 
 
 def same_step(one: TableMetadata, other: TableMetadata) -> bool:

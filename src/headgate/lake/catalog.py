@@ -223,10 +223,11 @@ class TableCatalog:
     def _check_files(self, base: TableMetadata, updates: Sequence[TableUpdate]) -> TableFiles:
         """Raise `RuleError` if a snapshot that the updates add has a file outside the table's location."""
         files = TableFiles(self._warehouse, base.location, self._parsers())
+        known = {each.snapshot_id: each for each in base.snapshots}
         for update in updates:
             if isinstance(update, AddSnapshotUpdate):
                 parent_id = update.snapshot.parent_snapshot_id
-                parent = None if parent_id is None else base.snapshot_by_id(parent_id)
+                parent = None if parent_id is None else known.get(parent_id)
                 files.check(update.snapshot, files.manifests(parent) if parent else {})
         return files
 

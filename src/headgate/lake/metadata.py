@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyiceberg.exceptions import CommitFailedException
@@ -12,19 +12,19 @@ from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil, TableMeta
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import (
     AddSnapshotUpdate,
-    RemovePropertiesUpdate,
-    SetPropertiesUpdate,
     TableRequirement,
     TableUpdate,
     update_table_metadata,
 )
 
 from headgate.facts.ids import ResourceId
+from headgate.lake.bounds import check_growth, check_updates
 from headgate.lake.errors import ConflictError
 from headgate.lake.history import in_order
 from headgate.lake.metadata_ids import assign_ids
 from headgate.lake.readability import require_readable
-from headgate.lake.rules import check_table_columns, check_table_properties
+from headgate.lake.removals import Removals
+from headgate.lake.rules import check_column_names, check_table_columns, check_table_properties
 from headgate.lake.validation import require_valid
 
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
@@ -56,6 +56,8 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
         ),
     )
     require_readable(made)
+    check_growth(None, made)
+    check_column_names((), made.schemas)
     return made
 
 
@@ -65,15 +67,20 @@ def updated_metadata(
     """Return the metadata after the updates, from nothing for a table that is made by them. Raises `InvalidError`."""
     # Not validated: validation gives an empty base a schema of its own, which the first real one then collides with.
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
+    check_updates(updates)
     last = _check_sequence(start, updates)
-    kept = tuple(_only_existing(start, assign_ids(base, updates)))
-    changed = require_valid("table", lambda: update_table_metadata(start, kept, base is None, base_path))
+    removals = Removals(start)
+    others = require_valid("table", lambda: tuple(removals.others(assign_ids(base, updates))))
+    changed = require_valid("table", lambda: update_table_metadata(start, others, base is None, base_path))
+    changed = removals.apply(changed)
+    check_growth(base, changed)
     if not isinstance(changed, TableMetadataV1):
         # PyIceberg lets a snapshot without a parent turn the table's sequence number back.
         changed = changed.model_copy(update={"last_sequence_number": last})
     # A metadata file that could not be read back would lose the table.
     read = require_valid("table", lambda: TableMetadataUtil.parse_raw(_text(in_order(base, changed))))
     require_readable(read)
+    check_column_names(base.schemas if base else (), read.schemas)
     return read
 
 
@@ -116,17 +123,3 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
 def _text(metadata: TableMetadata) -> str:
     # No warnings of what has another type than its field: it is refused where it is read back.
     return metadata.model_dump_json(warnings=False)
-
-
-def _only_existing(base: TableMetadata, updates: Iterable[TableUpdate]) -> Iterator[TableUpdate]:
-    """Yield the updates without removals of properties that are not there: no error in Iceberg, but one in PyIceberg."""
-    there = set(base.properties)
-    for update in updates:
-        if isinstance(update, RemovePropertiesUpdate):
-            removals = [key for key in dict.fromkeys(update.removals) if key in there]
-            there.difference_update(removals)
-            yield RemovePropertiesUpdate(removals=removals)
-        else:
-            if isinstance(update, SetPropertiesUpdate):
-                there.update(update.updates)
-            yield update

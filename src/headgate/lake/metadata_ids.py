@@ -4,11 +4,11 @@ PyIceberg keeps the ids that the client sends. Java opens no table in which two 
 Source: `TableMetadata.Builder` of Apache Iceberg (`addSchema`, `addPartitionSpec`, `addSortOrder`).
 """
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.sorting import SortOrder
 from pyiceberg.table.update import (
@@ -39,22 +39,27 @@ _CURRENT: Final[Mapping[type, tuple[str, type]]] = {
 
 
 class _Ids:
-    """The objects of one kind by id, and the id that was assigned last."""
+    """The ids of the objects of one kind by what the objects say, and the id that was assigned last."""
 
-    def __init__(self, known: Mapping[int, Any], first: int, is_same: Callable[[Any, Any], bool]) -> None:
+    def __init__(self, known: Mapping[int, Any], first: int, key: Callable[[Any], Hashable]) -> None:
         self._known = dict(known)
-        self._first = first
-        self._is_same = is_same
+        self._key = key
+        self._ids: dict[Hashable, int] | None = None
+        self._next = max((*known, first - 1)) + 1
         self.last = LAST_ADDED
 
     def add(self, new: Any) -> bool:
         """Assign an id to the object, the existing one if the table has the same object; return whether it is new."""
-        same = [number for number, each in self._known.items() if self._is_same(each, new)]
+        if self._ids is None:
+            # From the last to the first: of two that say the same, the first one has the id.
+            self._ids = {self._key(each): id for id, each in reversed(self._known.items())}
+        key = self._key(new)
+        found = self._ids.get(key)
         # The unsorted order always has the id 0.
-        free = 0 if _is_unsorted(new) else max((*self._known, self._first - 1)) + 1
-        self.last = same[0] if same else free
-        self._known.setdefault(self.last, new)
-        return not same
+        self.last = (0 if _is_unsorted(new) else self._next) if found is None else found
+        self._ids[key] = self.last
+        self._next = max(self._next, self.last + 1)
+        return found is None
 
     def resolve(self, id: int) -> int:
         """Return the id that an update refers to."""
@@ -64,9 +69,9 @@ class _Ids:
 def assign_ids(base: TableMetadata | None, updates: Iterable[TableUpdate]) -> Iterator[TableUpdate]:
     """Yield the updates with ids that are free in `base`, without those that add an object that `base` has already."""
     of = {
-        AddSchemaUpdate: _Ids({each.schema_id: each for each in base.schemas} if base else {}, 0, operator.eq),
-        AddPartitionSpecUpdate: _Ids(base.specs() if base else {}, 0, _is_same_spec),
-        AddSortOrderUpdate: _Ids({each.order_id: each for each in base.sort_orders} if base else {}, 1, _is_same_order),
+        AddSchemaUpdate: _Ids({each.schema_id: each for each in base.schemas} if base else {}, 0, schema_key),
+        AddPartitionSpecUpdate: _Ids(base.specs() if base else {}, 0, _spec_key),
+        AddSortOrderUpdate: _Ids({each.order_id: each for each in base.sort_orders} if base else {}, 1, _order_key),
     }
     for update in updates:
         kind: type = type(update)
@@ -82,21 +87,23 @@ def assign_ids(base: TableMetadata | None, updates: Iterable[TableUpdate]) -> It
             yield update
 
 
+def schema_key(schema: Schema) -> Hashable:
+    """Return what a schema says, apart from its id: two schemas are the same if they have one key."""
+    # No warnings of what has another type than its field: the metadata is refused where it is read back.
+    return schema.model_dump_json(exclude={"schema_id"}, warnings=False)
+
+
+def _spec_key(spec: PartitionSpec) -> Hashable:
+    """Return how a spec partitions rows; the ids of its fields do not count."""
+    return tuple((each.source_id, str(each.transform), each.name) for each in spec.fields)
+
+
+def _order_key(order: SortOrder) -> Hashable:
+    return tuple((each.source_id, str(each.transform), each.direction, each.null_order) for each in order.fields)
+
+
 def _is_unsorted(new: Any) -> bool:
     return isinstance(new, SortOrder) and new.is_unsorted
-
-
-def _is_same_spec(one: PartitionSpec, other: PartitionSpec) -> bool:
-    """Return whether both specs partition rows alike; the ids of their fields do not count."""
-    return [_partition(each) for each in one.fields] == [_partition(each) for each in other.fields]
-
-
-def _partition(field: PartitionField) -> tuple[int, str, str]:
-    return field.source_id, str(field.transform), field.name
-
-
-def _is_same_order(one: SortOrder, other: SortOrder) -> bool:
-    return one.fields == other.fields
 
 
 def _changed(model: Any, **values: Any) -> Any:

@@ -9,6 +9,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
 from headgate.lake.effects import EVERYTHING, NOTHING, Effect, effect
+from headgate.lake.errors import InvalidError
 from headgate.lake.manifests import TableFiles
 
 HISTORY = frozenset(
@@ -25,6 +26,8 @@ HISTORY = frozenset(
 )
 """What data commits change. Any other field of the metadata, known today or not, is structure."""
 
+_MOST_STEPS = 200_000
+"""Snapshots that the branches of one commit move over, all together: more than one table has."""
 _REWRITE = frozenset({"table.insert", "table.update", "table.delete_rows"})
 
 
@@ -43,10 +46,11 @@ def commit_needs(
     """
     added = [update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate)]
     known = {snapshot.snapshot_id: snapshot for snapshot in (*base.snapshots, *added)}
+    effects = _Effects(known, files)
     done = NOTHING
     for snapshot in added:
-        done |= effect(files, snapshot, _parent(known, snapshot))
-    for moved in _moves(base, updated, known, files, guarded=guarded):
+        done |= effects.of(snapshot)
+    for moved in _moves(base, updated, effects, guarded=guarded):
         done |= moved
     appends = all(snapshot.summary and snapshot.summary.operation == Operation.APPEND for snapshot in added)
     needs = _data_needs(done, guarded=guarded, appends=appends)
@@ -91,9 +95,44 @@ def _alters_ref(name: str, before: SnapshotRef | None, after: SnapshotRef | None
     return not same_setup or after.snapshot_id not in added | {before.snapshot_id}
 
 
-def _moves(
-    base: TableMetadata, updated: TableMetadata, known: Mapping[int, Snapshot], files: TableFiles, *, guarded: bool
-) -> Iterator[Effect]:
+class _Effects:
+    """What the snapshots of a table do to its rows. Each is looked at once, however many branches move over it."""
+
+    def __init__(self, known: Mapping[int, Snapshot], files: TableFiles) -> None:
+        self._known = known
+        self._files = files
+        self._of: dict[int, Effect] = {}
+        self._steps = 0
+
+    def of(self, snapshot: Snapshot) -> Effect:
+        """Return what a snapshot does to its parent's rows."""
+        id = snapshot.snapshot_id
+        if id not in self._of:
+            self._of[id] = effect(self._files, snapshot, self._parent(snapshot))
+        return self._of[id]
+
+    def between(self, start: int | None, end: int) -> Effect:
+        """Return what happens between two heads of a branch: everything, if one does not lead to the other."""
+        done, current, seen = NOTHING, self._known.get(end), set[int]()
+        while current is not None and current.snapshot_id not in seen:
+            self._count_step()
+            seen.add(current.snapshot_id)
+            done |= self.of(current)
+            if current.parent_snapshot_id == start:
+                return done
+            current = self._parent(current)
+        return EVERYTHING
+
+    def _parent(self, snapshot: Snapshot) -> Snapshot | None:
+        return None if snapshot.parent_snapshot_id is None else self._known.get(snapshot.parent_snapshot_id)
+
+    def _count_step(self) -> None:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise InvalidError("the commit moves branches over too many snapshots; move fewer branches in one commit")
+
+
+def _moves(base: TableMetadata, updated: TableMetadata, effects: _Effects, *, guarded: bool) -> Iterator[Effect]:
     """Yield what happens to rows because snapshots expire and branches move. Tags and new branches change none.
 
     Neither does the end of a branch beside the main one in a guarded session: the guard has asked for the right to alter.
@@ -103,12 +142,12 @@ def _moves(
     for name, before, after in _refs(base, updated):
         if before is None:
             if after is not None and name == MAIN_BRANCH:
-                yield _way(None, after.snapshot_id, known, files)
+                yield effects.between(None, after.snapshot_id)
         elif before.snapshot_ref_type == SnapshotRefType.BRANCH:
             if after is None:
                 yield Effect(adds=False, removes=name == MAIN_BRANCH or not guarded)
             elif before.snapshot_id != after.snapshot_id:
-                yield _way(before.snapshot_id, after.snapshot_id, known, files)
+                yield effects.between(before.snapshot_id, after.snapshot_id)
 
 
 def _expired(base: TableMetadata, updated: TableMetadata) -> set[int]:
@@ -118,19 +157,3 @@ def _expired(base: TableMetadata, updated: TableMetadata) -> set[int]:
 def _refs(base: TableMetadata, updated: TableMetadata) -> Iterator[tuple[str, SnapshotRef | None, SnapshotRef | None]]:
     for name in base.refs.keys() | updated.refs.keys():
         yield name, base.refs.get(name), updated.refs.get(name)
-
-
-def _way(start: int | None, end: int, known: Mapping[int, Snapshot], files: TableFiles) -> Effect:
-    """Return what happens between two heads of a branch: everything, if one does not lead to the other."""
-    done, current, seen = NOTHING, known.get(end), set[int]()
-    while current is not None and current.snapshot_id not in seen:
-        seen.add(current.snapshot_id)
-        done |= effect(files, current, _parent(known, current))
-        if current.parent_snapshot_id == start:
-            return done
-        current = known.get(current.parent_snapshot_id) if current.parent_snapshot_id is not None else None
-    return EVERYTHING
-
-
-def _parent(known: Mapping[int, Snapshot], snapshot: Snapshot) -> Snapshot | None:
-    return None if snapshot.parent_snapshot_id is None else known.get(snapshot.parent_snapshot_id)

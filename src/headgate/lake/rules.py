@@ -1,18 +1,20 @@
 """What table metadata must be like before it may be stored, whatever the updates were that led to it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.types import IcebergType
+from pyiceberg.types import DecimalType, IcebergType
 
 from headgate.control.table_properties import describe_property_fault
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside
-from headgate.lake.errors import RuleError
+from headgate.lake.errors import InvalidError, RuleError
 
 FORMAT_VERSION = 2
 """Version 1 can name manifests without a manifest list; PyIceberg cannot write version 3 yet."""
+LONGEST_NAME = 1000
+"""Characters of the name of a column."""
 
 _ENDINGS = (".path", "impl", "location")
 _COMMANDS = frozenset(
@@ -55,8 +57,10 @@ def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
 
     Engines would read it as a value of the column's type, or not read the table at all. What was there before stays.
     """
-    known = set(_defaults(before))
-    for default in _defaults(after):
+    was = tuple(before)
+    new = _new_schemas(was, after)
+    known = set(_defaults(was)) if new else set[tuple[str, str]]()
+    for default in _defaults(new):
         if default not in known:
             raise RuleError(f"the column `{default[0]}` cannot have a default: format version 2 has none; leave it out")
 
@@ -68,13 +72,31 @@ def check_table_columns(before: Iterable[Schema], after: Iterable[Schema]) -> No
     """
     was, will_be = tuple(before), tuple(after)
     check_defaults(was, will_be)
-    known = set(_types(was))
-    for name, type in _types(will_be):
-        if type.minimum_format_version() > FORMAT_VERSION and (name, type) not in known:
+    for name, type in _new_types(was, will_be):
+        if type.minimum_format_version() > FORMAT_VERSION:
             raise RuleError(
                 f"the column `{name}` cannot have the type {type}: it needs tables of format version "
                 f"{type.minimum_format_version()}, and only {FORMAT_VERSION} is supported; choose another type"
             )
+    _check_decimals(was, will_be)
+
+
+def check_column_names(before: Iterable[Schema], after: Iterable[Schema]) -> None:
+    """Raise `InvalidError` for a column that is given a name that cannot be used. What was there before stays."""
+    was = tuple(before)
+    new = _new_schemas(was, after)
+    known = {name for name, _ in _types(was)} if new else set[str]()
+    for name, _ in _types(new):
+        if name not in known:
+            _check_column_name(name)
+
+
+def check_view_columns(before: Iterable[Schema], after: Iterable[Schema]) -> None:
+    """Raise `RuleError` or `InvalidError` for a column of a view that cannot be. What was there before stays."""
+    was, will_be = tuple(before), tuple(after)
+    check_defaults(was, will_be)
+    check_column_names(was, will_be)
+    _check_decimals(was, will_be)
 
 
 def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) -> None:
@@ -97,6 +119,37 @@ def named_files(metadata: TableMetadata) -> Iterator[str]:
     yield from (each.statistics_path for each in metadata.statistics)
     yield from (each.statistics_path for each in metadata.partition_statistics)
     yield from (each.metadata_file for each in metadata.metadata_log)
+
+
+def _check_column_name(name: str) -> None:
+    if not name:
+        raise InvalidError("a column has no name; give it one")
+    if "\0" in name:
+        raise InvalidError(f"the column `{name}` cannot have the character U+0000 in its name; leave it out")
+    if len(name) > LONGEST_NAME:
+        raise InvalidError(f"the name of the column `{name}` has more than {LONGEST_NAME:,} characters; shorten it")
+
+
+def _check_decimals(before: Sequence[Schema], after: Sequence[Schema]) -> None:
+    """Raise `InvalidError` for a column that is given a decimal type that Iceberg reads and Spark refuses."""
+    for name, type in _new_types(before, after):
+        if isinstance(type, DecimalType) and type.scale > type.precision:
+            raise InvalidError(
+                f"the column `{name}` cannot have the type {type}: the scale, its second number, must not be greater "
+                "than the precision, its first; write a smaller scale"
+            )
+
+
+def _new_schemas(before: Sequence[Schema], after: Iterable[Schema]) -> Sequence[Schema]:
+    known = {each.schema_id: each for each in before}
+    return [each for each in after if known.get(each.schema_id) != each]
+
+
+def _new_types(before: Sequence[Schema], after: Sequence[Schema]) -> Iterator[tuple[str, IcebergType]]:
+    """Yield the name and type of each column that has not had this type under this name before."""
+    new = _new_schemas(before, after)
+    known = set(_types(before)) if new else set[tuple[str, IcebergType]]()
+    return (each for each in _types(new) if each not in known)
 
 
 def _types(schemas: Iterable[Schema]) -> Iterator[tuple[str, IcebergType]]:

@@ -3,7 +3,7 @@
 Who reads through a view reads with their own rights, so that nothing in it can open anything.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -12,15 +12,19 @@ from pyiceberg.schema import Schema
 from pyiceberg.view.metadata import ViewHistoryEntry, ViewMetadata, ViewVersion
 
 from headgate.facts.ids import ResourceId
+from headgate.lake.bounds import check_property_sizes, check_updates
 from headgate.lake.errors import ConflictError, InvalidError, RuleError
+from headgate.lake.metadata_ids import LAST_ADDED, schema_key
 from headgate.lake.readability import require_readable_view
-from headgate.lake.rules import check_defaults, check_properties
+from headgate.lake.rules import check_properties, check_view_columns
 from headgate.lake.validation import require_valid
 
-LAST_ADDED = -1
-"""Where an update names a schema or version: the one that was added last in the same commit."""
 KEPT = 10
 """So many versions are kept, as Iceberg's own writers do."""
+KEPT_SCHEMAS = 100
+"""If a view has more schemas, only those that a kept version has are kept."""
+KEPT_LOG = 100
+"""So many entries of the log are kept: it says when which version became the current one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class ViewRequirement(_Message):
 def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
     """Return the first metadata of a view. Raises `RuleError` or `InvalidError`."""
     check_properties(new.properties)
-    check_defaults((), (new.schema,))
+    check_property_sizes({}, new.properties)
+    check_view_columns((), (new.schema,))
     version = new.version.model_copy(update={"version_id": 1, "schema_id": 0})
     schema = new.schema.model_copy(update={"schema_id": 0})
     fields = {
@@ -119,11 +124,13 @@ def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
 
 def updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) -> ViewMetadata:
     """Return the metadata after the updates (`now` in seconds since the epoch). Raises `RuleError` or `InvalidError`."""
+    check_updates(updates)
     building = _Building(base, int(now * 1000))
     for update in updates:
         building.apply(update)
     made = building.metadata()
-    check_defaults(base.schemas, made.schemas)
+    check_property_sizes(base.properties, made.properties)
+    check_view_columns(base.schemas, made.schemas)
     # A metadata file that could not be read back would lose the view.
     read = parse_view(made.model_dump_json(by_alias=True).encode())
     require_readable_view(read)
@@ -156,8 +163,11 @@ class _Building:
     def __init__(self, base: ViewMetadata, now_ms: int) -> None:
         self._base = base
         self._now_ms = now_ms
-        self._schemas = list(base.schemas)
-        self._versions = list(base.versions)
+        # By their ids, and the ids by what they say: of two that say the same, the first one.
+        self._schemas = {each.schema_id: each for each in base.schemas}
+        self._versions = {each.version_id: each for each in base.versions}
+        self._schema_ids = {schema_key(each): id for id, each in reversed(self._schemas.items())}
+        self._version_ids = {_version_key(each): id for id, each in reversed(self._versions.items())}
         self._log = list(base.version_log)
         self._current = base.current_version_id
         self._properties = dict(base.properties)
@@ -174,7 +184,8 @@ class _Building:
             case _SetProperties():
                 self._properties |= update.updates
             case _RemoveProperties():
-                self._properties = {k: v for k, v in self._properties.items() if k not in update.removals}
+                for key in update.removals:
+                    self._properties.pop(key, None)
             case _AssignUUID():
                 _keep("uuid", update.uuid, self._base.view_uuid)
             case _SetLocation():
@@ -183,38 +194,44 @@ class _Building:
                 _keep("format version", update.format_version, self._base.format_version)
 
     def metadata(self) -> ViewMetadata:
-        kept = {each.version_id for each in sorted(self._versions, key=lambda each: -each.version_id)[:KEPT]}
-        kept.add(self._current)
+        kept = {*sorted(self._versions)[-KEPT:], self._current}
+        versions = [each for id, each in self._versions.items() if id in kept]
         changed = {
-            "schemas": self._schemas,
-            "versions": [each for each in self._versions if each.version_id in kept],
-            "version_log": [each for each in self._log if each.version_id in kept],
+            "schemas": self._kept_schemas(versions),
+            "versions": versions,
+            "version_log": [each for each in self._log if each.version_id in kept][-KEPT_LOG:],
             "current_version_id": self._current,
             "properties": self._properties,
         }
         return self._base.model_copy(update=changed)
 
+    def _kept_schemas(self, versions: Sequence[ViewVersion]) -> list[Schema]:
+        if len(self._schemas) <= KEPT_SCHEMAS:
+            return list(self._schemas.values())
+        used = {each.schema_id for each in versions}
+        return [each for id, each in self._schemas.items() if id in used]
+
     def _add_schema(self, schema: Schema) -> None:
-        same = [each.schema_id for each in self._schemas if each == schema]
-        id = same[0] if same else max(each.schema_id for each in self._schemas) + 1
-        if not same:
-            self._schemas.append(schema.model_copy(update={"schema_id": id}))
+        free = max(self._schemas) + 1
+        id = self._schema_ids.setdefault(schema_key(schema), free)
+        if id == free:
+            self._schemas[id] = schema.model_copy(update={"schema_id": id})
         self._added["schema"] = id
 
     def _add_version(self, version: ViewVersion) -> None:
         schema = self._named("schema", version.schema_id)
-        if schema not in {each.schema_id for each in self._schemas}:
+        if schema not in self._schemas:
             raise InvalidError("a version of a view must name a schema that the view has")
         placed = _one_per_dialect(version.model_copy(update={"schema_id": schema}))
-        same = [each.version_id for each in self._versions if _says(each) == _says(placed)]
-        id = same[0] if same else max(each.version_id for each in self._versions) + 1
-        if not same:
-            self._versions.append(placed.model_copy(update={"version_id": id}))
+        free = max(self._versions) + 1
+        id = self._version_ids.setdefault(_version_key(placed), free)
+        if id == free:
+            self._versions[id] = placed.model_copy(update={"version_id": id})
         self._added["version"] = id
 
     def _set_version(self, wanted: int) -> None:
         id = self._named("version", wanted)
-        if id not in {each.version_id for each in self._versions}:
+        if id not in self._versions:
             # The client numbers what it adds; here that may have got another number.
             raise InvalidError("the current version of a view must be one that it has")
         if id != self._current:
@@ -245,7 +262,8 @@ def _one_per_dialect(version: ViewVersion) -> ViewVersion:
     return version
 
 
-def _says(version: ViewVersion) -> tuple[object, ...]:
+def _version_key(version: ViewVersion) -> Hashable:
+    """Return what a version says, apart from its id and time."""
     fields = version.model_dump(exclude={"version_id", "timestamp_ms"})
     return tuple(sorted((key, repr(value)) for key, value in fields.items()))
 

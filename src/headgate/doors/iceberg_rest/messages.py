@@ -13,6 +13,7 @@ from pyiceberg.view.metadata import ViewVersion
 from headgate.control.names import describe_new_name_fault
 from headgate.control.validation_faults import first_fault
 from headgate.doors.iceberg_rest.errors import bad_request
+from headgate.lake.bounds import describe_updates_fault
 from headgate.lake.metadata import NewTable
 from headgate.lake.views import NewView, ViewRequirement, ViewUpdate
 
@@ -121,10 +122,21 @@ class CommitTable(_Message):
     updates: tuple[TableUpdate, ...]
 
 
+def _bounded(changes: tuple[CommitTable, ...]) -> tuple[CommitTable, ...]:
+    fault = describe_updates_fault(update for each in changes for update in each.updates)
+    if fault is not None:
+        raise ValueError(fault)
+    return changes
+
+
 class CommitTransaction(_Message):
     """Changes to several tables, all or none."""
 
-    table_changes: Annotated[tuple[CommitTable, ...], Field(alias="table-changes", min_length=1, max_length=MOST)]
+    table_changes: Annotated[
+        tuple[CommitTable, ...],
+        Field(alias="table-changes", min_length=1, max_length=MOST),
+        AfterValidator(_bounded),
+    ]
 
 
 class CommitView(_Message):

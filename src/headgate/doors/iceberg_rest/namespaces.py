@@ -8,6 +8,7 @@ from headgate.doors.iceberg_rest.asking import Asking, repeatable
 from headgate.doors.iceberg_rest.errors import SpecError, bad_request, no_such_namespace, refusal, shown
 from headgate.doors.iceberg_rest.messages import ChangeProperties, CreateNamespace, parsed
 from headgate.doors.iceberg_rest.ports import RefusedError
+from headgate.lake.bounds import check_property_sizes
 from headgate.lake.rules import check_properties
 
 _OWNER = "owner"
@@ -30,6 +31,7 @@ def create_namespace(asking: Asking) -> dict[str, Any]:
     message = parsed(CreateNamespace, asking.body)
     properties = {key: value for key, value in message.properties.items() if key != _OWNER}
     check_properties(properties)
+    check_property_sizes({}, properties)
     lake = asking.lake.name
     answer = {"namespace": list(message.namespace), "properties": properties}
     asking.may_in((lake,), "lake.create_database")
@@ -63,7 +65,11 @@ def change_properties(asking: Asking) -> dict[str, Any]:
     before = asking.before()
     if before is not None:
         return dict(before)
-    made = _changed(asking.gate.properties(database), message)
+    properties = asking.gate.properties(database)
+    made = _changed(properties, message)
+    removed = set(made["removed"])
+    kept = {key: value for key, value in properties.items() if key not in removed}
+    check_property_sizes(properties, {**kept, **message.updates})
     try:
         asking.gate.change_properties(asking.caller, database, message.updates, message.removals, asking.call(**made))
     except RefusedError as error:
