@@ -9,16 +9,25 @@ from typing import Any
 import httpx
 import pytest
 
+from headgate.app.drivers import Drivers
+from headgate.app.knowing import Knowing
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.ports import AuditFilter, AuditRecord
 from headgate.control.suspension import SuspendOrganization
 from headgate.control.tokens import RevokeToken
+from headgate.doors.freshness import Freshness
+from headgate.doors.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
+from headgate.spark.abandoned_sessions import AbandonedSessions
+from headgate.spark.authority import DecidingAuthority
+from headgate.spark.clusters import Clusters
+from headgate.spark.gateway.asked import Authenticate, MayTouch, path_of
 from headgate.spark.signature import sign
 from tests.app.serving import until
 from tests.app.test_catalog import BODIES, HIDDEN, MISSING, SCHEMA, VERSION, catalog_routes, filled
 from tests.app.world import KEY, Place, World, world_in
+from tests.threads import served
 
 EVALUATION = "/access/v1/evaluation"
 HIDDEN_TABLE, MISSING_TABLE = f"lake.{HIDDEN}.salaries", f"lake.{MISSING}.salaries"
@@ -385,6 +394,62 @@ class TestStatementsThatTheGuardRefuses:
         answer, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), [need]))
 
         assert (answer["allowed"], found) == (True, [])
+
+
+class TestTheGatewayOfSpark:
+    @pytest.fixture
+    def gateway(self, world: World) -> Iterator[httpx.Client]:
+        """The door that the gateway asks."""
+        deployment = world.deployment
+        drivers = Drivers(deployment.organizations, deployment.home, ("*",), Clusters())
+        knowing = Knowing(deployment, world.sparks, drivers)
+        authority = DecidingAuthority(knowing.known, lambda: world.sparks.all, AbandonedSessions())
+        freshness = Freshness(deployment.organizations)
+        app = gateway_application(authority, knowing.at_hand, "key", freshness, knowing.record_denial)
+        with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
+            client.headers["authorization"] = "Bearer key"
+            yield client
+
+    def ask(self, gateway: httpx.Client, kind: type, secret: str, organization: str, **more: str) -> httpx.Response:
+        credential = {"token": secret, "organization": organization}
+        return gateway.post(path_of(kind), json={"credential": credential, **more})
+
+    def test_an_unknown_caller_is_recorded(
+        self, world: World, acme: Place, audits: Audits, gateway: httpx.Client
+    ) -> None:
+        for secret in ("hgt.no.body", world.tokens["owner"]):
+            answer, found = audits.made_by(lambda secret=secret: self.ask(gateway, Authenticate, secret, "acme"))
+            assert (answer.status_code, answer.json()) == (200, None)
+            record = only(acme, found)
+            assert (record.principal, record.code, record.origin.door) == (None, "unauthenticated", "spark")
+
+    def test_a_member_of_a_suspended_organization_is_recorded(
+        self, world: World, audits: Audits, gateway: httpx.Client
+    ) -> None:
+        place = world.organization("halted", "nekt")
+        place.control.execute(SuspendOrganization(place.opened.id), None)
+
+        answer, found = audits.made_by(lambda: self.ask(gateway, Authenticate, place.tokens["owner"], ""))
+
+        assert answer.status_code == 409
+        assert only(place, found).code == "suspended"
+
+    def test_a_refused_path_is_recorded_without_its_text(
+        self, acme: Place, audits: Audits, gateway: httpx.Client
+    ) -> None:
+        path = {"action": "path.read", "path": "s3a://key:secret@bucket/file"}
+
+        answer, found = audits.made_by(lambda: self.ask(gateway, MayTouch, acme.tokens["vic"], "", **path))
+
+        assert answer.json() is False
+        record = only(acme, found)
+        assert by(acme, "vic", record)
+        assert (record.action, record.resource, record.code) == ("path.read", "", "refused")
+
+    def test_a_known_caller_makes_no_record(self, acme: Place, audits: Audits, gateway: httpx.Client) -> None:
+        answer, found = audits.made_by(lambda: self.ask(gateway, Authenticate, acme.tokens["vic"], ""))
+
+        assert (answer.json()["caller"]["principal"], found) == (acme.caller("vic").principal, [])
 
 
 def test_a_guarded_session_that_looks_for_a_hidden_name_makes_no_second_record(world: World, audits: Audits) -> None:

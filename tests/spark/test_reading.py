@@ -17,7 +17,7 @@ from headgate.spark.followed_operations import FollowedOperations
 from headgate.spark.gateway.authority import Credential
 from headgate.spark.needs import NameNeed, Need
 from headgate.spark.reading import OperationIds, SparkReading
-from headgate.spark.statements import StatementError, Wanted
+from headgate.spark.statements import RowsDeniedError, StatementError, Wanted
 
 ANN = Caller(PrincipalId("ann"))
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
@@ -190,7 +190,7 @@ class TestKeptRows:
 
         driver.rights.why = "ann: the right is gone"
 
-        with pytest.raises(StatementError, match="ann: the right is gone") as raised:
+        with pytest.raises(RowsDeniedError, match="ann: the right is gone") as raised:
             reading.decide_again(ANN)
         assert raised.value.sqlstate == REFUSED
 
@@ -201,7 +201,7 @@ class TestKeptRows:
         driver.rights.why = "ann: the right is gone"
 
         assert driver.operations == ["command", "command", "rows", "rows"]
-        with pytest.raises(StatementError, match="ann: the right is gone"):
+        with pytest.raises(RowsDeniedError, match="ann: the right is gone"):
             reading.decide_again(ANN)
 
     def test_are_followed_where_the_client_names_no_operation(self, driver: Driver) -> None:
@@ -211,13 +211,13 @@ class TestKeptRows:
         driver.rights.why = "ann: the right is gone"
 
         assert all(driver.operations)
-        with pytest.raises(StatementError):
+        with pytest.raises(RowsDeniedError):
             reading.decide_again(ANN)
 
     def test_of_an_unknown_operation_are_refused(self, sessions: ClientSessions) -> None:
         wanted = Wanted("SELECT 1", None, 10, 1000, 60)
 
-        with pytest.raises(StatementError, match="it is not known what the rows") as raised:
+        with pytest.raises(RowsDeniedError, match="it is not known what the rows") as raised:
             SparkReading(sessions, Credential("token"), wanted, FollowedOperations().follow).decide_again(ANN)
 
         assert raised.value.sqlstate == REFUSED

@@ -1,11 +1,16 @@
 """Who presents a credential to the gateway, and the Spark and the driver that they come to."""
 
+from contextlib import suppress
+
 from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
 from headgate.control.clusters import EMBEDDED
 from headgate.control.command import SuspendedError
 from headgate.control.identity import Presented
-from headgate.control.organization import Organization
+from headgate.control.organization import Organization, SeveralOrganizationsError
+from headgate.control.ports import Denial
+from headgate.doors.denials import recording_organization
+from headgate.doors.guard import DOOR
 from headgate.facts.caller import Caller
 from headgate.spark.authority import Known
 from headgate.spark.gateway.authority import Credential
@@ -37,6 +42,19 @@ class Knowing:
         if found is None and organization and organization.is_suspended_for(presented):
             raise SuspendedError
         return found
+
+    def record_denial(self, credential: Credential, denial: Denial) -> None:
+        """Record that the Spark gateway denied a call, in the audit of the organization that it addresses."""
+        organizations, named = self._deployment.organizations, credential.organization or None
+        presented = self._deployment.identity.authenticate(credential.token)
+        addressed = None
+        if presented is not None:
+            with suppress(SeveralOrganizationsError):
+                addressed = organizations.addressed(presented, named)
+        organization = recording_organization(organizations, addressed, named)
+        if organization is not None:
+            caller = organization.caller(presented) if presented and organization is addressed else None
+            self._deployment.audit.record_denial(organization, caller, denial, DOOR)
 
     def at_hand(self, credential: Credential) -> Known | None:
         """Return the same if nothing has to be looked up for that, else None. Never waits."""

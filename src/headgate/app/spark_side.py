@@ -111,7 +111,9 @@ class SparkSide:
         settings, tasks = self._deployment.settings, self._deployment.tasks
         tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
         key = secrets.token_urlsafe(32)
-        self._answering = Alone(gateway_application(self._authority, self._knowing.at_hand, key, self.freshness), tasks)
+        knowing = self._knowing
+        answers = gateway_application(self._authority, knowing.at_hand, key, self.freshness, knowing.record_denial)
+        self._answering = Alone(answers, tasks)
         await self._answering.begin()
         told = _told(settings, self._answering.url, key)
         self._gateway = GatewayProcess(told, self._forget, self._say, tasks)

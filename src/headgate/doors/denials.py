@@ -28,13 +28,19 @@ def record_denial(scope: Scope, door: str, denial: Denial) -> None:
 
 
 def addressed_organization(scope: Scope) -> Organization | None:
-    """Return the organization that a request is for, by its caller, its address, or as the only one.
+    """Return the organization whose audit records a denial of a request, by its caller, its address, or as the only one."""
+    organizations: Organizations = scope["app"].state.deployed.organizations
+    known: Organization | None = scope[CALLER][0] if CALLER in scope else scope.get(ADDRESSED)
+    return recording_organization(organizations, known, scope.get(ORGANIZATION))
+
+
+def recording_organization(
+    organizations: Organizations, known: Organization | None, named: str | None
+) -> Organization | None:
+    """Return the organization whose audit records a denial: `known`, the one that is named, or the only one.
 
     It is the deployment where there is none, or its log cannot be read; None where that one cannot be read either.
     """
-    organizations: Organizations = scope["app"].state.deployed.organizations
-    known: Organization | None = scope[CALLER][0] if CALLER in scope else scope.get(ADDRESSED)
-    named = scope.get(ORGANIZATION)
     with suppress(MissingError, StoreError):
         found = known or (organizations.find(named) if named else organizations.sole)
         if found is not None and not found.control.is_refused:

@@ -31,7 +31,7 @@ from headgate.control.wording import asked, called
 from headgate.decision.records import Question
 from headgate.doors.denials import DENIED, addressed_organization, record_denial
 from headgate.doors.scope import ADDRESSED
-from headgate.spark.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, StatementError
+from headgate.spark.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, RowsDeniedError, StatementError
 
 log = logging.getLogger(__name__)
 
@@ -122,10 +122,8 @@ def install(app: FastAPI) -> None:
         return _recorded(request, answer, code) if is_hidden else _audited(request, answer, code)
 
     @app.exception_handler(StatementError)
-    def on_statement(_: Request, error: StatementError) -> JSONResponse:
-        document = statement_problem(error)
-        answer = _answer(document)
-        return later(answer) if document["status"] in _LATER else answer
+    def on_statement(request: Request, error: StatementError) -> JSONResponse:
+        return _of_statement(request, error)
 
     @app.exception_handler(HTTPException)
     def on_http(request: Request, error: HTTPException) -> JSONResponse:
@@ -147,6 +145,15 @@ def install(app: FastAPI) -> None:
         if more:
             text = f"{text}; {len(found)} faults are listed, and there are up to {more} more"
         return problem(422, "invalid", text, faults=found)
+
+
+def _of_statement(request: Request, error: StatementError) -> JSONResponse:
+    document = statement_problem(error)
+    answer = _answer(document)
+    if isinstance(error, RowsDeniedError):
+        # Any other refusal is the guard's, and its door has recorded it.
+        return _recorded(request, answer, "refused")
+    return later(answer) if document["status"] in _LATER else answer
 
 
 def _document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from headgate.spark.statements import (
     STATEMENT_LOST,
     Column,
     Progress,
+    RowsDeniedError,
     StatementError,
     Wanted,
 )
@@ -136,7 +137,7 @@ class SparkReading:
         refusals = (each.refusal(caller) for each in operations) if operations else iter((_UNKNOWN,))
         why = next((each for each in refusals if each is not None), None)
         if why is not None:
-            raise StatementError(why, REFUSED, None)
+            raise RowsDeniedError(why)
 
     def cancel(self, why: str) -> None:
         """End it: whoever reads hears why. What has ended stays as it is. From any thread."""

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from headgate.control.error_text import REFUSED
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -39,6 +41,13 @@ class StatementError(Exception):
         super().__init__(message)
         self.sqlstate = sqlstate
         self.condition = condition
+
+
+class RowsDeniedError(StatementError):
+    """The caller may not read the rows of a statement now. The guard does not see this denial: no statement runs."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, REFUSED, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from headgate.doors.api import sql_pages
 from headgate.doors.api.sql import _StreamedRows
 from headgate.doors.api.sql_messages import ARROW, ShownStatement
 from headgate.spark.kept import KeptStatement
-from headgate.spark.statements import SqlLimits, StatementError
+from headgate.spark.statements import RowsDeniedError, SqlLimits, StatementError
 from tests.app.api.test_sql import Spark, sent, spark, streamed, world
 from tests.app.serving import until
 from tests.fakes.statements import PATIENCE
@@ -156,6 +156,20 @@ class TestAPage:
         spark.made.last.refused = StatementError("you may not", "42501", None)
 
         assert page(spark, id).status_code == 403
+
+    def test_a_denial_of_rows_that_are_kept_is_recorded(self, spark: Spark) -> None:
+        spark.has(booleans(1, 1), waits=True)
+        id = begun(spark)
+        spark.made.last.refused = RowsDeniedError("you may not")
+
+        assert page(spark, id).status_code == 403
+
+        def recorded() -> list[dict[str, Any]]:
+            items = spark.world.call("owner", "GET", "/audit/decisions", principal="vic").json()["items"]
+            return [each for each in items if each["code"] == "refused"]
+
+        (found,) = until(recorded, lambda: "the denial is not in the audit")
+        assert (found["allowed"], found["action"]) == (False, "GET /sql/{statement}")
 
     def test_rows_that_come_while_their_statement_is_shown_are_in_a_page_of_their_own(
         self, spark: Spark, monkeypatch: pytest.MonkeyPatch

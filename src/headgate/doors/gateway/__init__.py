@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from headgate.control.command import SuspendedError
 from headgate.control.organization import SeveralOrganizationsError
-from headgate.control.ports import StoreError
+from headgate.control.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial, StoreError
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.spark.authority import DecidingAuthority, Known
 from headgate.spark.gateway.asked import Authenticate, Close, Decide, MayTouch, Open, path_of
@@ -23,6 +23,10 @@ from headgate.spark.sessions import TooManySessionsError
 
 AtHand = Callable[[Credential], Known | None]
 """Says who presents a credential if nothing has to be looked up for that; never waits."""
+RecordDenial = Callable[[Credential, Denial], None]
+"""Records in the audit that a call with a credential was denied. It may wait for the store."""
+_CALL = "spark.connect"
+"""What a caller that is unknown asked for."""
 _Answer = Callable[[Any], Awaitable[Any]]
 
 _STATUS: dict[type[Exception], int] = {
@@ -37,7 +41,13 @@ _STATUS: dict[type[Exception], int] = {
 _ANY = TypeAdapter(Any)
 
 
-def gateway_application(authority: DecidingAuthority, at_hand: AtHand, key: str, freshness: Freshness) -> ASGIApp:
+def gateway_application(
+    authority: DecidingAuthority,
+    at_hand: AtHand,
+    key: str,
+    freshness: Freshness,
+    record_denial: RecordDenial = lambda *_: None,
+) -> ASGIApp:
     """Return what answers the gateway. Every request carries the key; no other door is behind it."""
 
     async def authenticate(asked: Authenticate) -> Admission | None:
@@ -45,7 +55,24 @@ def gateway_application(authority: DecidingAuthority, at_hand: AtHand, key: str,
         known = at_hand(asked.credential)
         if known is not None:
             return authority.admission(known)
-        return await anyio.to_thread.run_sync(authority.authenticate, asked.credential)
+        return await anyio.to_thread.run_sync(looked_up, asked.credential)
+
+    def looked_up(credential: Credential) -> Admission | None:
+        try:
+            found = authority.authenticate(credential)
+        except SuspendedError:
+            record_denial(credential, Denial(SUSPENDED, _CALL))
+            raise
+        if found is None:
+            record_denial(credential, Denial(UNAUTHENTICATED, _CALL))
+        return found
+
+    def may_touch(asked: MayTouch) -> bool:
+        allowed = authority.may_touch(asked.credential, asked.action, asked.path)
+        if not allowed:
+            # Without the path: it can hold a secret.
+            record_denial(asked.credential, Denial(REFUSED, asked.action))
+        return allowed
 
     def open_session(asked: Open) -> Any:
         return authority.open(asked.credential, asked.session_id, asked.driver, asked.generation)
@@ -54,7 +81,7 @@ def gateway_application(authority: DecidingAuthority, at_hand: AtHand, key: str,
         Authenticate: authenticate,
         Open: _aside(open_session),
         Close: _aside(lambda asked: authority.close(asked.handle)),
-        MayTouch: _aside(lambda asked: authority.may_touch(asked.credential, asked.action, asked.path)),
+        MayTouch: _aside(may_touch),
         Decide: _aside(lambda asked: authority.refusal(asked.running)),
         Report: _aside(authority.report),
     }

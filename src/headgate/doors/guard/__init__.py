@@ -20,6 +20,8 @@ from headgate.spark.needs import ConnectionNeed, NameNeed, Names, Need, Refusal
 from headgate.spark.sparks import Sparks, Spoken
 from headgate.spark.works import TooMuchWorkError
 
+DOOR = "spark"
+"""The name of Spark's doors in the audit."""
 Asked = TypeVar("Asked", bound=BaseModel)
 
 
@@ -122,7 +124,7 @@ async def _question(request: Request, sparks: Sparks, kind: type[Asked]) -> tupl
 def _record_denials(audit: Audit, request: Request, spoken: Spoken, refusals: Iterable[Refusal]) -> None:
     id = str(request.scope.get(REQUEST, ""))
     for each in refusals:
-        audit.record_denial(spoken.spark.organization, spoken.caller, each.denial, "spark", id)
+        audit.record_denial(spoken.spark.organization, spoken.caller, each.denial, DOOR, id)
 
 
 def _named(asked: Needs) -> Iterator[tuple[str, Names]]:
