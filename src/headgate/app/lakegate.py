@@ -97,7 +97,8 @@ class LakeGate:
 
         def kept(outcome: Outcome) -> tuple[DocumentPut, ...]:
             # Read where it is written, so that of two changes at once neither is lost.
-            now = {key: value for key, value in self.properties(database).items() if key not in removals}
+            gone = set(removals)
+            now = {key: value for key, value in self.properties(database).items() if key not in gone}
             put = DocumentPut(PROPERTIES, database, {"properties": {**now, **updates}})
             return (*call.keeps(outcome), put)
 
