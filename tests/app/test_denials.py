@@ -149,6 +149,21 @@ class TestTheCatalog:
             assert records[0] == records[1], route
             assert records[0][1].startswith("lake.NAMESPACE"), route
 
+    def test_denials_are_found_by_the_name_and_the_id_of_the_table(self, acme: Place, audits: Audits) -> None:
+        route = "DELETE /v1/namespaces/{namespace}/tables/{table}"
+        table = acme.control.snapshot.find(HIDDEN_TABLE.split("."))
+        assert table is not None
+        # Another viewer may discover the table: its denial has the id, the other one the name.
+        acme.add("sue")
+        assert acme.give("sue", "viewer", HIDDEN_TABLE).status_code == 201
+        for who in ("vic", "sue"):
+            audits.made_by(lambda who=who: asked(acme, who, route, HIDDEN, "salaries", ""))
+
+        for resource in (HIDDEN_TABLE, table.id):
+            query = {"resource": resource, "action": "table.drop"}
+            items = acme.call("owner", "GET", "/audit/decisions", **query).json()["items"]
+            assert [each["resource"] for each in items][:2] == [table.id, HIDDEN_TABLE]
+
     def test_every_route_records_what_it_refuses_to_a_viewer(self, world: World, acme: Place, audits: Audits) -> None:
         for route in sorted(catalog_routes(world)):
             answer, found = audits.made_by(lambda route=route: asked(acme, "vic", route, "raw", "flights", "seen"))

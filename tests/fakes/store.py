@@ -231,11 +231,13 @@ def _wanted(record: AuditRecord, wanted: AuditFilter) -> bool:
     pairs = (
         (wanted.principal, record.principal),
         (wanted.action, record.action),
-        (wanted.resource, record.resource),
         (wanted.allowed, record.allowed),
         (wanted.door, record.origin.door),
         (wanted.request, record.origin.request),
     )
     if any(asked not in (None, given) for asked, given in pairs):
+        return False
+    names = (wanted.resource,) if isinstance(wanted.resource, str) else wanted.resource
+    if names is not None and record.resource not in names:
         return False
     return (wanted.since is None or record.at >= wanted.since) and (wanted.until is None or record.at < wanted.until)

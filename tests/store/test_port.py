@@ -376,6 +376,8 @@ class TestAudit:
             (AuditFilter(principal=ANNA), [DENIED]),
             (AuditFilter(action="table.select"), [ALLOWED, DENIED]),
             (AuditFilter(resource="t2"), [ALLOWED]),
+            (AuditFilter(resource=("t2", "lake.raw.t2")), [ALLOWED]),
+            (AuditFilter(resource=("lake.raw.t2",)), []),
             (AuditFilter(allowed=False), [NOBODY, DENIED]),
             (AuditFilter(allowed=True), [ALLOWED]),
             (AuditFilter(door="api"), [DENIED]),

@@ -293,11 +293,14 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which records are wanted; None wants all. `since` and `until` are seconds since the epoch, `until` not included."""
+    """Which records are wanted; None wants all. `since` and `until` are seconds since the epoch, `until` not included.
+
+    `resource` is one resource, or several ways in which records name it: by its id and by its full name.
+    """
 
     principal: PrincipalId | None = None
     action: str | None = None
-    resource: str | None = None
+    resource: str | tuple[str, ...] | None = None
     allowed: bool | None = None
     door: str | None = None
     request: str | None = None

@@ -12,7 +12,7 @@ from headgate.store.tables import audit
 
 _COLUMNS = [column.name for column in audit.columns if not column.primary_key]
 
-_SAME = ("principal", "action", "resource", "allowed", "door", "request")
+_SAME = ("principal", "action", "allowed", "door", "request")
 """The parts of a filter that are compared with the column of that name."""
 
 
@@ -32,6 +32,9 @@ def query(root: ResourceId, wanted: AuditFilter, before: int | None, limit: int)
     conditions: list[ColumnElement[bool]] = [audit.c.log_id == root]
     given = {name: getattr(wanted, name) for name in _SAME}
     conditions += [audit.c[name] == legible(value) for name, value in given.items() if value is not None]
+    if wanted.resource is not None:
+        names = (wanted.resource,) if isinstance(wanted.resource, str) else wanted.resource
+        conditions.append(audit.c.resource.in_([legible(each) for each in names]))
     if wanted.since is not None:
         conditions.append(audit.c.at >= wanted.since)
     if wanted.until is not None:

@@ -150,7 +150,11 @@ def wanted_decisions(
 ) -> AuditFilter:
     """Return which decisions are wanted, by ids, to who may read them."""
     require(services, caller, READ)
-    ids = {"principal": _who(services, said.principal), "resource": _what(moment, said.resource)}
+    # A denial to a caller that may not discover the resource has its full name, every other record its id.
+    resource = _what(moment, said.resource)
+    found = resource and services.control.snapshot.resources.get(ResourceId(resource))
+    names = (resource, full_name(services.control.snapshot, found.id)) if resource and found else resource
+    ids = {"principal": _who(services, said.principal), "resource": names}
     return AuditFilter(**{**dict(said), **ids})
 
 
