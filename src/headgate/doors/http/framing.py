@@ -49,7 +49,9 @@ def _ambiguous(scope: Scope) -> Response | None:
     names: list[bytes] = []
     for name, value in scope["headers"]:
         if name == b"transfer-encoding" and value.lower() != b"chunked":
-            return problem(400, "ambiguous", "send `transfer-encoding: chunked` without another coding, or leave it out")
+            return problem(
+                400, "ambiguous", "send `transfer-encoding: chunked` without another coding, or leave it out"
+            )
         if name in _ONCE:
             if name in names:
                 return problem(400, "ambiguous", f"send `{name.decode()}` once")
