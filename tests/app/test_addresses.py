@@ -14,8 +14,10 @@ from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
 from headgate.control.organization import SeveralOrganizationsError
 from headgate.control.organizations import DEPLOYMENT
+from headgate.control.ports import Draft
 from headgate.control.principals import AddPrincipal
 from headgate.control.tokens import IssueToken, written
+from headgate.facts.changes import ResourceRenamed
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.clusters import Clusters
 from headgate.spark.gateway.authority import Credential
@@ -280,11 +282,24 @@ class TestTheDeployment:
 
 
 class TestAnOrganizationThatIsNamedLikeAnother:
-    def test_takes_no_requests_of_the_other(self, two: Two) -> None:
-        answer = two.send("PATCH", "/o/beta/api/v1/organization", {"name": "organization"})
+    def test_an_organization_is_not_named_like_another(self, two: Two) -> None:
+        for name, status in ((two.main.opened.id, 409), ("o_" + "0f" * 16, 422)):
+            answer = two.send("PATCH", "/o/beta/api/v1/organization", {"name": name})
 
-        assert answer.status_code == 200
-        assert two.send("GET", "/o/organization/api/v1/organization").json()["id"] == two.main.opened.id
+            assert answer.status_code == status
+            assert two.send("GET", "/o/beta/api/v1/organization").json()["name"] == "beta"
+
+    def test_an_organization_that_an_earlier_version_named_so_takes_no_requests_of_the_other(self, two: Two) -> None:
+        log = two.world.deployment.organizations.deployment
+        renamed = ResourceRenamed(two.beta.opened.id, DEPLOYMENT, two.main.opened.id)
+        log.store.append(log.store.head(), Draft(0.0, None, "resource.rename", (renamed,)))
+        log.control.catch_up()
+
+        found = two.send("GET", f"/o/{two.main.opened.id}/api/v1/organization").json()
+        log.store.append(log.store.head(), Draft(0.0, None, "resource.rename", (replace(renamed, name="beta"),)))
+        log.control.catch_up()
+
+        assert found["id"] == two.main.opened.id
 
 
 def _all(filled: Scene) -> Iterator[tuple[str, Asked]]:
