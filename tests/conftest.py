@@ -25,7 +25,7 @@ SPARK_TIMEOUT = 300
 _COST = ("spark", "soak")
 _AT_DOORS = ("app", "bench", "cli", "doors", "model", "repo", "scenarios", "store", "survival")
 """The folders whose tests without Spark are in one half."""
-_ON_SPARK_AT_DOORS = frozenset(("bypass", "pipelines", "survival", "test_demo.py", "test_story.py"))
+_ON_SPARK_AT_DOORS = frozenset(("bypass", "pipelines", "survival", "test_story.py"))
 """The folders and files whose tests on Spark are in that half too, so that both take alike."""
 
 
