@@ -18,7 +18,21 @@ def test_more_than_one(text: str) -> None:
     [
         *("SELECT 1", "SELECT 1;", "SELECT 1 ; \n ;", "SELECT ';'", 'SELECT "a;b"', "SELECT `a;b` FROM t", "", ";"),
         *("SELECT 1; -- and; no more", "SELECT 1 /* ; b */", r"SELECT 'it\'s; one'", "SELECT 1; /* a; b */"),
+        *("SELECT 'a; b", 'SELECT "a; b', "SELECT `a; b", "SELECT 1; /* a; b", "SELECT 'a; \\"),
     ],
 )
 def test_one(text: str) -> None:
     assert not several(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT 'it\\\\'; b", 'SELECT "a\\""; b', "SELECT ''; b", "SELECT `a``b`; b", "/**/a; /* b */ c"]
+)
+def test_what_is_closed_ends_there(text: str) -> None:
+    assert several(text)
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("unit", ["\\'", '\\"', "/* ", "'", "`", "''"])
+def test_text_that_is_never_closed_is_read_once(unit: str) -> None:
+    assert not several(f"SELECT {unit * 300_000}")

@@ -4,15 +4,16 @@ import re
 
 _APART = re.compile(
     r"""
-    '(?:[^'\\]|\\.)*'          # a string
-    | "(?:[^"\\]|\\.)*"
-    | `[^`]*`                  # a name
-    | --[^\n]*                 # a comment
-    | /\*.*?\*/
+    '(?:[^'\\]++|\\.?+)*+'?+          # a string
+    | "(?:[^"\\]++|\\.?+)*+"?+
+    | `[^`]*+`?+                      # a name
+    | --[^\n]*+                       # a comment
+    | /\*.*?(?:\*/|\Z)
     | ;
     """,
     re.VERBOSE | re.DOTALL,
 )
+"""What is never closed goes on to the end: nothing is read twice."""
 
 
 def several(text: str) -> bool:
