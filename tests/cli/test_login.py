@@ -204,6 +204,20 @@ class TestLoggingOut:
         assert world.entrance.logins.principal_of(session) is None
         assert run("logout").output == "there is no session to end; no command has a credential now\n"
 
+    @pytest.mark.parametrize(
+        "address", ["http://192.0.2.1:1", "https://headgate.example", "http://localhost.example:1"]
+    )
+    def test_the_owners_token_is_sent_to_this_machine_only(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch, address: str
+    ) -> None:
+        owner_token(home)
+        monkeypatch.setenv("HEADGATE_URL", address)
+
+        said = run("me")
+
+        assert said.exit_code == 1
+        assert "is sent to this machine only" in str(said.exception)
+
     def test_says_which_credential_commands_use(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         token = owner_token(home)
         log_in()

@@ -1,3 +1,8 @@
+from collections.abc import Callable
+
+import pytest
+
+from headgate.control.command import InvalidError
 from headgate.control.directory import Directory
 from headgate.control.groups import CreateGroup, RenameGroup
 from headgate.control.principals import AddPrincipal, RemovePrincipal, RenameServicePrincipal
@@ -24,6 +29,20 @@ def test_a_name_follows_who_comes_goes_and_is_renamed() -> None:
     assert names.find("ann@acme.com") is None
     assert names.name(ANN) == "ann"
     assert names.name(CLUB) == "the club"
+
+
+@pytest.mark.parametrize("change_case", [str.lower, str.upper])
+def test_an_id_is_the_id_of_a_removed_user_and_no_name_of_another(change_case: Callable[[str], str]) -> None:
+    world = nekt()
+    removed = PrincipalId("p_" + "0f" * 16)
+    imposter = change_case(removed)
+    world.do(AddPrincipal(removed, "Zo\xeb", "member"), RemovePrincipal(removed))
+
+    world.refuse(AddPrincipal(PrincipalId("new"), imposter, "member"), InvalidError, "like an id", by=FOUNDER)
+    # The deployment, and an earlier version, may have called a user so.
+    world.do(AddPrincipal(PrincipalId("new"), imposter, "member"))
+
+    assert directory(world).find(imposter) is None
 
 
 def test_a_program_that_is_changed_is_found_by_its_new_name() -> None:

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -12,6 +12,7 @@ from headgate.app.settings import default_settings
 from headgate.cli.addresses import addressed_organization, base, deployment_address
 from headgate.cli.errors import ApiError
 from headgate.cli.kept import kept_session
+from headgate.spark.connect_address import is_loopback
 
 __all__ = [
     "ApiError",
@@ -81,6 +82,10 @@ def credential() -> tuple[str, str]:
     if session := kept_session(base(), os.environ):
         return session, "the session of `headgate login`"
     kept = default_settings(os.environ).owner_token
+    if not is_loopback(urlsplit(base()).hostname or ""):
+        raise ApiError(
+            f"log in with `headgate login`, or set HEADGATE_TOKEN to a token; the owner's token in `{kept}` is sent to this machine only"
+        )
     try:
         return kept.read_text(encoding="utf-8").strip(), f"the owner's token in `{kept}`"
     except OSError:

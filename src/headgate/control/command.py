@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
-from headgate.control.ids import is_like_id
+from headgate.control.ids import LIKE_ID, is_like_id
 from headgate.control.names import describe_new_name_fault
 from headgate.control.ports import DocumentPut, Pointer
 from headgate.control.queue import RunPut
@@ -220,10 +220,11 @@ class View:
         """Raise `InvalidError` for what nothing can be named, `TakenError` if the parent has a child of that name.
 
         Callers and operators write an id or a name in the same places, and an id comes first: nothing is named like the id
-        of something else.
+        of something else. Tables are named with their database, and may be.
         """
-        if not (name == id and is_like_id(name)):
-            require_new_name(name)
+        require_new_name(name)
+        if name != id and is_like_id(name) and self.facts.resources[parent].type != "database":
+            raise InvalidError(f"`{name}` cannot be a name: {LIKE_ID}")
         if name != id and parent == self.facts.organization and name in self.facts.resources:
             raise TakenError(f"`{name}` is the id of something here; choose another name")
         self.free_name(parent, name)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from headgate.control.command import MissingError
 from headgate.control.control import Control
+from headgate.control.ids import is_like_id
 from headgate.control.logins.names import ascii_lower
 from headgate.control.people import nobody
 from headgate.control.ports import Store
@@ -44,6 +45,8 @@ class Directory:
         facts = self._control.snapshot
         if name in facts.principals or name in facts.groups:
             return PrincipalId(name)
+        if is_like_id(name):
+            return None  # what had the id is gone, and a name that is like it is another's
         # By its letters: a name that only looks the same is that of another.
         wanted = ascii_lower(name)
         found = [each for each in self.alike(name) if ascii_lower(self._names.get(each, each)) == wanted]

@@ -7,7 +7,6 @@ does not tell the one from the other.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headgate.control.ids import LIKE_ID, is_like_id
 from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
 from headgate.decision.answers import Answers
 from headgate.facts.changes import ResourceCreated
@@ -79,8 +78,6 @@ def describe_new_name_fault(name: str) -> str | None:
     """
     if not usable(name):
         return f"a name has 1 to {LONGEST} letters, digits, `_` and `-`"
-    if is_like_id(name):
-        return LIKE_ID
     fault = describe_letter_fault(name) or describe_likeness_fault(name)
     return fault and f"{fault} in a name"
 

@@ -9,7 +9,7 @@ from headgate.control.people import knows_of
 from headgate.control.ports import DocumentPut
 from headgate.control.resources import makers
 from headgate.control.ruling import keep_a_ruler
-from headgate.control.titles import usable_display_name, usable_title
+from headgate.control.titles import usable_name_of_user, usable_title
 from headgate.control.tokens import erased
 from headgate.facts.changes import (
     AccessDeleted,
@@ -45,7 +45,7 @@ class AddPrincipal:
         """Need the right to assign the role to somebody who is to join, and `add_user` where the model knows it."""
         place = view.target(self.place or view.root)
         model = view.model_for(place.type, place.id)
-        usable_display_name(view, self.person)
+        usable_name_of_user(view, self.principal, self.person)
         known_role(view, self.role, place)
         if knows(model, f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)

@@ -7,6 +7,7 @@ from headgate.control.command import InvalidError, View
 from headgate.control.ids import LIKE_ID, is_like_id
 from headgate.control.logins.names import folded
 from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character, look
+from headgate.facts.ids import PrincipalId
 
 _LONGEST = 100
 _WORDS = re.compile(r"[^\s/\\]+(?: [^\s/\\]+)*")
@@ -23,6 +24,13 @@ def usable_title(view: View, title: str) -> None:
     usable_display_name(view, title)
     if view.caller is not None:
         _refuse(title, LIKE_ID if is_like_id(title) else describe_likeness_fault(title))
+
+
+def usable_name_of_user(view: View, user: PrincipalId, title: str) -> None:
+    """Raise `InvalidError` for what the user cannot be called; an id is no name, but for the user's own."""
+    usable_display_name(view, title)
+    if view.caller is not None and title != user:
+        _refuse(title, LIKE_ID if is_like_id(title) else None)
 
 
 def usable_display_name(view: View, title: str) -> None:

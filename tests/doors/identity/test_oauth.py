@@ -216,7 +216,8 @@ class TestThePageForDevices:
         """Else it sends `Origin: null`, which is what other sites' pages can send too."""
         assert '<meta name="referrer" content="same-origin">' in http.get("/oauth2/device").text
         form = {"login": "ann", "password": PASSWORD}
-        assert http.post("/oauth2/device", data=form, headers={"origin": "null"}).status_code == 403
+        for origin in ("null", "http://[", "http://other"):
+            assert http.post("/oauth2/device", data=form, headers={"origin": origin}).status_code == 403
 
     def test_says_what_is_wrong_and_shows_text_as_text(self, world: World, http: httpx.Client) -> None:
         form = {"login": "ann", "password": "a wrong one", "user_code": '"><script>'}
