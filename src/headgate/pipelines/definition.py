@@ -1,6 +1,6 @@
 """What every pipeline's definition says, whatever its kind."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -9,6 +9,9 @@ from headgate.pipelines.schedule import next_after
 Name = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^./`*\s]+$")]
 TableName = Annotated[str, StringConstraints(pattern=r"^[^./`*\s]+\.[^./`*\s]+\.[^./`*\s]+$")]
 """A full name: lake, database, table."""
+
+MOST: Final = 1_000
+"""How many streams, inputs, columns or parameters one list of a definition has at most."""
 
 _LONGEST = 30 * 24 * 3600.0
 

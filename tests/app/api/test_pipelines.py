@@ -125,6 +125,13 @@ class TestStreams:
         taken = stream("c", into="lake.raw.x_quarantine")
         assert acme.call("owner", "POST", "/pipelines/load/streams", taken).status_code == 409
 
+    def test_are_no_more_than_a_definition_may_have(self, acme: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("headgate.doors.api.pipelines.MOST", 1)
+        refused = acme.call("owner", "POST", "/pipelines/load/streams", stream("b"))
+
+        assert refused.status_code == 422
+        assert "at most 1 streams" in refused.json()["detail"]
+
     def test_that_are_not_there_are_missing(self, acme: Place) -> None:
         assert acme.call("ed", "POST", "/pipelines/load/streams/nosuch/enable").status_code == 404
         assert acme.call("ed", "POST", "/pipelines/lake/streams/a/enable").status_code == 422

@@ -36,7 +36,7 @@ from headgate.doors.services import By, Presents, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import NO_NAMES, Resource
-from headgate.pipelines.definition import PipelineDefinition, parts
+from headgate.pipelines.definition import MOST, PipelineDefinition, parts
 from headgate.pipelines.kinds import Definition, defined, touches
 from headgate.pipelines.kinds.source import Streaming
 from headgate.pipelines.loading.streams import Stream, outputs
@@ -160,6 +160,8 @@ def add_stream(pipeline: Called, body: Stream, services: Uses, moment: Present, 
     """Add a stream to a source. From now on its runs use the caller's rights."""
     require_new_name(body.name)
     found, definition, write = _defined(services, moment, pipeline, write)
+    if len(definition.streams) >= MOST:
+        raise ProblemError(422, "invalid", f"a definition has at most {MOST:,} streams; make another for the rest")
     if any(each.name == body.name for each in definition.streams):
         raise ProblemError(409, "taken", f"there is a stream `{body.name}` already")
     taken = {each.table for each in outputs(definition.streams)} & {each.table for each in outputs((body,))}

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from headgate.pipelines.definition import Name, PipelineDefinition, Strict, TableName
+from headgate.pipelines.definition import MOST, Name, PipelineDefinition, Strict, TableName
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind
 from headgate.pipelines.place import database_of, folder_of
@@ -26,7 +26,9 @@ class DatabaseTable(Strict):
         description="schema and table"
     )
     mode: Literal["replace", "append", "upsert"] = "replace"
-    keys: tuple[Name, ...] = Field(default=(), description="for `upsert`: the columns by which rows replace others")
+    keys: tuple[Name, ...] = Field(
+        default=(), max_length=MOST, description="for `upsert`: the columns by which rows replace others"
+    )
 
     @model_validator(mode="after")
     def _has_keys_to_upsert_by(self) -> Self:

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from headgate.pipelines.definition import Name, PipelineDefinition, TableName
+from headgate.pipelines.definition import MOST, Name, PipelineDefinition, TableName
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind
 from headgate.pipelines.touching import Output, Touches
@@ -20,9 +20,13 @@ class HistoryDefinition(PipelineDefinition):
     kind: Literal["history"]
     input: TableName
     into: TableName
-    keys: tuple[Name, ...] = Field(min_length=1, description="the columns that say what a row is about")
+    keys: tuple[Name, ...] = Field(
+        min_length=1, max_length=MOST, description="the columns that say what a row is about"
+    )
     tracked: tuple[Name, ...] = Field(
-        default=(), description="a change in one of them makes a version; by default all that are no key"
+        default=(),
+        max_length=MOST,
+        description="a change in one of them makes a version; by default all that are no key",
     )
     changed_at: Name | None = Field(default=None, description="the column that says since when a row holds")
     close_absent: bool = Field(default=False, description="the version of a key that is not in the input any more ends")

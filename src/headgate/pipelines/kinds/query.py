@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from headgate.pipelines.definition import Name, TableName
+from headgate.pipelines.definition import MOST, Name, TableName
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind
 from headgate.pipelines.selecting import SelectingDefinition, selected
@@ -17,7 +17,9 @@ class QueryDefinition(SelectingDefinition):
     kind: Literal["query"]
     into: TableName
     mode: Literal["full", "append", "merge"] = "full"
-    keys: tuple[Name, ...] = Field(default=(), description="for `merge`: the columns by which rows replace others")
+    keys: tuple[Name, ...] = Field(
+        default=(), max_length=MOST, description="for `merge`: the columns by which rows replace others"
+    )
 
     @model_validator(mode="after")
     def _has_keys_to_merge_by(self) -> Self:

@@ -1,10 +1,11 @@
 """A source: files, tables of a database or records of an HTTP API behind one connection, one table per stream."""
 
+from collections import Counter
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from headgate.pipelines.definition import Name, PipelineDefinition
+from headgate.pipelines.definition import MOST, Name, PipelineDefinition
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind
 from headgate.pipelines.loading.streams import Stream, outputs
@@ -15,13 +16,15 @@ class Streaming(PipelineDefinition):
     """What has streams: a connection, and what is read through it."""
 
     connection: Name
-    streams: tuple[Stream, ...] = Field(default=(), description="none where others read through the source")
+    streams: tuple[Stream, ...] = Field(
+        default=(), max_length=MOST, description="none where others read through the source"
+    )
 
     @model_validator(mode="after")
     def _each_apart(self) -> Self:
         written = [each.table for each in outputs(self.streams)]
         for what, names in (("name", [each.name for each in self.streams]), ("table", written)):
-            twice = next((each for each in names if names.count(each) > 1), None)
+            twice = next((each for each, count in Counter(names).items() if count > 1), None)
             if twice is not None:
                 raise ValueError(f"two streams have the {what} `{twice}`")
         return self

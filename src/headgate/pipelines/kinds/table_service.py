@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from headgate.control.resources import KIND as ATTRIBUTE
-from headgate.pipelines.definition import Name, PipelineDefinition, TableName
+from headgate.pipelines.definition import MOST, Name, PipelineDefinition, TableName
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind
 from headgate.pipelines.metasync import register
@@ -31,7 +31,9 @@ class TableServiceDefinition(PipelineDefinition):
         "or tell another Iceberg catalog of the table as it is"
     )
     files: int = Field(default=5, ge=2, le=10_000, description="compaction: so many small files are made one at least")
-    by: tuple[_COLUMN, ...] = Field(default=(), description="clustering: the columns that rows are laid together by")
+    by: tuple[_COLUMN, ...] = Field(
+        default=(), max_length=MOST, description="clustering: the columns that rows are laid together by"
+    )
     z_order: bool = Field(
         default=False, description="clustering: by all of the columns alike, and not one after another"
     )

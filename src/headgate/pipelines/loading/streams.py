@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, StringConstraints, Tag, field_validator, model_validator
 
 from headgate.control.connections import has_way_up
-from headgate.pipelines.definition import Name, Strict, TableName
+from headgate.pipelines.definition import MOST, Name, Strict, TableName
 from headgate.pipelines.loading.paging import Pages
 from headgate.pipelines.touching import Output
 
@@ -26,7 +26,9 @@ class StreamBase(Strict):
         description="replace all rows; add those whose cursor is above the table's highest; or replace rows by key",
     )
     cursor: ColumnName | None = Field(default=None, description="a column that grows: an id, or when a row was changed")
-    key: tuple[ColumnName, ...] = Field(default=(), description="the columns that tell a row from all others")
+    key: tuple[ColumnName, ...] = Field(
+        default=(), max_length=MOST, description="the columns that tell a row from all others"
+    )
     columns: str = Field(default="", description="the columns as in CREATE TABLE; empty: what is read says them")
     bad_rows: Literal["fail", "quarantine"] = Field(
         default="fail", description="rows that do not fit: end the load, or go to the table `<into>_quarantine`"
@@ -76,7 +78,7 @@ class ApiStream(StreamBase):
     """Records of the connection's HTTP API, from one page or many."""
 
     path: Annotated[str, StringConstraints(pattern=r"^(/[A-Za-z0-9_~.%:@!$&'()*+,;=-]+)+/?$")]
-    parameters: dict[str, str] = Field(default_factory=dict, description="what each request asks with")
+    parameters: dict[str, str] = Field(default_factory=dict, max_length=MOST, description="what each request asks with")
     records: str = Field(default="", pattern=r"^(/.*)?$", description="a JSON pointer to the list of records")
     pages: Pages | None = Field(default=None, description="how to ask for the next page; empty: there is one")
     since: str | None = Field(

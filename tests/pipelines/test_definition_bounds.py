@@ -1,0 +1,60 @@
+"""How many entries the lists of a definition have at most."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from headgate.pipelines.definition import MOST
+from headgate.pipelines.kinds import Definition, defined
+from tests.pipelines.sources import source, stream
+
+_QUERY = {"kind": "query", "name": "q", "into": "lake.raw.q", "sql": "SELECT 1"}
+_HISTORY = {"kind": "history", "name": "h", "input": "lake.raw.a", "into": "lake.raw.h"}
+_SERVICE = {"kind": "table_service", "name": "c", "table": "lake.raw.a", "service": "clustering"}
+_DESTINATION = {"kind": "destination", "name": "d", "input": "lake.raw.a", "connection": "db"}
+
+
+def columns(count: int) -> list[str]:
+    """As many names."""
+    return [f"c{number}" for number in range(count)]
+
+
+LISTS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "streams": lambda count: source(*map(stream, columns(count))),
+    "streams of an integration": lambda count: source(*map(stream, columns(count)), kind="integration"),
+    "key": lambda count: source(stream("a", key=columns(count))),
+    "parameters": lambda count: source(stream("a", path="/a", parameters=dict.fromkeys(columns(count), "1"))),
+    "inputs": lambda count: {**_QUERY, "inputs": [f"lake.raw.{each}" for each in columns(count)]},
+    "keys of a query": lambda count: {**_QUERY, "inputs": ["lake.raw.a"], "mode": "merge", "keys": columns(count)},
+    "keys of a history": lambda count: {**_HISTORY, "keys": columns(count)},
+    "tracked": lambda count: {**_HISTORY, "keys": ["k"], "tracked": columns(count)},
+    "keys of a destination": lambda count: {
+        **_DESTINATION,
+        "database": {"table": "public.a", "mode": "upsert", "keys": columns(count)},
+    },
+    "by": lambda count: {**_SERVICE, "by": columns(count)},
+}
+
+
+@pytest.mark.parametrize("document", LISTS.values(), ids=LISTS)
+def test_a_list_has_as_many_entries_as_are_allowed_and_no_more(document: Callable[[int], dict[str, Any]]) -> None:
+    assert defined(document(MOST)).name
+
+    with pytest.raises(ValidationError, match=f"at most {MOST}") as refused:
+        defined(document(MOST + 1))
+    assert {each["type"] for each in refused.value.errors()} == {"too_long"}
+
+
+def test_every_list_of_a_definition_has_a_bound() -> None:
+    schema = TypeAdapter[BaseModel](Definition).json_schema()
+    fields = [
+        (f"{name}.{field}", part)
+        for name, each in schema["$defs"].items()
+        for field, part in each.get("properties", {}).items()
+    ]
+    lists = [(name, part) for name, part in fields if part.get("type") == "array" or "additionalProperties" in part]
+
+    assert len(lists) >= len(LISTS)
+    assert [name for name, part in lists if part.keys().isdisjoint(("maxItems", "maxProperties"))] == []
