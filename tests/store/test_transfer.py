@@ -162,6 +162,31 @@ def test_secrets_of_another_deployment_are_not_taken_in(sql_stores: SqlStores, l
     assert sql_stores.log(ROOT).document(kind, "x") is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("group", {}),
+        ("group", {"name": 7}),
+        ("principal", {"name": None}),
+        ("principal", {"name": "x" * 1001}),
+        ("schedules", {"revision": "x"}),
+        ("schedules", {"at": "x"}),
+        ("schedules", {"at": float("nan")}),
+        ("schedules", {"revision": -1}),
+        ("pipeline", []),
+    ],
+)
+def test_a_document_of_another_form_is_not_taken_in(
+    sql_stores: SqlStores, lines: list[str], kind: str, body: object
+) -> None:
+    document = json.dumps({"document": {"kind": kind, "id": "x", "body": body}})
+
+    with pytest.raises(StoreError, match="says nothing that is known"):
+        sql_stores.take(_ended([*lines[:-1], document]), anywhere, any_model)
+
+    assert ROOT not in sql_stores.logs()
+
+
 @pytest.mark.parametrize("run", ["../../../warehouse/acme", "/etc", "", "a/b"])
 def test_a_run_whose_id_is_a_path_is_not_taken_in(sql_stores: SqlStores, lines: list[str], run: str) -> None:
     altered = [line.replace('"run":"r"', f'"run":{json.dumps(run)}') for line in lines[:-1]]

@@ -41,8 +41,11 @@ _PAGE = 200
 _END_OF_TIME = 253_402_300_800.0
 """The first second after the year 9999, in seconds since the epoch."""
 _LARGEST_COUNT = 2**31 - 1
-_PRINCIPAL = "principal"
-"""The kind of documents that keep the name of a principal."""
+_NAMED = ("principal", "group")
+"""The kinds of documents that keep a name."""
+_LONGEST_NAME = 1000
+_SCHEDULES = "schedules"
+"""The kind of the document that keeps how far the schedules of pipelines have followed the log."""
 _RUN = re.compile(r"[A-Za-z0-9_-]+")
 """What the id of a run is made of: it is the name of the folder in which the run keeps files."""
 
@@ -165,7 +168,9 @@ class _Reader:
             return False
         if said["kind"] == MODEL:
             return self._is_model_source(said["id"], body.get("source"))
-        return said["kind"] != _PRINCIPAL or isinstance(body.get("name"), str)
+        if said["kind"] in _NAMED:
+            return isinstance(body.get("name"), str) and len(body["name"]) <= _LONGEST_NAME
+        return said["kind"] != _SCHEDULES or all(_is_count(body.get(each, 0)) for each in ("revision", "at"))
 
     def _is_model_source(self, id: str, source: object) -> bool:
         is_whole = isinstance(source, str) and hashlib.sha256(source.encode()).hexdigest() == id
@@ -188,6 +193,10 @@ class _Reader:
         except OversizedInputError as error:
             raise StoreError(f"line {self._count} of the file cannot be taken in: {error}") from error
         return said if isinstance(said, dict) else {}
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value < _END_OF_TIME
 
 
 def _require_own(rows: list[dict[str, Any]], may_hold: Callable[[Pointer], bool]) -> None:
