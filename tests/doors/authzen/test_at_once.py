@@ -87,6 +87,28 @@ class TestWhatIsNotAnsweredAtOnce:
 
         assert at_once(world, ONE, whole) is None
 
+    @pytest.mark.parametrize("word", [b'"explain": true', b'"as_of": 1', b'"at_least": 1'], ids=str)
+    def test_is_what_takes_long_however_its_words_are_written(self, world: World, word: bytes) -> None:
+        usual(world, ONE, own(world, "database.describe", "lake.raw"))
+        escaped = word.replace(b"a", b"\\u0061")
+        body = json.dumps(own(world, "database.describe", "lake.raw", context={})).encode()
+
+        assert at_once(world, ONE, body) is not None
+        assert at_once(world, ONE, body.replace(b"{}", b"{%s}" % escaped)) is None
+
+    def test_is_what_many_evaluations_ask(self, world: World) -> None:
+        question = own(world, "database.describe", "lake.raw")
+        usual(world, ONE, question)
+
+        assert at_once(world, MANY, {"evaluations": [question] * 50}) is not None
+        assert at_once(world, MANY, {"evaluations": [question] * 51}) is None
+        assert at_once(world, MANY, {**question, "evaluations": [{}] * 201}) is None
+
+    def test_is_a_large_body(self, world: World) -> None:
+        usual(world, ONE, own(world, "database.describe", "lake.raw"))
+
+        assert at_once(world, ONE, own(world, "database.describe", "lake.raw", other="x" * 20_000)) is None
+
     def test_is_a_question_of_somebody_unknown(self, world: World) -> None:
         assert at_once(world, ONE, own(world, "database.describe", "lake.raw"), secret=UNKNOWN) is None
 

@@ -142,6 +142,88 @@ class TestWhatIsSaidOfTheCall:
         assert sent(small(), w.OWNER, "evaluation", body).status == 400
 
 
+class TestASize:
+    @pytest.mark.parametrize(
+        ("part", "key", "most"),
+        [
+            ("subject", "id", 1000),
+            ("subject", "type", 1000),
+            ("resource", "id", 1000),
+            ("resource", "type", 1000),
+            ("action", "name", 100),
+        ],
+    )
+    @pytest.mark.parametrize("properties", [{}, {"properties": {"kind": "a"}}], ids=["bare", "with properties"])
+    def test_of_a_text_is_bounded(self, part: str, key: str, most: int, properties: dict[str, Any]) -> None:
+        body = asked("member", "table.select", "flights")
+        place = small(VIEWER)
+
+        body[part] = {**body[part], **properties, key: "x" * most}
+        assert sent(place, w.OWNER, "evaluation", body).status == 200
+        body[part][key] += "x"
+        refused = sent(place, w.OWNER, "evaluation", body)
+
+        text = f"`{part}.{key}` has {most + 1:,} characters; {most:,} is the most"
+        assert (refused.status, refused.body.decode()) == (400, text)
+
+    @pytest.mark.parametrize("part", ["subject", "action", "resource"])
+    @pytest.mark.parametrize(
+        ("properties", "values"),
+        [
+            ({"k": [1] * 1000}, 1001),
+            ({"k": [{"a": 1}] * 500}, 1001),
+            ({"k": [[[1] * 999]]}, 1002),
+            ({"k": "x" * 100_000}, 1001),
+            ({"x" * 100_000: 1}, 1001),
+            ({str(each): None for each in range(1001)}, 1001),
+        ],
+        ids=["list", "objects", "lists", "text", "key", "keys"],
+    )
+    def test_of_properties_is_bounded(self, part: str, properties: dict[str, Any], values: int) -> None:
+        body = asked("member", "table.select", "flights")
+        body[part]["properties"] = properties
+
+        refused = sent(small(VIEWER), w.OWNER, "evaluation", body)
+
+        text = f"`{part}.properties` has {values:,} values; 1,000 is the most"
+        assert (refused.status, refused.body.decode()) == (400, text)
+
+    def test_of_properties_can_be_the_most(self) -> None:
+        body = asked("member", "table.select", "flights")
+        body["action"]["properties"] = {"k": [1] * 999}
+
+        assert decision(body)
+
+    def test_of_the_default_action_is_bounded_for_all_evaluations_together(self) -> None:
+        body = asked("member", "table.select", "flights", evaluations=[{}] * MOST)
+        body["action"]["properties"] = {"k": [1] * 19}
+        place = small(VIEWER)
+
+        assert len(answer(place, w.MEMBER, "evaluations", body)["evaluations"]) == MOST
+        body["action"]["properties"]["k"].append(1)
+        refused = sent(place, w.MEMBER, "evaluations", body)
+
+        assert refused.status == 400
+        assert refused.body.startswith(b"`action.properties` has 21 values for 1,000 evaluations")
+
+    def test_that_is_too_large_in_one_evaluation_of_several_is_an_error_of_that_one(self) -> None:
+        body = asked("member", "table.select", "flights")
+        body["evaluations"] = [{"resource": {"type": "table", "id": "x" * 1001}}, {}]
+
+        found = answer(small(VIEWER), w.MEMBER, "evaluations", body)["evaluations"]
+
+        assert [each["decision"] for each in found] == [False, True]
+        assert found[0]["context"]["error"]["status"] == 400
+
+    def test_of_a_search_is_bounded_too(self) -> None:
+        body = asked("member", "table.select", "flights")
+
+        assert sent(small(), w.OWNER, "search/resource", {**body, "resource": {"type": "x" * 1001}}).status == 400
+        assert (
+            sent(small(), w.OWNER, "search/action", {**body, "resource": {"type": "x" * 1001, "id": "a"}}).status == 400
+        )
+
+
 class TestTheAnswer:
     def test_says_revision_model_and_reason(self) -> None:
         found = answer(small(VIEWER), w.MEMBER, "evaluation", asked("member", "table.select", "flights"))
@@ -263,6 +345,16 @@ class TestSeveral:
 
         assert [each["decision"] for each in found] == [True, False]
         assert found[1]["context"]["error"]["status"] == 403
+
+    def test_look_a_name_up_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        place, looked = small(VIEWER), list[str]()
+        monkeypatch.setattr(place.directory, "find", looked.append)
+        body = asked("somebody", "table.select", "flights", evaluations=[{}] * 3)
+
+        found = answer(place, w.OWNER, "evaluations", body)["evaluations"]
+
+        assert [each["decision"] for each in found] == [False] * 3
+        assert looked == ["somebody"]
 
     def test_are_explained_only_so_many_at_a_time(self) -> None:
         flights = {"resource": {"type": "table", "id": "flights"}}

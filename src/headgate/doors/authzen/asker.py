@@ -43,6 +43,8 @@ class Asker:
         self._present: Moment | None = None
         self._may: dict[str, bool] = {}
         self._explained = 0
+        self._ids: dict[str, str | None] = {}
+        """What names mean: looking one up takes long, and a default is asked about many times."""
 
     def moment(self, wanted: Context) -> Moment:
         """Return what answers about the facts that the context wants. The past is for who may read the audit.
@@ -55,6 +57,7 @@ class Asker:
         if wanted.at_least > control.snapshot.revision:
             control.catch_up()
             self._present = None
+            self._ids.clear()
         newest = control.snapshot.revision
         if wanted.at_least > newest:
             raise BadRequestError(f"there is no revision {wanted.at_least} yet; the newest is {newest}")
@@ -107,7 +110,9 @@ class Asker:
         known = found(facts, named.type, named.id)
         if known is not NOBODY or named.type not in PRINCIPALS:
             return known
-        id = self.organization.directory.find(named.id)
+        if named.id not in self._ids:
+            self._ids[named.id] = self.organization.directory.find(named.id)
+        id = self._ids[named.id]
         return NOBODY if id is None else found(facts, named.type, id)
 
     def _itself(self, named: Entity, moment: Moment) -> Caller | None:

@@ -18,6 +18,9 @@ from headgate.facts.snapshot import Snapshot
 MOST = 1000
 """So many evaluations in one request at most."""
 
+_MOST_SAID = 20_000
+"""So many values may be said of all calls by default: each evaluation reads the properties of the default action anew."""
+
 _NOWHERE = ResourceId("")
 """What a request names and is not there, or is of another type."""
 
@@ -66,6 +69,7 @@ def evaluate_many(source: Mapping[str, Any], asker: Asker) -> Answered:
     if listed is None or listed == []:
         return evaluate(source, asker)
     evaluations, last, defaults = _listed(listed), _last(source), _read(source, _EMPTY)
+    _bound(defaults, len(evaluations))
     answers: list[Answered] = []
     for each in evaluations:
         answers.append(_one(each, defaults, asker))
@@ -130,6 +134,16 @@ def _listed(listed: object) -> Sequence[Mapping[str, Any]]:
     if len(listed) > MOST:
         raise BadRequestError(f"`evaluations` has {len(listed)} members; {MOST} is the most in one request")
     return listed
+
+
+def _bound(defaults: _Request, evaluations: int) -> None:
+    """Raise `BadRequestError` where the properties of the default action are too many for so many evaluations."""
+    said = messages.size(defaults.action[1]) if defaults.action else 0
+    if said * evaluations > _MOST_SAID:
+        raise BadRequestError(
+            f"`action.properties` has {said:,} values for {evaluations:,} evaluations; "
+            f"values times evaluations is {_MOST_SAID:,} at most"
+        )
 
 
 def _last(source: Mapping[str, Any]) -> bool | None:

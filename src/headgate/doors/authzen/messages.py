@@ -17,6 +17,15 @@ JSON = "application/json"
 
 NOTHING: Mapping[str, Any] = {}
 
+LONGEST, LONGEST_ACTION = 1000, 100
+"""So many characters has an id or a type at most, and the name of an action."""
+
+MOST_VALUES = 1000
+"""So many values have the properties of one entity at most, as `size` counts them."""
+
+_A_VALUE = 100
+"""So many characters of a text count as one value."""
+
 
 class BadRequestError(Exception):
     """The request, or one evaluation of it, is not of the form that is asked for."""
@@ -85,21 +94,48 @@ def optional(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return NOTHING if source.get(key) is None else part(source, key)
 
 
-def word(source: Mapping[str, Any], key: str, of: str) -> str:
-    """Return the text under a key of an object that goes by the name `of`. Raises `BadRequestError` if there is none."""
+def word(source: Mapping[str, Any], key: str, of: str, longest: int = LONGEST) -> str:
+    """Return the text under a key of an object that goes by the name `of`.
+
+    Raises `BadRequestError` if there is none, and for a longer one.
+    """
     found = source.get(key)
     if not isinstance(found, str) or not found:
         raise BadRequestError(f"`{of}.{key}` is missing" if found is None else f"`{of}.{key}` should be a text")
+    if len(found) > longest:
+        raise BadRequestError(f"`{of}.{key}` has {len(found):,} characters; {longest:,} is the most")
     return found
+
+
+def size(properties: Mapping[str, Any]) -> int:
+    """Return how many values there are in properties, those in lists and objects too; a long text or key counts as several."""
+    counted, unread = 0, list[Any]((properties,))
+    while unread:
+        each = unread.pop()
+        if isinstance(each, dict):
+            counted += len(each)
+            unread += (*each, *each.values())
+        elif isinstance(each, list):
+            counted += len(each)
+            unread += each
+        elif isinstance(each, str):
+            counted += len(each) // _A_VALUE
+    return counted
 
 
 def entity(source: Mapping[str, Any], key: str) -> Entity:
     """Return a subject or resource."""
     found = part(source, key)
     type, id = found.get("type"), found.get("id")
-    if isinstance(type, str) and isinstance(id, str) and type and id and "properties" not in found:
+    if (
+        isinstance(type, str)
+        and isinstance(id, str)
+        and 0 < len(type) <= LONGEST
+        and 0 < len(id) <= LONGEST
+        and "properties" not in found
+    ):
         return Entity(type, id)
-    return Entity(word(found, "type", key), word(found, "id", key), optional(found, "properties"))
+    return Entity(word(found, "type", key), word(found, "id", key), _properties(found, key))
 
 
 def searched(source: Mapping[str, Any], key: str) -> str:
@@ -111,9 +147,9 @@ def action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the name of the action, and what else is said of the call."""
     found = part(source, "action")
     name = found.get("name")
-    if isinstance(name, str) and name and "properties" not in found:
+    if isinstance(name, str) and 0 < len(name) <= LONGEST_ACTION and "properties" not in found:
         return name, NOTHING
-    return word(found, "name", "action"), optional(found, "properties")
+    return word(found, "name", "action", LONGEST_ACTION), _properties(found, "action")
 
 
 def context(source: Mapping[str, Any]) -> Context:
@@ -121,6 +157,13 @@ def context(source: Mapping[str, Any]) -> Context:
     found = optional(source, "context")
     revision, time = _as_of(found.get("as_of"))
     return Context(_number(found, "at_least"), revision, time, explain=_switch(found, "explain"))
+
+
+def _properties(source: Mapping[str, Any], of: str) -> Mapping[str, Any]:
+    found = optional(source, "properties")
+    if (there := size(found)) > MOST_VALUES:
+        raise BadRequestError(f"`{of}.properties` has {there:,} values; {MOST_VALUES:,} is the most")
+    return found
 
 
 def _number(source: Mapping[str, Any], key: str) -> int:

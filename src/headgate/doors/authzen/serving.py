@@ -27,8 +27,15 @@ from headgate.facts.caller import Caller
 DOOR = "authzen"
 _DISCOVERED = re.compile(re.escape(WELL_KNOWN) + "(?:/o/[^/]+)?")
 _BY_PATH = {each.path: each for each in ENDPOINTS}
-_LONG = (b'"explain"', b'"as_of"', b'"at_least"')
-"""What makes an answer take long, or read the store: such a request does not hold up the others."""
+_LONG = (b'"explain"', b'"as_of"', b'"at_least"', b"\\u")
+"""What makes an answer take long, or read the store: such a request does not hold up the others.
+
+An escape may stand for a letter of any of these words.
+"""
+_MANY = 4 * 50 + 1
+"""A body with more objects takes long: those of 50 evaluations that say everything themselves."""
+_LARGE = 20_000
+"""A body of more bytes takes long."""
 
 _NOBODY = Response(401, TEXT, b"send a token as `Authorization: Bearer <token>`")
 _UNAVAILABLE = Response(503, TEXT, NO_STORE.encode())
@@ -86,7 +93,8 @@ async def _answer(endpoint: Endpoint, scope: Scope, receive: Receive) -> Respons
 
 def takes_long(endpoint: Endpoint, body: bytes) -> bool:
     """Say whether an answer would hold up the others."""
-    return endpoint.long or any(word in body for word in _LONG)
+    large = len(body) > _LARGE or body.count(b"{") > _MANY
+    return endpoint.long or large or any(word in body for word in _LONG)
 
 
 def keep(
