@@ -3,6 +3,7 @@
 import logging
 import queue
 import threading
+from dataclasses import replace
 from typing import Literal
 
 from headgate.control.organization import Organization
@@ -25,6 +26,8 @@ _LATE = 30.0
 """Seconds without a round that succeeded after which the audit counts as not running."""
 LONGEST_RESOURCE = 1000
 """A record keeps this many characters of a name that a client wrote."""
+LONGEST_ACTION = 200
+"""And this many of an action."""
 _END = None
 
 
@@ -59,6 +62,8 @@ class Audit:
     def record(self, root: ResourceId, record: AuditRecord) -> None:
         """Keep a record of a log, if the level says so."""
         if self._level == "all" or (self._level == "denied" and not record.allowed):
+            if len(record.action) > LONGEST_ACTION:
+                record = replace(record, action=record.action[:LONGEST_ACTION])
             self._queue.put((root, record))
 
     def record_denial(

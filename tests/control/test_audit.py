@@ -1,0 +1,24 @@
+"""What the audit keeps of a decision."""
+
+from headgate.control.audit import LONGEST_ACTION, LONGEST_RESOURCE, Audit
+from headgate.control.organization import Organizations
+from headgate.control.ports import REFUSED, AuditRecord, Denial
+from headgate.facts.ids import PrincipalId, ResourceId
+from tests.fakes import world
+from tests.fakes.store import FakeStores
+
+
+def test_of_a_long_action_or_resource_the_beginning_is_kept() -> None:
+    stores = FakeStores()
+    stores.log(world.ROOT).write(*world.PEOPLE, *world.THINGS)
+    organization = Organizations(stores, {world.NEKT.name: world.NEKT}, lambda: world.NOW).open(world.ROOT)
+    audit = Audit(stores)
+
+    audit.record(
+        ResourceId("o-1"), AuditRecord(1.0, PrincipalId("ann"), "x" * 201, "lake.raw.t", allowed=False, revision=1)
+    )
+    audit.record_denial(organization, None, Denial(REFUSED, "y" * 201, ResourceId("z" * 1001)), "api")
+    audit.close()
+
+    kept = [(record.action, record.resource) for _, record in stores.records]
+    assert kept == [("x" * LONGEST_ACTION, "lake.raw.t"), ("y" * LONGEST_ACTION, "z" * LONGEST_RESOURCE)]
