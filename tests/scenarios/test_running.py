@@ -178,7 +178,7 @@ class TestAValue:
         assert [word(each) for each in (True, False, 3, "three")] == ["true", "false", "3", "three"]
 
     def test_that_is_a_mapping_is_none(self) -> None:
-        with pytest.raises(UnreadableError, match="should be a single word"):
+        with pytest.raises(UnreadableError, match="where a single word is needed"):
             word({"a": "b"})
 
     @pytest.mark.parametrize("offset", ["30d", "+d", "+3h", "+-3d", ""])

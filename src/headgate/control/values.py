@@ -48,7 +48,7 @@ def word(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    raise UnreadableError(f"`{value}` should be a single word")
+    raise UnreadableError("a list, an object or nothing stands where a single word is needed; write one word")
 
 
 def words(value: Value) -> tuple[str, ...]:

@@ -1,0 +1,14 @@
+"""A value that is no single word is refused, however deep it is."""
+
+import pytest
+
+from headgate.control.values import UnreadableError, word
+
+
+def test_a_deeply_nested_list_is_no_word() -> None:
+    nested: list[object] = []
+    for _ in range(100_000):
+        nested = [nested]
+
+    with pytest.raises(UnreadableError, match="where a single word is needed"):
+        word(nested)  # type: ignore[arg-type]
