@@ -13,16 +13,10 @@ from pyiceberg.types import LongType, NestedField
 from pyiceberg.view.metadata import ViewVersion
 
 from tests.app.world import Place, World, world_in
+from tests.view_version import view_version
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
-VERSION = {
-    "version-id": 1,
-    "schema-id": 0,
-    "timestamp-ms": 1,
-    "summary": {},
-    "representations": [{"type": "sql", "sql": "SELECT 1", "dialect": "spark"}],
-    "default-namespace": ["secret"],
-}
+VERSION = view_version("secret")
 
 HIDDEN, MISSING = "hidden", "absent"
 

@@ -94,13 +94,17 @@ def created(world: World, create: str, name: str) -> tuple[str, Any, str]:
             return f"{TABLES}/{name}", staged(world, name), f"{TABLES}/{name}"
 
 
+def load_and_repeat(world: World, who: str, create: str, name: str) -> tuple[httpx.Response, httpx.Response]:
+    """Create something, change it, and return the answers to a load of it and to the repeated create."""
+    path, body, made = created(world, create, name)
+    assert sent(world, who, path, body, name).status_code == 200
+    comment(world, made)
+    return sent(world, who, made), sent(world, who, path, body, name)
+
+
 @pytest.mark.parametrize("create", CREATES)
 def test_a_repeated_create_is_refused_as_a_load_is(world: World, name: str, create: str) -> None:
-    path, body, made = created(world, create, name)
-    assert sent(world, "maker", path, body, name).status_code == 200
-    comment(world, made)
-
-    load, repeat = sent(world, "maker", made), sent(world, "maker", path, body, name)
+    load, repeat = load_and_repeat(world, "maker", create, name)
 
     assert load.status_code == 403
     assert (repeat.status_code, repeat.content) == (load.status_code, load.content)
@@ -108,11 +112,7 @@ def test_a_repeated_create_is_refused_as_a_load_is(world: World, name: str, crea
 
 @pytest.mark.parametrize("create", CREATES)
 def test_a_repeated_create_returns_what_a_load_returns(world: World, name: str, create: str) -> None:
-    path, body, made = created(world, create, name)
-    assert sent(world, "reader", path, body, name).status_code == 200
-    comment(world, made)
-
-    load, repeat = sent(world, "reader", made), sent(world, "reader", path, body, name)
+    load, repeat = load_and_repeat(world, "reader", create, name)
 
     assert (repeat.status_code, repeat.json()["metadata"]) == (200, load.json()["metadata"])
     assert COMMENT in repeat.text

@@ -66,7 +66,7 @@ class Place:
         return self.http.request(method, f"{self.address}/api/v1{path}", json=body, params=query, headers=known)
 
     def result(self, who: str, method: str, path: str, body: Any = None) -> Any:
-        """Return the body of the answer to somebody's call, which has to succeed."""
+        """Return the body of the answer to the call of a principal; the call must succeed."""
         answer = self.call(who, method, path, body)
         assert answer.status_code in (200, 201), answer.text
         return answer.json()

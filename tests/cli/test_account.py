@@ -1,7 +1,6 @@
 """`headgate password` and `headgate sessions`, against the doors of logins."""
 
 import re
-import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -11,9 +10,9 @@ from typer.testing import CliRunner, Result
 
 from headgate.cli import app, passwords
 from headgate.cli.kept import kept_session
+from tests.cli.logins import serve_logins, use_deployment
 from tests.control.logins.world import PASSWORD
 from tests.doors.identity.world import World
-from tests.threads import served
 
 NEW = "another horse entirely"
 NUMBERS = count()
@@ -21,22 +20,15 @@ NUMBERS = count()
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    found = World()
-    found.now = time.time()
-    with served(found.app) as url:
-        found.url = url
-        yield found
-    found.audit.close()
+    with serve_logins() as served:
+        yield served
 
 
 @pytest.fixture(autouse=True)
 def name(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The login name of a user of this test, who is logged in at the command line."""
-    for variable, value in {"HEADGATE_URL": world.url, "XDG_CONFIG_HOME": str(tmp_path), "NO_PROXY": "*"}.items():
-        monkeypatch.setenv(variable, value)
-    monkeypatch.delenv("HEADGATE_TOKEN", raising=False)
+    use_deployment(monkeypatch, world.url, tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path)
     name = f"user{next(NUMBERS)}"
     world.member(name)
     assert log_in(name).exit_code == 0

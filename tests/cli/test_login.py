@@ -18,6 +18,7 @@ from headgate.cli.api import ApiError, call
 from headgate.cli.kept import forget, keep, kept_session
 from headgate.control.logins.sessions import Session
 from headgate.control.logins.settings import Limit
+from tests.cli.logins import serve_logins, use_deployment
 from tests.control.logins.world import HOME, PASSWORD
 from tests.doors.identity.world import World
 from tests.threads import served
@@ -25,21 +26,14 @@ from tests.threads import served
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    found = World()
-    found.now = time.time()
-    with served(found.app) as url:
-        found.url = url
-        yield found
-    found.audit.close()
+    with serve_logins() as served:
+        yield served
 
 
 @pytest.fixture
 def home(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home, on a machine that is not the deployment's."""
-    for name, value in {"HEADGATE_URL": world.url, "XDG_CONFIG_HOME": str(tmp_path), "NO_PROXY": "*"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("HEADGATE_TOKEN", raising=False)
-    monkeypatch.chdir(tmp_path)
+    use_deployment(monkeypatch, world.url, tmp_path)
     return tmp_path
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import zstandard
-from fake_backend import FakeBackend, fake_backend
+from fake_backend import FakeBackend
 from raw_client import Client
-from running import running_gateway
+from running import RunningGateway
 from trying import UDT, a_range, commands, relations, walk
 
 from headgate.spark.gateway import protos
@@ -43,15 +43,8 @@ SCHEMA = b'{"type":"struct","fields":[{"name":"i","type":"long","nullable":true,
 
 
 @pytest.fixture(scope="module")
-def backend() -> Iterator[FakeBackend]:
-    with fake_backend() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def port(backend: FakeBackend) -> Iterator[int]:
-    with running_gateway(backend.driver, "ann", "bob") as running:
-        yield running.port
+def port(gateway: RunningGateway) -> int:
+    return gateway.port
 
 
 @pytest.fixture

@@ -46,8 +46,6 @@ SHIPPED = ("nekt", "y42", "onehouse", "datamesh")
 FIRST = "main"
 """The name of the organization that an empty deployment begins with."""
 
-"""The kind of document that names the home organization, in the deployment's log."""
-
 _SOURCE = "model"
 """The kind of document that keeps a model's source by its hash, in the deployment's log."""
 

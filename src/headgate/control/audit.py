@@ -62,9 +62,7 @@ class Audit:
     def record(self, root: ResourceId, record: AuditRecord) -> None:
         """Keep a record of a log, if the level says so."""
         if self._level == "all" or (self._level == "denied" and not record.allowed):
-            if len(record.action) > LONGEST_ACTION:
-                record = replace(record, action=record.action[:LONGEST_ACTION])
-            self._queue.put((root, record))
+            self._queue.put((root, _cut(record)))
 
     def record_denial(
         self, organization: Organization, caller: Caller | None, denial: Denial, door: str, request: str = ""
@@ -75,7 +73,7 @@ class Audit:
             at=control.now,
             principal=caller.principal if caller else None,
             action=denial.action,
-            resource=denial.resource[:LONGEST_RESOURCE],
+            resource=denial.resource,
             allowed=False,
             revision=control.snapshot.revision,
             code=denial.code,
@@ -118,3 +116,10 @@ class Audit:
                     self._unwritten.clear()
             else:
                 self._unwritten.clear()
+
+
+def _cut(record: AuditRecord) -> AuditRecord:
+    """Return the record with as much as is kept of the texts that a client wrote."""
+    if len(record.action) <= LONGEST_ACTION and len(record.resource) <= LONGEST_RESOURCE:
+        return record
+    return replace(record, action=record.action[:LONGEST_ACTION], resource=record.resource[:LONGEST_RESOURCE])

@@ -21,7 +21,12 @@ class Expected:
     version: str
 
 
-def _no_name(_: str) -> bool:
+MayKnow = Callable[[str], bool]
+"""Whether a reader may see the name that belongs to this id."""
+
+
+def no_name(_: str) -> bool:
+    """Return that the reader may see no name."""
     return False
 
 
@@ -31,7 +36,7 @@ class Outcome:
 
     facts: Snapshot
     documents: tuple[DocumentPut, ...] = ()
-    may_know: Callable[[str], bool] = _no_name
+    may_know: MayKnow = no_name
 
 
 def _nothing(_: Outcome) -> tuple[DocumentPut, ...]:

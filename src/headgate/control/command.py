@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
-from headgate.control.ids import LIKE_ID, is_like_id
+from headgate.control.ids import describe_id_fault
 from headgate.control.names import describe_new_name_fault
 from headgate.control.ports import DocumentPut, Pointer
 from headgate.control.queue import RunPut
@@ -223,11 +223,16 @@ class View:
         of something else. Tables are named with their database, and may be.
         """
         require_new_name(name)
-        if name != id and is_like_id(name) and self.facts.resources[parent].type != "database":
-            raise InvalidError(f"`{name}` cannot be a name: {LIKE_ID}")
-        if name != id and parent == self.facts.organization and name in self.facts.resources:
-            raise TakenError(f"`{name}` is the id of something here; choose another name")
+        if name != id:
+            self._require_no_id(parent, name)
         self.free_name(parent, name)
+
+    def _require_no_id(self, parent: ResourceId, name: str) -> None:
+        fault = describe_id_fault(name)
+        if fault is not None and self.facts.resources[parent].type != "database":
+            raise InvalidError(f"`{name}` cannot be a name: {fault}")
+        if parent == self.facts.organization and name in self.facts.resources:
+            raise TakenError(f"`{name}` is the id of something here; choose another name")
 
     def free_name(self, parent: ResourceId, name: str) -> None:
         """Raise `TakenError` if the parent has a child of that name.

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from headgate.control.command import InvalidError, View
-from headgate.control.ids import LIKE_ID, is_like_id
+from headgate.control.ids import describe_id_fault
 from headgate.control.logins.names import folded
 from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character, look
 from headgate.facts.ids import PrincipalId
@@ -23,14 +23,14 @@ def usable_title(view: View, title: str) -> None:
     """Raise `InvalidError` for what no program, group or role can be called. The deployment itself may use any name."""
     usable_display_name(view, title)
     if view.caller is not None:
-        _refuse(title, LIKE_ID if is_like_id(title) else describe_likeness_fault(title))
+        _refuse(title, describe_id_fault(title) or describe_likeness_fault(title))
 
 
 def usable_name_of_user(view: View, user: PrincipalId, title: str) -> None:
     """Raise `InvalidError` for what the user cannot be called; an id is no name, but for the user's own."""
     usable_display_name(view, title)
     if view.caller is not None and title != user:
-        _refuse(title, LIKE_ID if is_like_id(title) else None)
+        _refuse(title, describe_id_fault(title))
 
 
 def usable_display_name(view: View, title: str) -> None:

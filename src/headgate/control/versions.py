@@ -2,21 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, cast
 
-from headgate.control.call import Outcome
+from headgate.control.call import MayKnow, Outcome, no_name
 from headgate.control.resources import document_kinds
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Agreement, ChangeRequest, Request, Snapshot
 
 _NOT_STATED = frozenset(("shown", "table"))
 """Kinds of documents that runs and commits write: nothing in them is stated by a caller."""
-
-
-MayKnow = Callable[[str], bool]
-"""Whether the reader of an approval may see the name that belongs to this id."""
 
 
 class Documents(Protocol):
@@ -40,10 +36,6 @@ class _Upcoming:
         return put.body if put is not None else self.store.document(kind, id)
 
 
-def _no_name(_: str) -> bool:
-    return False
-
-
 def has_version(facts: Snapshot, id: str) -> bool:
     """Return whether a write about this id is answered with its version."""
     return ResourceId(id) in facts.resources or id in facts.requests
@@ -54,7 +46,7 @@ def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId) -
     return version(outcome.facts, _Upcoming(outcome, store), resource, outcome.may_know)
 
 
-def version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: MayKnow = _no_name) -> str:
+def version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: MayKnow = no_name) -> str:
     """Return the version of a resource, the same on every replica: none is kept.
 
     The version of an approval contains the names that the reader may know, and no others: a reader could guess a hidden name

@@ -1,6 +1,6 @@
 """Checks that Iceberg's Java library makes on table and view metadata and PyIceberg does not.
 
-Without it no Java engine opens the table or view.
+No Java engine opens a table or view that fails one of them.
 
 Sources: `TableMetadata`, `ViewMetadata`, `PartitionSpec.Builder` and `SortOrder.Builder` of Apache Iceberg.
 """

@@ -72,13 +72,14 @@ def check_table_columns(before: Iterable[Schema], after: Iterable[Schema]) -> No
     """
     was, will_be = tuple(before), tuple(after)
     check_defaults(was, will_be)
-    for name, type in _new_types(was, will_be):
+    new = tuple(_new_types(was, will_be))
+    for name, type in new:
         if type.minimum_format_version() > FORMAT_VERSION:
             raise RuleError(
                 f"the column `{name}` cannot have the type {type}: it needs tables of format version "
                 f"{type.minimum_format_version()}, and only {FORMAT_VERSION} is supported; choose another type"
             )
-    _check_decimals(was, will_be)
+    _check_decimals(new)
 
 
 def check_column_names(before: Iterable[Schema], after: Iterable[Schema]) -> None:
@@ -96,7 +97,7 @@ def check_view_columns(before: Iterable[Schema], after: Iterable[Schema]) -> Non
     was, will_be = tuple(before), tuple(after)
     check_defaults(was, will_be)
     check_column_names(was, will_be)
-    _check_decimals(was, will_be)
+    _check_decimals(_new_types(was, will_be))
 
 
 def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) -> None:
@@ -130,9 +131,9 @@ def _check_column_name(name: str) -> None:
         raise InvalidError(f"the name of the column `{name}` has more than {LONGEST_NAME:,} characters; shorten it")
 
 
-def _check_decimals(before: Sequence[Schema], after: Sequence[Schema]) -> None:
-    """Raise `InvalidError` for a column that is given a decimal type that Iceberg reads and Spark refuses."""
-    for name, type in _new_types(before, after):
+def _check_decimals(columns: Iterable[tuple[str, IcebergType]]) -> None:
+    """Raise `InvalidError` for a column with a decimal type that Iceberg reads and Spark refuses."""
+    for name, type in columns:
         if isinstance(type, DecimalType) and type.scale > type.precision:
             raise InvalidError(
                 f"the column `{name}` cannot have the type {type}: the scale, its second number, must not be greater "

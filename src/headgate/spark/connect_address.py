@@ -1,6 +1,6 @@
 """The address of the Spark Connect gateway as PySpark takes it: `sc://HOST:PORT`."""
 
-from ipaddress import ip_address
+from headgate.control.loopback import is_loopback
 
 
 def connect_address(host: str, port: int, *, tls: bool) -> str:
@@ -11,14 +11,6 @@ def connect_address(host: str, port: int, *, tls: bool) -> str:
     if tls:
         return f"sc://{_in_url(host)}:{port}/;use_ssl=true"
     return f"sc://{'localhost' if is_loopback(host) else _in_url(host)}:{port}"
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host name or address, without brackets, is this machine's loopback."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def _in_url(host: str) -> str:

@@ -35,7 +35,7 @@ class Reach(Protocol):
         ...
 
 
-_MOST_REFUSALS: Final = 20
+MOST_REFUSALS: Final = 20
 """The audit records this many refused needs of one statement: to decide on a refused one takes longer than on others."""
 _NO_CONNECTION: Final = "a connection is used by a run of a pipeline that declares it, and in no other way"
 _NO_PATH: Final = (
@@ -107,9 +107,9 @@ class Judge:
         """Return why the caller may not have all of this now, or None. Who is nobody any more may have nothing."""
         return next((each.message for each in self._refusals(caller, needs)), None)
 
-    def refusals(self, caller: Caller, needs: Sequence[Need]) -> tuple[Refusal, ...]:
-        """Return a refusal for each need that the caller may not have now, up to a number; none if it may have all."""
-        return tuple(islice(self._refusals(caller, needs), _MOST_REFUSALS))
+    def refusals(self, caller: Caller, needs: Sequence[Need], most: int = MOST_REFUSALS) -> tuple[Refusal, ...]:
+        """Return a refusal for each need that the caller may not have now, `most` of them; none if it may have all."""
+        return tuple(islice(self._refusals(caller, needs), most))
 
     def _refusals(self, caller: Caller, needs: Sequence[Need]) -> Iterator[Refusal]:
         control, name = self._organization.control, self.name(caller)

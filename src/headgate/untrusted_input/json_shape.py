@@ -17,7 +17,7 @@ _PART = 1 << 16
 def too_deep(text: bytes | bytearray, depth: int) -> bool:
     """Return whether JSON nests deeper than `depth`; what is not JSON may seem to, and is refused either way.
 
-    It takes time in proportion to the text and at most to `depth`, and hardly any for one of few brackets.
+    It takes time in proportion to the text times `depth` at most, and hardly any for one of few brackets.
     """
     if text.count(b"[") + text.count(b"{") <= depth:
         return False

@@ -349,12 +349,12 @@ class TestSeveral:
     def test_look_a_name_up_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         place, looked = small(VIEWER), list[str]()
         monkeypatch.setattr(place.directory, "find", looked.append)
-        body = asked("somebody", "table.select", "flights", evaluations=[{}] * 3)
+        body = asked("unknown", "table.select", "flights", evaluations=[{}] * 3)
 
         found = answer(place, w.OWNER, "evaluations", body)["evaluations"]
 
         assert [each["decision"] for each in found] == [False] * 3
-        assert looked == ["somebody"]
+        assert looked == ["unknown"]
 
     def test_are_explained_only_so_many_at_a_time(self) -> None:
         flights = {"resource": {"type": "table", "id": "flights"}}

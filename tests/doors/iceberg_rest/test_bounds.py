@@ -8,17 +8,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
 from tests.lake.rest_world import World, served
+from tests.view_version import view_version
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
 TABLE, VIEW = "/namespaces/raw/tables/t", "/namespaces/raw/views/v"
-VERSION = {
-    "version-id": 1,
-    "schema-id": 0,
-    "timestamp-ms": 1,
-    "summary": {},
-    "representations": [{"type": "sql", "sql": "SELECT 1", "dialect": "spark"}],
-    "default-namespace": ["raw"],
-}
+VERSION = view_version("raw")
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_address
 
 from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.settings import Settings
+from headgate.control.loopback import is_loopback
 from headgate.spark.clusters import Cluster
 from headgate.spark.masters import REST_PORT, NoMasterError, accepts_unauthenticated_jobs, require_master
 
@@ -55,16 +55,9 @@ def _kept(cluster: Cluster) -> Iterator[Finding]:
 
 def _found_by_executors(cluster: Cluster) -> Iterator[Finding]:
     masters = [host for host, _ in cluster.masters]
-    if _is_loopback(cluster.host) and not (masters and all(map(_is_loopback, masters))):
+    if is_loopback(cluster.host) and not (masters and all(map(is_loopback, masters))):
         yield doubtful(
             f"cluster `{cluster.name}`",
             f"its executors look for the driver at `{cluster.host}`, which on another machine is that machine",
             "set `host` to a name or address of this machine that they reach",
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -3,7 +3,7 @@
 import re
 
 from headgate.control.command import InvalidError
-from headgate.control.ids import LIKE_ID, is_like_id
+from headgate.control.ids import describe_id_fault
 from headgate.control.normalization import normalized
 from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
 
@@ -39,8 +39,8 @@ def named_login(text: str) -> str:
 def new_login_name(text: str) -> str:
     """Return the one spelling of a login name that readers cannot take for another. Raises `InvalidError`."""
     name = login_name(text)
-    like_id = LIKE_ID if is_like_id(name) else None
-    fault = like_id or describe_letter_fault(name) or describe_likeness_fault(name) or _describe_dotless_fault(name)
+    faults = (describe_id_fault, describe_letter_fault, describe_likeness_fault, _describe_dotless_fault)
+    fault = next(filter(None, (describe(name) for describe in faults)), None)
     if fault is not None:
         raise InvalidError(f"`{name}` cannot be a login name: {fault}")
     return name

@@ -19,7 +19,7 @@ MOST = 1000
 """So many evaluations in one request at most."""
 
 _MOST_SAID = 20_000
-"""So many values may be said of all calls by default: each evaluation reads the properties of the default action anew."""
+"""Values of the default action's properties times evaluations, at most: each evaluation reads the properties."""
 
 _NOWHERE = ResourceId("")
 """What a request names and is not there, or is of another type."""

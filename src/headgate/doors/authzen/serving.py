@@ -11,7 +11,6 @@ import anyio.to_thread
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.control.audit import LONGEST_RESOURCE
 from headgate.control.organization import Organization
 from headgate.control.ports import UNAUTHENTICATED, AuditRecord, Denial, Origin, StoreError
 from headgate.decision.records import Decision
@@ -119,7 +118,7 @@ def keep(
                 at=organization.control.now,
                 principal=question.caller.principal or caller.principal,
                 action=question.action,
-                resource=question.resource[:LONGEST_RESOURCE],
+                resource=question.resource,
                 allowed=each.allowed,
                 revision=each.revision,
                 model=each.model,

@@ -1,4 +1,4 @@
-"""The guard's door: one question per statement, from the driver and nobody else.
+"""The guard's door: one question per statement, from the driver alone.
 
 A refusal is recorded in the audit here, once for SQL over HTTP, Spark Connect and runs: one record for each need that was
 refused. The answer names the first one.
@@ -16,7 +16,7 @@ from headgate.control.connections import NoEntranceError
 from headgate.control.touched import Touched
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import REQUEST
-from headgate.spark.needs import ConnectionNeed, NameNeed, Names, Need, Refusal
+from headgate.spark.needs import MOST_REFUSALS, ConnectionNeed, NameNeed, Names, Need, Refusal
 from headgate.spark.sparks import Sparks, Spoken
 from headgate.spark.works import TooMuchWorkError
 
@@ -71,7 +71,7 @@ def guard_router(sparks: Sparks, audit: Audit) -> APIRouter:
     async def decide(request: Request) -> dict[str, Any]:
         spoken, asked = await _question(request, sparks, Needs)
         judge = spoken.spark.judge
-        refusals = judge.refusals(spoken.caller, asked.needs)
+        refusals = judge.refusals(spoken.caller, asked.needs, most=1 if asked.is_filter else MOST_REFUSALS)
         if asked.needs and not asked.is_filter:
             _record_denials(audit, request, spoken, refusals)
         refusal = refusals[0].message if refusals else _unrecorded(sparks, spoken, asked)

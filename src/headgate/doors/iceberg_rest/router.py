@@ -33,7 +33,7 @@ Size = Annotated[str | None, Query(alias="pageSize")]
 
 
 def iceberg_router(identify: Identify, record_denial: RecordDenial) -> APIRouter:
-    """Return the routes, to be included under any prefix. Whose lake it is, and for whom, `identify` says.
+    """Return the routes, to be included under any prefix. `identify` returns the sender of a request and its lake.
 
     `record_denial` is called for unknown senders; the lake of a known sender records the denial.
     """

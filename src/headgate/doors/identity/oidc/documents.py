@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, JWKRegistry, Key, OKPKey, RSAKey
 
 from headgate.control.logins.settings import Provider
+from headgate.control.loopback import is_loopback
 from headgate.doors.identity.oidc.errors import ProviderError
 
 _MOST = 1_000_000
@@ -122,8 +122,4 @@ def _sound(url: str) -> str:
 
 
 def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return is_loopback(urlsplit(url).hostname or "")
