@@ -273,6 +273,15 @@ class TestAuthZen:
         assert [each["decision"] for each in answer.json()["evaluations"]] == [False] * 3
         assert by(acme, "vic", only(acme, found))
 
+    def test_a_question_that_one_request_asks_many_times_is_recorded_once(self, acme: Place, audits: Audits) -> None:
+        absent = {"type": "table", "id": "x" * 1000}
+        body = {**about("vic"), "resource": absent, "evaluations": [{}] * 1000}
+
+        answer, found = audits.made_by(lambda: authzen(acme, "owner", body, "/access/v1/evaluations"))
+
+        assert len(answer.json()["evaluations"]) == 1000
+        assert [record.resource for _, record in found] == ["x" * 1000]
+
     @pytest.mark.parametrize("path", ["evaluation", "search/resource"])
     def test_an_unknown_caller_is_recorded(self, world: World, acme: Place, audits: Audits, path: str) -> None:
         stranger = Place(acme.http, acme.opened, acme.address, world.tokens)

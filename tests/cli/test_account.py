@@ -140,3 +140,17 @@ def test_a_session_that_has_ended_is_told_to_log_in(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HEADGATE_TOKEN", "hgs.no.session")
 
     assert str(run("sessions", "list").exception).startswith("your token or login is not known there, or has ended")
+
+
+def test_an_empty_id_ends_no_session() -> None:
+    done = run("sessions", "end", "")
+
+    assert str(done.exception) == "a name or an id is empty; write it"
+    assert len(listed()) == 1
+
+
+def test_a_token_is_refused_before_a_password_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
+    monkeypatch.setattr(passwords, "has_terminal", lambda: True)
+
+    assert str(run("password").exception) == "a token cannot do this, only the session of a login; log in"

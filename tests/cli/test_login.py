@@ -106,6 +106,9 @@ class TestLoggingIn:
 
         assert str(log_in("a wrong password").exception).endswith(f"; commands now use the owner's token in `{token}`")
 
+    def test_refuses_an_empty_name(self, home: Path) -> None:
+        assert "the login name is empty" in str(run("login", "", "--password-stdin", stdin="x\n").exception)
+
     def test_after_too_many_attempts_says_how_long_to_wait(self, home: Path) -> None:
         world = World(tries_of_name=Limit(1, 900.0))
         with served(world.app) as url:

@@ -212,6 +212,12 @@ class TestProperties:
             check_property_sizes({}, many)
         check_property_sizes(many, {**many, "p1": "x"})
 
+    def test_all_properties_together_have_a_bounded_length(self) -> None:
+        large = {f"p{each}": "x" * 100_000 for each in range(11)}
+        with pytest.raises(InvalidError, match="all properties together"):
+            check_property_sizes({}, large)
+        check_property_sizes(large, {**large, "p0": ""})
+
     @pytest.mark.parametrize("long", [{"k" * (LONGEST_KEY + 1): ""}, {"k": "v" * (LONGEST_VALUE + 1)}])
     def test_a_long_one_is_refused_and_what_was_there_stays(self, long: dict[str, str]) -> None:
         with pytest.raises(InvalidError, match="is too long"):

@@ -17,6 +17,7 @@ from pyiceberg.table.update import (
     SetCurrentSchemaUpdate,
     SetLocationUpdate,
     SetPropertiesUpdate,
+    SetSnapshotRefUpdate,
     TableUpdate,
     UpgradeFormatVersionUpdate,
 )
@@ -193,3 +194,67 @@ def test_a_snapshot_is_looked_at_once_however_many_branches_move_over_it(made: t
 def test_branches_that_move_over_too_many_snapshots_are_refused(made: tuple[TableCatalog, Loaded]) -> None:
     with pytest.raises(InvalidError, match="move fewer branches in one commit"):
         _moved_branches(made, snapshots=2002, branches=100)
+
+
+def _ref(kind: str, snapshot: int, **settings: int) -> TableUpdate:
+    said = {"action": "set-snapshot-ref", "type": kind, "snapshot-id": snapshot, **settings}
+    return SetSnapshotRefUpdate.model_validate({"ref-name": "main", **said})
+
+
+def _named(name: str, update: TableUpdate) -> TableUpdate:
+    return update.model_copy(update={"ref_name": name})
+
+
+ALTERING = {
+    "moves a tag to a new snapshot": (True, _named("kept", _ref("tag", 2))),
+    "moves a tag and lets it expire": (True, _named("kept", _ref("tag", 2, **{"max-ref-age-ms": 1}))),
+    "makes a tag a branch": (True, _named("kept", _ref("branch", 2))),
+    "makes a branch a tag": (True, _named("beside", _ref("tag", 2))),
+    "makes the main branch a tag": (True, _ref("tag", 2)),
+    "sets up the main branch": (True, _ref("branch", 2, **{"max-snapshot-age-ms": 1})),
+    "makes a new tag": (True, _named("new", _ref("tag", 2))),
+    "makes a new branch": (True, _named("new", _ref("branch", 2))),
+    "writes to the main branch": (False, _ref("branch", 2)),
+    "writes to another branch": (False, _named("beside", _ref("branch", 2))),
+}
+
+
+@pytest.mark.parametrize("what", ALTERING)
+def test_only_a_write_to_a_branch_alters_no_ref(made: tuple[TableCatalog, Loaded], tmp_path: Path, what: str) -> None:
+    alters, update = ALTERING[what]
+    files = _Counted(FileWarehouse(tmp_path, ORGANIZATION), made[1].metadata.location, FileParsers(PARSERS, ANN))
+    refs = [moved(1), moved(1, "beside"), _named("kept", _ref("tag", 1))]
+    base = updated_metadata(made[1].metadata, None, [added(1, None, Operation.APPEND), *refs])
+    updates = [added(2, 1, Operation.APPEND), update]
+
+    needs = commit_needs(base, updated_metadata(base, None, updates), updates, files, guarded=True)
+
+    assert ("table.alter" in needs) is alters
+
+
+@pytest.mark.parametrize(
+    ("alters", "update"),
+    [
+        (False, _ref("branch", 1)),
+        (True, _ref("tag", 1)),
+        (True, _ref("branch", 1, **{"max-snapshot-age-ms": 1, "min-snapshots-to-keep": 1})),
+    ],
+)
+def test_the_first_write_begins_the_main_branch_without_settings(
+    made: tuple[TableCatalog, Loaded], tmp_path: Path, update: TableUpdate, *, alters: bool
+) -> None:
+    base = made[1].metadata
+    files = _Counted(FileWarehouse(tmp_path, ORGANIZATION), base.location, FileParsers(PARSERS, ANN))
+    updates = [added(1, None, Operation.APPEND), update]
+
+    needs = commit_needs(base, updated_metadata(base, None, updates), updates, files, guarded=True)
+
+    assert ("table.alter" in needs) is alters
+
+
+def test_a_snapshot_has_the_next_sequence_number(made: tuple[TableCatalog, Loaded]) -> None:
+    far = added(1, None, Operation.APPEND)
+    snapshot = far.snapshot.model_copy(update={"sequence_number": 2**63 - 1})  # type: ignore[union-attr]
+
+    with pytest.raises(InvalidError, match="is out of range; use the one after"):
+        updated_metadata(made[1].metadata, None, [far.model_copy(update={"snapshot": snapshot})])

@@ -24,6 +24,7 @@ UNREADABLE: dict[str, tuple[Change, int, str]] = {
     "two columns of one id": (lambda m: m["schemas"][0]["fields"].append({**m["schemas"][0]["fields"][0], "name": "m"}), 400, "have one id"),
     "a schema twice": (lambda m: m["schemas"].append(m["schemas"][0]), 400, "two schemas have one id"),
     "a snapshot with the id of none": (lambda m: m["snapshots"][0].update({"snapshot-id": -1}), 400, "names a snapshot"),
+    "a main branch that is a tag": (lambda m: m["refs"]["main"].update({"type": "tag"}), 403, "cannot be a tag"),
     "a default": (lambda m: m["schemas"][0]["fields"][0].update({"write-default": "abc"}), 403, "cannot have a default"),
 }  # fmt: skip
 

@@ -31,6 +31,8 @@ def change_password(
     ] = False,
 ) -> None:
     """Change your password, and end your other sessions."""
+    # A token has no password: that is said before the passwords are asked for.
+    call("GET", "/session")
     old = read_password(stdin=password_stdin, prompt="Old password", is_new=False)
     new = read_password(stdin=password_stdin, prompt="New password")
     if not new:

@@ -66,7 +66,9 @@ def every(path: str, **query: Any) -> Iterator[dict[str, Any]]:
 
 
 def at(*parts: str) -> str:
-    """Return the path of these parts, whatever signs are in them."""
+    """Return the path of these parts, whatever signs are in them. Raises `ApiError` for an empty one: it would name all of them."""
+    if not all(parts):
+        raise ApiError("a name or an id is empty; write it")
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
@@ -111,7 +113,7 @@ def _called(method: str, path: str, body: Any, query: Mapping[str, Any]) -> http
         headers={"authorization": f"Bearer {token()}"},
         timeout=_WAIT,
     )
-    if answer.is_error:
+    if not answer.is_success:
         raise ApiError(_choice(answer) or problem_of(answer))
     return answer
 

@@ -34,6 +34,8 @@ def login(
     """Log in; the commands that follow are yours until the session ends."""
     if password_stdin and name is None:
         raise ApiError("`--password-stdin` needs a login name: `headgate login NAME --password-stdin`")
+    if name == "":
+        raise ApiError("the login name is empty; write it, or leave it out to log in by a browser")
     try:
         if name or password:
             session, ends = _by_password(name, stdin=password_stdin)

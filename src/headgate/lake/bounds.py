@@ -24,7 +24,8 @@ MOST_REFS: Final = 10_000
 MOST_PROPERTIES: Final = 1000
 LONGEST_KEY: Final = 1000
 LONGEST_VALUE: Final = 100_000
-"""Characters of a property of a view or database. Spark writes the names of all columns of a view into one."""
+LONGEST_PROPERTIES: Final = 1_000_000
+"""Characters of one property of a view or database, and of all of them: everybody that may see it loads them. Spark writes the names of all columns of a view into one."""
 
 _REMOVALS: Final = (
     RemovePartitionStatisticsUpdate,
@@ -75,6 +76,8 @@ def check_property_sizes(before: Mapping[str, str], after: Mapping[str, str]) ->
     """
     if _grows(before, after, MOST_PROPERTIES):
         raise InvalidError(f"there can be at most {MOST_PROPERTIES:,} properties; remove some")
+    if sum(map(len, after.values())) > max(LONGEST_PROPERTIES, sum(map(len, before.values()))):
+        raise InvalidError(f"all properties together can have at most {LONGEST_PROPERTIES:,} characters; shorten some")
     for key, value in after.items():
         if before.get(key) != value and (len(key) > LONGEST_KEY or len(value) > LONGEST_VALUE):
             raise InvalidError(

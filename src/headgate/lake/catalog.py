@@ -27,7 +27,13 @@ from headgate.lake.metadata import NewTable, check_requirements, new_metadata, p
 from headgate.lake.needs import commit_needs, replaces
 from headgate.lake.pointed import File, Pointed
 from headgate.lake.registering import registered
-from headgate.lake.rules import check_metadata, check_table_columns, check_table_properties, named_files
+from headgate.lake.rules import (
+    check_main_branch,
+    check_metadata,
+    check_table_columns,
+    check_table_properties,
+    named_files,
+)
 from headgate.lake.staged import Staged, StagedCreates
 from headgate.lake.warehouse import NOT_OURS, Warehouse
 from headgate.untrusted_input.blocking_pool import BlockingPool
@@ -91,6 +97,7 @@ class TableCatalog:
         check_table_properties({}, metadata.properties)
         check_table_columns((), metadata.schemas)
         check_metadata(metadata, staged.table, staged.location)
+        check_main_branch(metadata)
         self._check_files(metadata, updates)
         return self._written(metadata, None)
 
@@ -140,6 +147,7 @@ class TableCatalog:
         check_table_properties(base.metadata.properties, metadata.properties)
         check_table_columns(base.metadata.schemas, metadata.schemas)
         check_metadata(metadata, base.pointer.table, base.metadata.location)
+        check_main_branch(metadata)
         files = self._check_files(base.metadata, updates)
         needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)
         return Prepared(base, metadata, needs, replaces(base.metadata, metadata), maintains(base.metadata, metadata))

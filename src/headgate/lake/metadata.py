@@ -19,7 +19,7 @@ from pyiceberg.table.update import (
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.bounds import check_growth, check_updates
-from headgate.lake.errors import ConflictError
+from headgate.lake.errors import ConflictError, InvalidError
 from headgate.lake.history import in_order
 from headgate.lake.metadata_ids import assign_ids
 from headgate.lake.readability import require_readable
@@ -27,6 +27,8 @@ from headgate.lake.removals import Removals
 from headgate.lake.rules import check_column_names, check_table_columns, check_table_properties
 from headgate.lake.validation import require_valid
 
+_MOST_AHEAD = 1000
+"""A snapshot's sequence number is this much above the table's last one at most: no commit could follow the largest number."""
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
 
 
@@ -108,7 +110,8 @@ def next_path(location: str, base_path: str | None, name: str) -> str:
 def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
     """Return the table's last sequence number after the updates. Raises `ConflictError` for a snapshot made too early.
 
-    A snapshot without a parent replaces what the table held, so it may have a number that was free when it was begun.
+    A snapshot without a parent replaces what the table held, so it may have a number that was free when it was begun. Raises
+    `InvalidError` for a number too far ahead.
     """
     last = 0 if isinstance(base, TableMetadataV1) else base.last_sequence_number
     for update in updates:
@@ -116,6 +119,10 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
             number, parent = update.snapshot.sequence_number, update.snapshot.parent_snapshot_id
             if number is None or number <= 0 or (number <= last and parent is not None):
                 raise ConflictError("a snapshot must have a sequence number above the table's last one")
+            if number > last + _MOST_AHEAD:
+                raise InvalidError(
+                    "the `sequence-number` of a snapshot is out of range; use the one after the table's last one"
+                )
             last = max(last, number)
     return last
 

@@ -86,13 +86,20 @@ def _alters(base: TableMetadata, updated: TableMetadata, added: AbstractSet[int]
 
 
 def _alters_ref(name: str, before: SnapshotRef | None, after: SnapshotRef | None, added: AbstractSet[int]) -> bool:
-    """Return whether a branch or tag is made, removed, set up or moved, rather than written to."""
-    if after is None or (before is None and name != MAIN_BRANCH):
+    """Return whether a branch or tag is made, removed, set up or moved, rather than written to.
+
+    A branch is written to if it keeps its settings and moves to a snapshot of the commit; the main one may begin so.
+    """
+    if before == after:
+        return False
+    if after is None or after.snapshot_id not in added:
         return True
-    if before is None or after.snapshot_ref_type != SnapshotRefType.BRANCH:
-        return before != after and after.snapshot_id not in added
-    same_setup = before == after.model_copy(update={"snapshot_id": before.snapshot_id})
-    return not same_setup or after.snapshot_id not in added | {before.snapshot_id}
+    if before is None:
+        return name != MAIN_BRANCH or after != SnapshotRef.model_validate(
+            {"snapshot-id": after.snapshot_id, "type": SnapshotRefType.BRANCH}
+        )
+    is_branch = before.snapshot_ref_type == SnapshotRefType.BRANCH
+    return not is_branch or before != after.model_copy(update={"snapshot_id": before.snapshot_id})
 
 
 class _Effects:

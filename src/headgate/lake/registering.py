@@ -17,7 +17,7 @@ from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import parse
 from headgate.lake.pointed import check_size, location_of
 from headgate.lake.readability import require_readable
-from headgate.lake.rules import check_metadata, check_table_columns
+from headgate.lake.rules import check_main_branch, check_metadata, check_table_columns
 from headgate.lake.warehouse import Warehouse
 
 
@@ -62,6 +62,7 @@ def _checked(
     metadata = parse(parsers.rewrite_json(content))
     table = expected or ResourceId(str(metadata.table_uuid))
     check_metadata(metadata, table, location)
+    check_main_branch(metadata)
     check_table_columns((), metadata.schemas)
     require_readable(metadata)
     _check_files(warehouse, metadata, parsers)

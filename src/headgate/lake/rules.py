@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.types import DecimalType, IcebergType
 
 from headgate.control.table_properties import describe_property_fault
@@ -112,6 +113,13 @@ def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) ->
     for path in named_files(metadata):
         if not inside(location, path):
             raise RuleError("a file of a table must lie inside the table's location")
+
+
+def check_main_branch(metadata: TableMetadata) -> None:
+    """Raise `RuleError` if the main branch is a tag: no engine could write to the table."""
+    main = metadata.refs.get(MAIN_BRANCH)
+    if main is not None and main.snapshot_ref_type != SnapshotRefType.BRANCH:
+        raise RuleError(f"`{MAIN_BRANCH}` cannot be a tag: no engine could write to the table; keep it a branch")
 
 
 def named_files(metadata: TableMetadata) -> Iterator[str]:

@@ -110,10 +110,14 @@ def keep(
     A decision is recorded with the principal that it is about, and with the caller if there is no such principal.
     """
     audit, everything, origin = deployed.audit, deployed.audit.everything, Origin(door, request, caller.token)
+    # One record for what a request asks many times.
+    recorded = set[tuple[str, str, str, bool]]()
     for each in decisions:
         organization.control.counts.decided(allowed=each.allowed)
-        if everything or not each.allowed:
-            question = each.question
+        question = each.question
+        said = (question.caller.principal, question.action, question.resource, each.allowed)
+        if said not in recorded and (everything or not each.allowed):
+            recorded.add(said)
             record = AuditRecord(
                 at=organization.control.now,
                 principal=question.caller.principal or caller.principal,
