@@ -121,7 +121,7 @@ class TestWorkingWithTables:
         catalog.drop_table("trusted.vols")
         assert not catalog.table_exists("trusted.vols")
         assert world.gate.store.pointer(ResourceId(str(table.metadata.table_uuid))) is None
-        assert list(world.folder.rglob("*.parquet"))
+        assert world.data_files()
 
     def test_a_purge_removes_the_tables_files_and_no_other(self, world: World) -> None:
         catalog = world.iceberg()
@@ -133,10 +133,10 @@ class TestWorkingWithTables:
 
         # The answer does not wait for the files.
         for _ in range(100):
-            if len(list(world.folder.rglob("*.parquet"))) == 1:
+            if len(world.data_files()) == 1:
                 break
             time.sleep(0.05)
-        assert len(list(world.folder.rglob("*.parquet"))) == 1
+        assert len(world.data_files()) == 1
         assert kept.scan().to_arrow().num_rows == 2
 
     def test_namespaces_end_when_they_are_empty(self, world: World) -> None:

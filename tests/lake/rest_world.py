@@ -1,5 +1,6 @@
 """A served Iceberg REST catalog over a real store and warehouse, with decisions from a table of rights."""
 
+import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -216,7 +217,15 @@ class World:
         return self._client.request(method, f"{self.url}/v1{path}", json=body, headers=sent)
 
     def metadata_files(self) -> list[Path]:
-        return sorted(self.folder.rglob("*.metadata.json"))
+        return self._files(".metadata.json")
+
+    def data_files(self) -> list[Path]:
+        return self._files(".parquet")
+
+    def _files(self, ending: str) -> list[Path]:
+        """Return the files with the ending. `os.walk` does not mind a folder that is removed meanwhile."""
+        found = (Path(folder, each) for folder, _, names in os.walk(self.folder) for each in names)
+        return sorted(each for each in found if each.name.endswith(ending))
 
 
 @contextmanager
@@ -227,7 +236,7 @@ def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[World]:
         gate = FakeGate(store)
         gate.allow(ADMIN, LAKE, "*")
         warehouse = FileWarehouse(folder / "warehouse", ORGANIZATION)
-        catalog = TableCatalog(store, warehouse, parsers, ORGANIZATION)
+        catalog = TableCatalog(store, warehouse, parsers, ORGANIZATION, time.time)
         app = FastAPI()
         lake = Lake(gate, catalog, ViewCatalog(store, warehouse, time.time))
         app.include_router(iceberg_router(identifier(lake), lambda _scope, _denial: None), prefix="/iceberg")

@@ -1,6 +1,7 @@
 """Tables as files and pointers, without a door."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def store() -> FakeStore:
 
 @pytest.fixture
 def catalog(store: FakeStore, tmp_path: Path) -> TableCatalog:
-    return TableCatalog(store, FileWarehouse(tmp_path, ORGANIZATION), PARSERS, ORGANIZATION)
+    return TableCatalog(store, FileWarehouse(tmp_path, ORGANIZATION), PARSERS, ORGANIZATION, time.time)
 
 
 @pytest.fixture

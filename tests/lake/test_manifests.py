@@ -2,8 +2,10 @@
 
 import resource
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -60,21 +62,22 @@ class Table:
     def manifest(self, *paths: str, name: str = "metadata/m.avro") -> str:
         return self.put(name, avro(ENTRY, len(paths), b"".join(number(1) + file_values(path) for path in paths)))
 
-    def commit(self, manifest_list: str) -> httpx.Response:
+    def commit(self, manifest_list: str, said: Mapping[str, int] = MappingProxyType({})) -> httpx.Response:
         snapshot = {
             "snapshot-id": 7,
             "sequence-number": 1,
-            "timestamp-ms": 1,
+            "timestamp-ms": int(time.time() * 1000),
             "manifest-list": manifest_list,
             "summary": {"operation": "append"},
+            **said,
         }
         body = {"requirements": [], "updates": [{"action": "add-snapshot", "snapshot": snapshot}]}
         return self.world.call("POST", "/namespaces/raw/tables/t", body)
 
-    def refusal(self, manifest_list: str) -> tuple[int, str]:
+    def refusal(self, manifest_list: str, said: Mapping[str, int] = MappingProxyType({})) -> tuple[int, str]:
         """Commit, and return why that was refused; nothing has changed then, and the server answers."""
         before = self.world.gate.store.head(), self.world.metadata_files()
-        answer = self.commit(manifest_list)
+        answer = self.commit(manifest_list, said)
         assert (self.world.gate.store.head(), self.world.metadata_files()) == before
         assert self.world.call("GET", "/namespaces/raw/tables/t").status_code == 200
         return answer.status_code, answer.json()["error"]["message"]
@@ -99,6 +102,27 @@ def test_a_commit_that_names_a_missing_manifest_is_refused_as_a_bad_request(tabl
         status, why = table.refusal(missing)
 
         assert (status, why) == (400, "the snapshot names a manifest list or manifest that does not exist")
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"), [(90, "is in the future"), (-86_460, "is more than a day ago")], ids=["future", "past"]
+)
+def test_a_snapshot_with_a_time_of_another_day_is_refused(table: Table, ahead: int, words: str) -> None:
+    path = table.manifest_list(table.manifest(f"{table.location}/data/x.parquet"))
+
+    status, message = table.refusal(path, {"timestamp-ms": int((time.time() + ahead) * 1000)})
+
+    assert status == 400
+    assert words in message
+
+
+def test_a_snapshot_with_a_schema_that_the_table_lacks_is_refused(table: Table) -> None:
+    path = table.manifest_list(table.manifest(f"{table.location}/data/x.parquet"))
+
+    assert table.commit(path, {"schema-id": 0}).status_code == 200
+    status, message = table.refusal(path, {"schema-id": 5, "snapshot-id": 8, "sequence-number": 2})
+
+    assert (status, "the `schema-id` 5" in message) == (400, True)
 
 
 class TestPlaces:

@@ -1,5 +1,6 @@
 """What a commit needs follows from what it makes of the table, not from how it is said."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -61,7 +62,7 @@ CHANGES = st.one_of(
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[TableCatalog, Loaded]:
     store, folder = FakeStore(), Path(tmp_path_factory.mktemp("warehouse"))
-    catalog = TableCatalog(store, FileWarehouse(folder, ORGANIZATION), PARSERS, ORGANIZATION)
+    catalog = TableCatalog(store, FileWarehouse(folder, ORGANIZATION), PARSERS, ORGANIZATION, time.time)
     created = catalog.create(NEW, ResourceId("d1"))
     store.append(Head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
     return catalog, created

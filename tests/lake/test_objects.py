@@ -1,5 +1,6 @@
 """A warehouse in an object store, through a FileIO that PyIceberg is told of as it is of any other."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def warehouse() -> ObjectWarehouse:
 
 def test_a_table_is_made_committed_to_and_purged(warehouse: ObjectWarehouse) -> None:
     store = FakeStore()
-    catalog = TableCatalog(store, warehouse, PARSERS, ORGANIZATION)
+    catalog = TableCatalog(store, warehouse, PARSERS, ORGANIZATION, time.time)
     created = catalog.create(NEW, DATABASE)
     store.append(Head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
 

@@ -65,9 +65,8 @@ class Lakes:
         store = organization.store
         warehouse = self._warehouse(organization.id, FormerDatabases(store))
         views = ViewCatalog(store, warehouse, self._clock)
-        return Lake(
-            LakeGate(organization, self._audit), TableCatalog(store, warehouse, file_parsers(), organization.id), views
-        )
+        tables = TableCatalog(store, warehouse, file_parsers(), organization.id, self._clock)
+        return Lake(LakeGate(organization, self._audit), tables, views)
 
 
 def identifier(identity: Identity, organizations: Organizations, sparks: Sparks, lakes: Lakes) -> Identify:

@@ -5,7 +5,7 @@ pointer leads to it, so every file written here is either pointed to or removed.
 """
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,6 +20,7 @@ from headgate.lake.added import added_by
 from headgate.lake.again import Once
 from headgate.lake.errors import ConflictError, InvalidError, LakeError, RuleError
 from headgate.lake.file_parsers import FileParsers
+from headgate.lake.history import check_new_snapshots
 from headgate.lake.loaded import Loaded
 from headgate.lake.maintaining import maintains
 from headgate.lake.manifests import TableFiles
@@ -57,12 +58,20 @@ class Prepared:
 class TableCatalog:
     """The tables of one warehouse. Safe to use from several threads."""
 
-    def __init__(self, store: Store, warehouse: Warehouse, parsers: BlockingPool, organization: ResourceId) -> None:
+    def __init__(
+        self,
+        store: Store,
+        warehouse: Warehouse,
+        parsers: BlockingPool,
+        organization: ResourceId,
+        clock: Callable[[], float],
+    ) -> None:
         """`parsers` are shared by all organizations: one cannot keep another waiting for long."""
         self._store = store
         self._warehouse = warehouse
         self._parsers = partial(FileParsers, parsers, organization)
         self._pointed = Pointed(store, warehouse)
+        self._clock = clock
         self._staged = StagedCreates()
 
     def load(self, table: ResourceId) -> Loaded:
@@ -99,6 +108,7 @@ class TableCatalog:
         check_metadata(metadata, staged.table, staged.location)
         check_main_branch(metadata)
         self._check_files(metadata, updates)
+        check_new_snapshots(metadata, updates, self._clock())
         return self._written(metadata, None)
 
     def created(self, owner: PrincipalId, table: ResourceId) -> None:
@@ -149,6 +159,7 @@ class TableCatalog:
         check_metadata(metadata, base.pointer.table, base.metadata.location)
         check_main_branch(metadata)
         files = self._check_files(base.metadata, updates)
+        check_new_snapshots(metadata, updates, self._clock())
         needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)
         return Prepared(base, metadata, needs, replaces(base.metadata, metadata), maintains(base.metadata, metadata))
 

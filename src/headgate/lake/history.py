@@ -3,19 +3,22 @@
 Source: the constructor of `TableMetadata` of Apache Iceberg.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, TypeVar
 
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV1
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.snapshots import MetadataLogEntry, Snapshot, SnapshotLogEntry
+from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
 from headgate.lake.errors import InvalidError
 
 E = TypeVar("E", SnapshotLogEntry, MetadataLogEntry)
 _MINUTE_MS: Final = 60_000
 """The tolerated clock difference between machines."""
+_DAY_MS: Final = 86_400_000
+"""A snapshot is at most so old when it is committed: what expires snapshots goes by their times."""
 _HALF: Final = 1 << 63
 
 
@@ -29,6 +32,22 @@ def in_order(base: TableMetadata | None, metadata: TableMetadata) -> TableMetada
     latest = max(metadata.last_updated_ms, *times, base.last_updated_ms if base else 0)
     changed = {"snapshot_log": snapshots, "metadata_log": files, "last_updated_ms": latest}
     return metadata.model_copy(update=changed)
+
+
+def check_new_snapshots(metadata: TableMetadata, updates: Sequence[TableUpdate], now: float) -> None:
+    """Raise `InvalidError` for an added snapshot with a time that is not about `now`, or a schema that the table lacks.
+
+    `now` is in seconds since 1970. No engine appends after a snapshot of the future, and cleaning goes by these times.
+    """
+    schemas = {each.schema_id for each in metadata.schemas}
+    for update in updates:
+        if isinstance(update, AddSnapshotUpdate):
+            _check_time(update.snapshot, int(now * 1000))
+            schema = update.snapshot.schema_id
+            if schema is not None and schema not in schemas:
+                raise InvalidError(
+                    f"a snapshot has the `schema-id` {schema}, which the table does not have; add it first"
+                )
 
 
 def require_history(metadata: TableMetadata) -> None:
@@ -47,6 +66,15 @@ def _in_order(log: Iterable[E]) -> list[E]:
         if entries[position].timestamp_ms < earlier:
             entries[position] = entries[position].model_copy(update={"timestamp_ms": earlier})
     return entries
+
+
+def _check_time(snapshot: Snapshot, now: int) -> None:
+    if snapshot.timestamp_ms > now + _MINUTE_MS:
+        raise InvalidError(
+            "the `timestamp-ms` of a snapshot is in the future; set the clock of the machine that wrote it"
+        )
+    if snapshot.timestamp_ms < now - _DAY_MS:
+        raise InvalidError("the `timestamp-ms` of a snapshot is more than a day ago; write the snapshot again")
 
 
 def _require_snapshot(snapshot: Snapshot, metadata: TableMetadata) -> None:
