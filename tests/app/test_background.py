@@ -372,7 +372,7 @@ def test_readiness_shows_a_driver_that_does_not_answer(world: World) -> None:
     side._drivers._held = held  # pyright: ignore[reportPrivateUsage]
     side._gateway = _any(gateway)  # pyright: ignore[reportPrivateUsage]
     front = fronted(world.app, world.deployment)
-    front.readiness.spark = lambda: side.state
+    front.readiness.details = lambda: {"spark": side.state}
 
     answers = [asks(front.app)("GET", "/readyz").json()]
     home.is_answering = False

@@ -8,10 +8,17 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
+from headgate.control.connections import Entrance
+from headgate.control.supervision import BackgroundTasks
+from headgate.sandbox import Level
+from headgate.sandbox.machine import found_level
+from headgate.spark.database_relay import DatabaseRelay
 from headgate.spark.driver import Driver
+from headgate.spark.driver_sandbox import DriverSandbox
 from headgate.spark.signature import sign_session, verify
 from headgate.spark.starting import DriverSettings
 from headgate.spark.toolchain import Toolchain
@@ -20,6 +27,7 @@ from tests.threads import event_loop
 Need = Mapping[str, Any]
 REFUSED = "42501"
 ADMIN = "hgs_admin"
+LEVEL = found_level()[0]
 
 
 def everything_to_the_admin(handle: str, _need: Need) -> bool:
@@ -37,13 +45,17 @@ class DecisionService:
         self.traced: set[str] = set()
         """Of whom lineage is kept, and in `columns` what was said of what they wrote."""
         self.columns: list[Any] = []
-        self.entrances: dict[str, tuple[str, Mapping[str, str]]] = {}
-        """By connection: the URL of its database, and the properties to enter it with."""
+        self.entrances: dict[str, Entrance] = {}
+        """How the database of each connection is entered."""
+        self._relay = DatabaseRelay()
+        if LEVEL is Level.FULL:
+            self._relay.start(BackgroundTasks())
         self.entered: list[str] = []
         self.is_down = False
         self.key: Callable[[], bytes] = lambda: b""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.ports = (self._server.server_port, *((self._relay.port,) if self._relay.port else ()))
         self.url = f"http://127.0.0.1:{self._server.server_port}/guard/v1/decide"
 
     def names(self) -> set[str]:
@@ -58,6 +70,7 @@ class DecisionService:
         """Stop answering and free the port."""
         self._server.shutdown()
         self._server.server_close()
+        self._relay.stop()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         service = self
@@ -109,8 +122,10 @@ class DecisionService:
         self.entered.append(connection)
         if not self.rule(handle, {"action": "connection.use", "connection": connection}):
             return {"allowed": False, "message": f"{handle} may not use that"}
-        url, properties = self.entrances[connection]
-        return {"allowed": True, "url": url, "properties": dict(properties)}
+        entrance = self.entrances[connection]
+        if self._relay.port:
+            entrance = self._relay.relayed(entrance)
+        return {"allowed": True, "url": entrance.url, "properties": dict(entrance.properties)}
 
 
 class World:
@@ -154,7 +169,9 @@ class World:
 def world(toolchain: Toolchain, folder: Path, **changes: Any) -> Iterator[World]:
     """Run a driver over a lake of its own until the block ends. `changes` are settings of the driver."""
     decisions = DecisionService()
-    driver = Driver(replace(settings(toolchain, folder, decisions.url), **changes))
+    made_with = settings(toolchain, folder, decisions.url)
+    sandbox = replace(made_with.sandbox, connects=decisions.ports)
+    driver = Driver(replace(made_with, sandbox=sandbox, **changes))
     decisions.key = lambda: driver.key
     with event_loop() as run:
         run(driver.start())
@@ -179,6 +196,13 @@ def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSet
         log=folder / "logs" / "driver.log",
         scratch=folder / "scratch",
         decision_url=decision_url,
+        sandbox=DriverSandbox(
+            level=LEVEL,
+            # The other folders of the test are those of its connections.
+            writes=(folder, folder.parent),
+            forbidden=(Path.home(),),
+            connects=(urlsplit(decision_url).port or 0,),
+        ),
         conf={
             f"{lake}.catalog-impl": "org.apache.iceberg.hadoop.HadoopCatalog",
             f"{lake}.warehouse": str(folder / "warehouse"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from headgate.control.connections import Entrance
 from tests.postgres import USER, PostgresServer
 from tests.spark.guard_world import ADMIN, REFUSED, World
 
@@ -33,10 +35,18 @@ def database(postgres: PostgresServer) -> Iterator[str]:
 @pytest.fixture
 def shop(lake: World, database: str) -> World:
     """The world with the connection `shop`."""
-    url = f"jdbc:{database.replace(f'{USER}@', '')}"
-    lake.decisions.entrances["shop"] = (url, {"user": USER, "password": PASSWORD, "ApplicationName": "headgate"})
+    lake.decisions.entrances["shop"] = entrance(database)
     lake.decisions.entered.clear()
     return lake
+
+
+def entrance(database: str, host: str = "127.0.0.1") -> Entrance:
+    """Return how a database is entered that is said to be at a host, and is on this machine."""
+    at = urlsplit(database)
+    port = at.port or 0
+    pinned = {"socketFactory": "io.headgate.guard.PinnedSockets", "socketFactoryArg": f"{port} 127.0.0.1"}
+    properties = {"user": USER, "password": PASSWORD, "ApplicationName": "headgate", **pinned}
+    return Entrance(f"jdbc:postgresql://{host}:{port}{at.path}", properties, port, ("127.0.0.1",))
 
 
 def orders(spark: SparkSession, table: str = "public.orders", **options: str) -> DataFrame:
@@ -81,10 +91,7 @@ class TestReading:
         assert "*GreaterThan(id,50)" in plan(frame.where("id > 50").select("id"))
 
     def test_comes_from_the_decided_address_wherever_the_name_leads(self, shop: World, database: str) -> None:
-        at = urlsplit(database)
-        pinned = {"socketFactory": "io.headgate.guard.PinnedSockets", "socketFactoryArg": f"{at.port} 127.0.0.1"}
-        url, properties = f"jdbc:postgresql://shop.invalid:{at.port}{at.path}", {"user": USER, "password": PASSWORD}
-        shop.decisions.entrances["shop"] = (url, {**properties, **pinned})
+        shop.decisions.entrances["shop"] = entrance(database, "shop.invalid")
 
         assert orders(shop.session(ADMIN)).count() == 100
 
@@ -195,11 +202,11 @@ class TestTheSecret:
         assert not any(PASSWORD in each for each in (*said, log))
 
     def test_is_in_no_error(self, shop: World) -> None:
-        url, properties = shop.decisions.entrances["shop"]
-        elsewhere = url.replace("/test_", "/no_such_")
-        nobody = {**properties, "user": "nobody_there"}
-        for entrance in ((elsewhere, properties), (url, nobody), ("jdbc:postgresql://127.0.0.1:1/x", properties)):
-            shop.decisions.entrances["shop"] = entrance
+        known = shop.decisions.entrances["shop"]
+        elsewhere = replace(known, url=known.url.replace("/test_", "/no_such_"))
+        nobody = replace(known, properties={**known.properties, "user": "nobody_there"})
+        for each in (elsewhere, nobody, entrance("postgresql://127.0.0.1:1/x")):
+            shop.decisions.entrances["shop"] = each
             with pytest.raises(PySparkException) as caught:
                 orders(shop.session(ADMIN)).collect()
             said = str(caught.value)

@@ -117,7 +117,7 @@ class Server:
         self._side.freshness = app.state.freshness
         front = fronted(app, self.deployment, self._side.sparks.caller, self._side.figures)
         if self.settings.spark:
-            front.readiness.spark = lambda: self._side.state
+            front.readiness.details = lambda: {"spark": self._side.state, "sandbox": self._side.sandbox}
         return front
 
     async def _announce(self) -> None:

@@ -63,6 +63,8 @@ class Settings:
     """The longest that a statement on Spark may run; 0 sets no limit."""
     spark_free_disk_mib: int = 1024
     """How much of the data folder's disk statements on Spark leave free."""
+    sandbox: Literal["require", "prefer"] | None = None
+    """Whether Spark's processes start without a full sandbox, where the machine has none."""
     clusters: Clusters = field(default_factory=lambda: Clusters(Cluster(EMBEDDED)))
     """What runs of pipelines can execute on."""
     egress: EgressPolicy = field(default_factory=EgressPolicy)
@@ -122,6 +124,13 @@ class Settings:
     def tls(self) -> bool:
         """Whether the HTTP API is served under TLS."""
         return self.tls_cert is not None
+
+    @property
+    def sandbox_required(self) -> bool:
+        """Whether Spark's processes must be in a full sandbox: not on a laptop, which no other machine reaches."""
+        if self.sandbox is None:
+            return not ip_address(self.bind).is_loopback
+        return self.sandbox == "require"
 
     @property
     def warehouse(self) -> Path:

@@ -2,23 +2,30 @@
 
 import asyncio
 import logging
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
 from headgate.app.listening import Alone, ServerError
+from headgate.app.sandboxes import SandboxRequiredError, driver_sandbox, required_level
 from headgate.app.settings import Settings
+from headgate.control.clusters import EMBEDDED
+from headgate.control.connections import Entrance
 from headgate.control.organization import Organization
 from headgate.control.supervision import BackgroundTask
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
+from headgate.sandbox import Level
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import DecidingAuthority, endpoint
 from headgate.spark.clusters import Cluster
+from headgate.spark.database_relay import DatabaseRelay
 from headgate.spark.driver import Driver, DriverState
 from headgate.spark.gateway.child import LogLevel, Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
@@ -48,7 +55,9 @@ class SparkSide:
             settings.clusters,
             tasks=deployment.tasks,
         )
-        self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves)
+        self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves, self._entered)
+        self._relay = DatabaseRelay()
+        self._level: Level | None = None
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
         self._abandoned = AbandonedSessions()
         self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all, self._abandoned)
@@ -88,6 +97,13 @@ class SparkSide:
             return "unresponsive"
         return "ready" if gateway is GatewayState.SERVING else gateway.value
 
+    @property
+    def sandbox(self) -> str:
+        """How much of the sandbox of Spark's processes is enforced, and what is not."""
+        if self._level is None:
+            return "starting"
+        return ": ".join(each for each in (self._level.value, self._level.missing) if each)
+
     def lacking(self, organization: Organization, cluster: str) -> str:
         """Return why no run of an organization can begin on a cluster yet, or nothing; its driver starts then."""
         driver, why_not = self._drivers.of(organization, cluster)
@@ -109,6 +125,7 @@ class SparkSide:
         Raises `ServerError`, `DriverError` or `ToolchainError`.
         """
         settings, tasks = self._deployment.settings, self._deployment.tasks
+        await self._begin_sandbox()
         tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
         key = secrets.token_urlsafe(32)
         knowing = self._knowing
@@ -140,6 +157,21 @@ class SparkSide:
         if self._answering:
             await self._answering.end()
         await self._drivers.end()
+        self._relay.stop()
+
+    async def _begin_sandbox(self) -> None:
+        try:
+            self._level, line = await asyncio.to_thread(required_level, self._deployment.settings)
+        except SandboxRequiredError as error:
+            raise ServerError(str(error)) from None
+        if line:
+            self._say(line)
+        if self._level is Level.FULL:
+            self._relay.start(self._deployment.tasks)
+
+    def _entered(self, cluster: str, entrance: Entrance) -> Entrance:
+        """Return how a driver enters a database: the embedded one has no port of it, executors elsewhere have no relay."""
+        return self._relay.relayed(entrance) if self._relay.port and cluster == EMBEDDED else entrance
 
     def _is_watched(self) -> bool:
         """Whether a gateway that serves has lately heard what may not go on. One that does not serve runs nothing."""
@@ -164,6 +196,7 @@ class SparkSide:
 
     def _driver(self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str) -> Driver:
         settings, home = self._deployment.settings, organization is self._deployment.home
+        sandbox = driver_sandbox(self._deployment, organization, cluster, inner_url, os.environ)
         cluster_folder = Path("clusters") / cluster.name if cluster.remote else Path()
         logs = cluster_folder if home else organization.id / cluster_folder
         settings_of_it = DriverSettings(
@@ -177,6 +210,9 @@ class SparkSide:
             name=("home" if home else organization.id) + (f"@{cluster.name}" if cluster.remote else ""),
             conf=rest_lake(f"{inner_url}/iceberg"),
             cluster=cluster,
+            sandbox=replace(
+                sandbox, connects=(*sandbox.connects, self._relay.port) if self._relay.port else sandbox.connects
+            ),
             statement_seconds=settings.spark_statement_seconds,
             free_disk_mib=settings.spark_free_disk_mib,
         )

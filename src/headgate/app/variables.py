@@ -112,6 +112,14 @@ _LISTENING = (
     ),
     Variable("HEADGATE_SPARK_FREE_DISK_MIB", "count", "spark_free_disk_mib", "MiB of disk that Spark leaves free"),
     Variable(
+        "HEADGATE_SANDBOX",
+        "choice",
+        "sandbox",
+        "whether Spark's processes must run in a full sandbox (`require`), or also where the machine has none (`prefer`)",
+        "`require`, and `prefer` where only this machine reaches the server",
+        choices=("require", "prefer"),
+    ),
+    Variable(
         "HEADGATE_CLUSTERS",
         "clusters",
         "clusters",

@@ -45,6 +45,9 @@ class Entrance:
 
     url: str
     properties: Mapping[str, str] = field(repr=False)
+    port: int = 0
+    addresses: tuple[str, ...] = ()
+    """Those of its host that were decided on, in numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def entrance(database: DatabasePlace) -> Entrance:
     url = f"jdbc:postgresql://{host}:{database.port}/{quote(database.database, safe='')}"
     properties = {"user": database.user, "password": database.password, "sslmode": database.sslmode}
     properties |= {"socketFactory": _SOCKETS, "socketFactoryArg": _pinned(database)}
-    return Entrance(url, {**DRIVER_PROPERTIES, **properties})
+    return Entrance(url, {**DRIVER_PROPERTIES, **properties}, database.port, tuple(map(str, database.addresses)))
 
 
 def _pinned(database: DatabasePlace) -> str:

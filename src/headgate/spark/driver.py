@@ -6,10 +6,12 @@ import secrets
 import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import fields
 
 from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.canary import CanaryError, is_answering, require_closed, require_guarded
+from headgate.spark.driver_sandbox import DriverPorts
 from headgate.spark.liveness import Liveness
 from headgate.spark.masters import NoMasterError, require_master, until_lost
 from headgate.spark.starting import DriverSettings, command, environment, properties
@@ -53,7 +55,7 @@ class Driver:
         self._supervision: BackgroundTask | None = None
         self._liveness: Liveness | None = None
         self._watches = list[BackgroundTask]()
-        self._port = 0
+        self._ports = DriverPorts(0, 0, 0)
         self.state = DriverState.STOPPED
         self.generation = 0
         self.hangs = 0
@@ -71,7 +73,7 @@ class Driver:
     @property
     def address(self) -> str:
         """Where the driver's Connect server listens."""
-        return f"127.0.0.1:{self._port}"
+        return f"127.0.0.1:{self._ports.connect}"
 
     @property
     def ready(self) -> bool:
@@ -104,7 +106,7 @@ class Driver:
 
     async def _launch(self) -> None:
         self.state = DriverState.STARTING
-        self.key, self.token, self._port = secrets.token_bytes(_KEY_BYTES), secrets.token_urlsafe(32), _free_port()
+        self.key, self.token, self._ports = secrets.token_bytes(_KEY_BYTES), secrets.token_urlsafe(32), _free_ports()
         self.generation += 1
         within = _REMOTE_START_WITHIN if self._settings.cluster.remote else _START_WITHIN
         try:
@@ -173,7 +175,7 @@ class Driver:
         settings.log.parent.mkdir(parents=True, exist_ok=True)
         with settings.log.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                *command(settings),
+                *command(settings, self._ports),
                 stdin=PIPE,
                 stdout=log,
                 stderr=log,
@@ -189,11 +191,7 @@ class Driver:
 
     def _secrets(self) -> str:
         """What the JVM reads first; nothing of it stands in arguments, environment or a file."""
-        said = properties(self._settings) | {
-            "spark.connect.grpc.binding.port": str(self._port),
-            "headgate.decision.url": self._settings.decision_url,
-        }
-        lines = (f"{key}={value}" for key, value in said.items())
+        lines = (f"{key}={value}" for key, value in properties(self._settings, self._ports).items())
         return "\n".join((self.key.hex(), self.token, *lines, "", ""))
 
     async def _until(self, process: Process, ready: Awaitable[None]) -> None:
@@ -241,7 +239,9 @@ class Driver:
             await process.wait()
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def _free_ports() -> DriverPorts:
+    with ExitStack() as opened:
+        probes = [opened.enter_context(socket.socket()) for _ in fields(DriverPorts)]
+        for each in probes:
+            each.bind(("127.0.0.1", 0))
+        return DriverPorts(*(each.getsockname()[1] for each in probes))

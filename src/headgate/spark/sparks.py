@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headgate.control.clusters import EMBEDDED
+from headgate.control.connections import Entrance
 from headgate.control.organization import Organization
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -14,12 +15,24 @@ from headgate.spark.needs import Judge, Reach
 from headgate.spark.sessions import Sessions
 from headgate.spark.works import Works
 
+Entered = Callable[[str, Entrance], Entrance]
+"""Returns how the driver on a cluster enters a database: directly, or through a relay."""
+
+
+def _directly(_cluster: str, entrance: Entrance) -> Entrance:
+    return entrance
+
 
 class OrganizationSpark:
     """What this process knows of one organization's Spark on one cluster. A handle of one means nothing to another's driver."""
 
     def __init__(
-        self, organization: Organization, reach: Reach, key: Callable[[], bytes], cluster: str = EMBEDDED
+        self,
+        organization: Organization,
+        reach: Reach,
+        key: Callable[[], bytes],
+        cluster: str = EMBEDDED,
+        entered: Entered = _directly,
     ) -> None:
         """`key` returns that of the driver as it runs now, or nothing."""
         self.organization = organization
@@ -29,6 +42,11 @@ class OrganizationSpark:
         self.calls = DriverCalls(key, self.sessions)
         self.judge = Judge(organization, reach)
         self.works = Works(self.sessions, self.judge.refusal)
+        self._entered = entered
+
+    def entrance(self, caller: Caller, connection: str) -> Entrance:
+        """Return how its driver enters a database for a caller. Raises `NoEntranceError`."""
+        return self._entered(self.cluster, self.reach.entrance(caller, connection))
 
     def forget(self) -> None:
         """End all sessions and forget their work: whatever they were in is gone."""
@@ -53,11 +71,13 @@ class Sparks:
         reach: Callable[[Organization], Reach],
         key: Callable[[ResourceId, str], bytes] = lambda *_: b"",
         serves: Callable[[Organization], bool] = lambda _: True,
+        entered: Entered = _directly,
     ) -> None:
         """`key` is that of an organization's driver on a cluster as it runs now, and `serves` says which are to have one."""
         self._reach = reach
         self._key = key
         self.serves = serves
+        self._entered = entered
         self.followed = FollowedOperations()
         """The operations whose rows are kept by this process."""
         self._lock = threading.Lock()
@@ -74,7 +94,9 @@ class Sparks:
         with self._lock:
             if place not in self._sparks:
                 reach = self._reach(organization)
-                self._sparks[place] = OrganizationSpark(organization, reach, lambda: self._key(*place), cluster)
+                self._sparks[place] = OrganizationSpark(
+                    organization, reach, lambda: self._key(*place), cluster, self._entered
+                )
             return self._sparks[place]
 
     def caller(self, handle: str) -> Caller | None:

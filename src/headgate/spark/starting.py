@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headgate.control.clusters import EMBEDDED
+from headgate.sandbox.machine import sandboxed
 from headgate.spark.clusters import Cluster
+from headgate.spark.driver_sandbox import DriverFiles, DriverPorts, DriverSandbox, driver_policy, level_of
 from headgate.spark.jars import spark_jars
 
 _EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.GuardExtensions"
@@ -87,6 +89,7 @@ class DriverSettings:
     """The longest that a statement may run; 0 sets no limit. Streams have none."""
     free_disk_mib: int = 1024
     """How much of the disk with the scratch folder statements leave free."""
+    sandbox: DriverSandbox = field(default_factory=DriverSandbox)
 
     @property
     def jars(self) -> tuple[Path, ...]:
@@ -105,8 +108,14 @@ def rest_lake(api: str) -> dict[str, str]:
     }
 
 
-def command(settings: DriverSettings) -> tuple[str, ...]:
-    """Return how the JVM is started. Nothing secret stands in it."""
+def command(settings: DriverSettings, ports: DriverPorts) -> tuple[str, ...]:
+    """Return how the JVM is started, in its sandbox. Nothing secret stands in it."""
+    files = DriverFiles(settings.java, settings.jars, settings.scratch)
+    policy = driver_policy(settings.sandbox, files, settings.cluster, ports)
+    return sandboxed(_java_command(settings), policy, level_of(settings.sandbox, settings.cluster))
+
+
+def _java_command(settings: DriverSettings) -> tuple[str, ...]:
     hadoop = (str(settings.cluster.hadoop),) if settings.cluster.hadoop else ()
     jars = (*map(str, settings.jars), f"{spark_jars()}{os.sep}*", *hadoop)
     return (
@@ -140,12 +149,14 @@ def environment(cluster: Cluster) -> dict[str, str]:
     return kept | hadoop | own
 
 
-def properties(settings: DriverSettings) -> dict[str, str]:
+def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
     """Return the configuration of every driver; what guards it stands last and cannot be overridden."""
     return {
         "spark.master": settings.cluster.master,
         "spark.app.name": "headgate",
         "spark.sql.shuffle.partitions": "8",
+        "spark.driver.port": str(ports.driver),
+        "spark.driver.blockManager.port": str(ports.blocks),
         **settings.cluster.conf,
         **settings.conf,
         "spark.ui.enabled": "false",
@@ -159,6 +170,8 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.checkpoint.dir": str(settings.scratch / "checkpoints"),
         "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
         "spark.plugins": "io.headgate.guard.ConnectionsPlugin",
+        "spark.hadoop.fs.file.impl": "io.headgate.guard.LocalFiles",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.headgate.guard.LocalFilesContext",
         "spark.sql.extensions": _EXTENSIONS,
         "spark.sql.catalog.lake": "io.headgate.guard.GuardedCatalog",
         "spark.sql.catalog.lake.cache-enabled": "false",
@@ -180,6 +193,8 @@ def properties(settings: DriverSettings) -> dict[str, str]:
         "spark.sql.maxBroadcastTableSize": f"{settings.cluster.heap_mib // 8}m",
         "spark.connect.session.planCache.maxSize": "0",  # the guard sees no plan that Spark has analyzed before
         "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(ports.connect),
+        "headgate.decision.url": settings.decision_url,
         "headgate.statement.seconds": str(settings.statement_seconds),
         "headgate.disk.reserve": str(settings.free_disk_mib * 1024**2),
         "spark.executor.heartbeatInterval": "2s",  # tells how much a task has written; the disk may be full soon

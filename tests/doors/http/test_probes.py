@@ -30,7 +30,7 @@ class TestReady:
 
     def test_is_ready_without_spark_too_and_says_how_that_is(self) -> None:
         readiness = Readiness(lambda: None)
-        readiness.spark = lambda: "down"
+        readiness.details = lambda: {"spark": "down"}
 
         assert ask(guarded(readiness=readiness), "GET", "/readyz").json() == {"status": "ready", "spark": "down"}
 

@@ -7,6 +7,7 @@ from headgate.app.checkup.egress import egress
 from headgate.app.checkup.finding import Finding, failed
 from headgate.app.checkup.folder import data_folder, disk, secrets
 from headgate.app.checkup.listening import certificate, ports, public_url
+from headgate.app.checkup.sandbox import sandbox
 from headgate.app.checkup.stored import stored
 from headgate.app.checkup.tools import tools
 from headgate.app.settings import Settings, SettingsError
@@ -15,7 +16,19 @@ __all__ = ["Finding", "checkup"]
 
 Check = Callable[[Settings, Mapping[str, str], float], Iterator[Finding]]
 
-CHECKS: Sequence[Check] = (data_folder, secrets, disk, stored, ports, public_url, certificate, tools, clusters, egress)
+CHECKS: Sequence[Check] = (
+    data_folder,
+    secrets,
+    disk,
+    stored,
+    ports,
+    public_url,
+    certificate,
+    tools,
+    sandbox,
+    clusters,
+    egress,
+)
 
 
 def checkup(read: Callable[[], Settings], environ: Mapping[str, str], now: float) -> Iterator[Finding]:

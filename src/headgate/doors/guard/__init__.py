@@ -92,7 +92,7 @@ def guard_router(sparks: Sparks, audit: Audit) -> APIRouter:
             _record_denials(audit, request, spoken, refusals)
             return {"allowed": False, "message": refusals[0].message}
         try:
-            found = await run_in_threadpool(spoken.spark.reach.entrance, spoken.caller, asked.connection)
+            found = await run_in_threadpool(spoken.spark.entrance, spoken.caller, asked.connection)
         except NoEntranceError as error:
             return {"allowed": False, "message": f"{spoken.spark.judge.name(spoken.caller)}: {error}"}
         return {"allowed": True, "url": found.url, "properties": dict(found.properties)}

@@ -2,7 +2,7 @@
 
 import hmac
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Literal
@@ -29,8 +29,8 @@ class Readiness:
         self._unready = unready
         self._clock = clock
         self._known: tuple[float, str | None] | None = None
-        self.spark: Callable[[], str] | None = None
-        """How Spark is, for whoever looks: requests are answered without it too, so it is told beside."""
+        self.details: Callable[[], Mapping[str, str]] = dict
+        """How Spark and its sandbox are: requests are answered without them too, so it is told beside."""
         self.draining = False
 
     async def why_not(self) -> str | None:
@@ -96,8 +96,7 @@ class Probes:
     async def _ready(self) -> Response:
         why = await self._readiness.why_not()
         if why is None:
-            spark = self._readiness.spark
-            return JSONResponse({"status": "ready", **({"spark": spark()} if spark else {})})
+            return JSONResponse({"status": "ready", **self._readiness.details()})
         return later(problem(503, "not-ready", why))
 
 

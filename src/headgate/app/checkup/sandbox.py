@@ -1,0 +1,24 @@
+"""The sandbox of Spark's processes: how much of it this machine enforces."""
+
+from collections.abc import Iterator, Mapping
+
+from headgate.app.checkup.finding import Finding, doubtful, failed
+from headgate.app.sandboxes import SETTING, SandboxRequiredError, required_level
+from headgate.app.settings import Settings
+
+_WHAT = "sandbox"
+
+
+def sandbox(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
+    """Look what the kernel enforces, where Spark is wanted."""
+    if not settings.spark:
+        return
+    try:
+        level, line = required_level(settings)
+    except SandboxRequiredError as error:
+        yield failed(_WHAT, str(error), f"change the kernel, or {SETTING}")
+        return
+    if line:
+        yield doubtful(_WHAT, line, "use Linux 6.7 or newer")
+    else:
+        yield Finding(_WHAT, "ok", f"{level.value}: files, TCP ports, system calls and memory of Spark's processes")

@@ -1,0 +1,161 @@
+"""The filter of system calls, as a program of classic BPF that the kernel runs before each call (seccomp)."""
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from headgate.sandbox import kernel
+from headgate.sandbox import system_calls as calls
+from headgate.sandbox.errors import SandboxError
+from headgate.sandbox.policy import Policy
+
+_ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_SET_SECCOMP, _MODE_FILTER = 22, 2
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+"""Where they lie in what the kernel hands the program."""
+_LOAD, _AND, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+
+_UNIX, _INTERNET, _INTERNET_6 = 1, 2, 10
+_STREAM, _DATAGRAM, _TYPE_MASK = 1, 2, 0xF
+_TCP: Final = (0, 6)
+"""The protocols of a stream. Others, MPTCP above all, pass Landlock's rules for TCP."""
+_UDP: Final = (0, 17)
+_FAST_OPEN: Final = 0x20000000
+"""A flag of sending that connects without the call which Landlock decides about."""
+_INTO_TERMINAL: Final = (0x5412, 0x541C)
+"""Controls of a terminal that type into it."""
+_NEW_NAMESPACES: Final = 0x7E020080
+_THREAD: Final = 0x10000
+_FAST_OPEN_FLAGS: Final = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
+"""Which argument has the flags."""
+
+Instruction = tuple[int, int, int, int]
+"""Operation, how many instructions to skip if it is true and if not, and the constant."""
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def restrict(policy: Policy) -> None:
+    """Hold this process to the system calls of the list from now on. Raises `SandboxError` or `OSError`."""
+    machine = os.uname().machine
+    if machine not in _ARCHITECTURES:
+        raise SandboxError(f"the system calls of the machine `{machine}` are not known")
+    install(program(policy, machine, os.getpid()))
+
+
+def install(instructions: Sequence[Instruction]) -> None:
+    """Let the kernel run a program before each call of this process from now on. Raises `OSError`."""
+    written = b"".join(struct.pack("=HBBI", *each) for each in instructions)
+    asked = _Program(len(instructions), written)
+    kernel.prctl(_SET_SECCOMP, ctypes.c_ulong(_MODE_FILTER), ctypes.byref(asked))
+
+
+def program(policy: Policy, machine: str, process: int) -> Sequence[Instruction]:
+    """Return the program for a machine; `process` is the one that it may send signals to."""
+    return tuple(_program(policy, machine, process))
+
+
+def _program(policy: Policy, machine: str, process: int) -> Iterator[Instruction]:
+    yield (_LOAD, 0, 0, _ARCHITECTURE)
+    yield (_IF_EQUAL, 1, 0, _ARCHITECTURES[machine])
+    yield (_RETURN, 0, 0, _KILL)
+    yield (_LOAD, 0, 0, _NUMBER)
+    # Newer calls, and on x86-64 those of another interface, are answered as by a kernel that does not have them.
+    yield (_IF_AT_LEAST, 0, 1, calls.HIGHEST)
+    yield (_RETURN, 0, 0, _FAIL | errno.ENOSYS)
+    for name, numbers in _conditional(policy, process).items():
+        number = getattr(calls.CONDITIONAL[name], machine)
+        if number is not None:
+            yield (_IF_EQUAL, 0, len(numbers), number)
+            yield from numbers
+    for group in (calls.FILES, calls.MEMORY, calls.PROCESS, calls.SIGNALS, calls.TIME, calls.WAITING, calls.SOCKETS):
+        for number in (getattr(each, machine) for each in group.values()):
+            if number is not None:
+                yield (_IF_EQUAL, 0, 1, number)
+                yield (_RETURN, 0, 0, _ALLOW)
+    yield (_RETURN, 0, 0, _FAIL | errno.EPERM)
+
+
+def _conditional(policy: Policy, process: int) -> dict[str, Sequence[Instruction]]:
+    """Return for each call that depends on its arguments what decides it; each ends by itself."""
+    new = _new_process(policy)
+    only_this = _equal(0, (process,))
+    return {
+        "socket": _sockets(policy),
+        "socketpair": _equal(0, (_UNIX,)),
+        **{name: _no_bits(argument, _FAST_OPEN) for name, argument in _FAST_OPEN_FLAGS.items()},
+        "ioctl": _unequal(1, _INTO_TERMINAL),
+        "clone": new,
+        # Its flags lie in memory, which a filter cannot see; the C library makes do with `clone`.
+        "clone3": ((_RETURN, 0, 0, _FAIL | errno.ENOSYS),),
+        **dict.fromkeys(("fork", "vfork"), ((_RETURN, 0, 0, _ALLOW if policy.processes else _DENY),)),
+        # Landlock keeps signals within the sandbox, where it is new enough; a process without children needs none.
+        **dict.fromkeys(("kill", "tgkill"), _ALWAYS if policy.processes else only_this),
+        "prlimit64": _equal(0, (0,)),
+    }
+
+
+_DENY: Final = _FAIL | errno.EPERM
+_ALWAYS: Final = ((_RETURN, 0, 0, _ALLOW),)
+
+
+def _argument(position: int) -> Instruction:
+    """Load the lower half of an argument, which is all that the kernel looks at for these calls."""
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * position)
+
+
+def _equal(position: int, values: Sequence[int]) -> Sequence[Instruction]:
+    """Allow the call if the argument is one of the values."""
+    tests = tuple(each for value in values for each in ((_IF_EQUAL, 0, 1, value & 0xFFFFFFFF), (_RETURN, 0, 0, _ALLOW)))
+    return (_argument(position), *tests, (_RETURN, 0, 0, _DENY))
+
+
+def _unequal(position: int, values: Sequence[int]) -> Sequence[Instruction]:
+    """Allow the call unless the argument is one of the values."""
+    tests = tuple(each for value in values for each in ((_IF_EQUAL, 0, 1, value), (_RETURN, 0, 0, _DENY)))
+    return (_argument(position), *tests, (_RETURN, 0, 0, _ALLOW))
+
+
+def _no_bits(position: int, bits: int) -> Sequence[Instruction]:
+    """Allow the call if the argument has none of the bits."""
+    return (_argument(position), (_IF_ANY_BIT, 0, 1, bits), (_RETURN, 0, 0, _DENY), (_RETURN, 0, 0, _ALLOW))
+
+
+def _new_process(policy: Policy) -> Sequence[Instruction]:
+    """Allow threads, and processes if the policy does; never a new namespace."""
+    others = _ALLOW if policy.processes else _DENY
+    return (
+        _argument(0),
+        (_IF_ANY_BIT, 0, 1, _NEW_NAMESPACES & ~0xFF),
+        (_RETURN, 0, 0, _DENY),
+        (_IF_ANY_BIT, 0, 1, _THREAD),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, others),
+    )
+
+
+def _sockets(policy: Policy) -> Sequence[Instruction]:
+    """Allow TCP, and the other kinds that the policy does."""
+    kinds = [(family, _STREAM, protocol) for family in (_INTERNET, _INTERNET_6) for protocol in _TCP]
+    if policy.datagrams:
+        kinds += [(family, _DATAGRAM, protocol) for family in (_INTERNET, _INTERNET_6) for protocol in _UDP]
+    tests = list[Instruction]()
+    for family, kind, protocol in kinds:
+        tests += (
+            (_argument(0)),
+            (_IF_EQUAL, 0, 6, family),
+            (_argument(1)),
+            (_AND, 0, 0, _TYPE_MASK),
+            (_IF_EQUAL, 0, 3, kind),
+            (_argument(2)),
+            (_IF_EQUAL, 0, 1, protocol),
+            (_RETURN, 0, 0, _ALLOW),
+        )
+    unix = _equal(0, (_UNIX,)) if policy.unix_sockets else ((_RETURN, 0, 0, _DENY),)
+    return (*tests, *unix)

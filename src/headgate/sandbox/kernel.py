@@ -1,0 +1,45 @@
+"""The kernel's calls that Python has no function for."""
+
+import ctypes
+import os
+from typing import Final
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_SET_NO_NEW_PRIVILEGES: Final = 38
+_DROP_FROM_BOUNDING_SET: Final = 24
+_CAPSET: Final = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION: Final = 0x20080522
+_CAPABILITIES: Final = 64
+"""More than there are."""
+
+
+def call(number: int, *arguments: object) -> int:
+    """Make a system call. Raises `OSError` if it fails."""
+    return _checked(_libc.syscall(ctypes.c_long(number), *arguments))
+
+
+def prctl(option: int, *arguments: object) -> int:
+    """Change something of this process. Raises `OSError` if it cannot be changed."""
+    padded = (*arguments, *(ctypes.c_ulong(0) for _ in range(4 - len(arguments))))
+    return _checked(_libc.prctl(ctypes.c_int(option), *padded))
+
+
+def drop_privileges() -> None:
+    """Give up every capability for good, also those that a program of another owner would bring. Raises `OSError`."""
+    prctl(_SET_NO_NEW_PRIVILEGES, ctypes.c_ulong(1))
+    for each in range(_CAPABILITIES):
+        try:
+            prctl(_DROP_FROM_BOUNDING_SET, ctypes.c_ulong(each))
+        except OSError:
+            # There is no such capability, or this process has none to give up.
+            continue
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    call(_CAPSET[os.uname().machine], ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result

@@ -1,0 +1,193 @@
+"""The relay of databases: a sandboxed driver connects it alone, and it the addresses that were decided on.
+
+A driver's sandbox knows ports and no hosts, so it has no port of a database. With the decision about a connection it gets a
+ticket, which stands for the addresses of that decision. Nothing that a driver sends says where to connect.
+"""
+
+import fcntl
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from headgate.control.connections import Entrance
+from headgate.control.supervision import BackgroundTasks
+
+log = logging.getLogger(__name__)
+
+_LOOPBACK: Final = "127.0.0.1"
+_VALID_SECONDS: Final = 60.0
+_USES: Final = 16
+"""Connections by one ticket: without TLS after one with it failed, and to cancel a query."""
+_MOST_CONNECTIONS: Final = 256
+_TICKET_BYTES: Final = 43
+_PATIENCE: Final = 10.0
+"""Seconds for a ticket to arrive, and for each address to answer."""
+_PIECE: Final = 1 << 20
+"""Bytes in the pipe between two sockets."""
+_SET_PIPE_SIZE: Final = 1031
+OPEN, REFUSED, UNREACHABLE = b"\0", b"\1", b"\2"
+"""What a driver is answered to its ticket."""
+
+
+@dataclass(slots=True)
+class _Ticket:
+    """The addresses that a decision allowed, and how often and how long they may still be connected."""
+
+    port: int
+    addresses: Sequence[str]
+    issued: float
+    uses: int = 0
+    open: int = 0
+
+    def is_valid(self, now: float) -> bool:
+        """Return whether another connection may be made: soon after the decision, or beside one that is open."""
+        return self.uses < _USES and (self.open > 0 or now - self.issued < _VALID_SECONDS)
+
+
+class DatabaseRelay:
+    """Listens on a free port of loopback. Bytes are copied by the kernel, in two threads for each connection."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._tickets: dict[str, _Ticket] = {}
+        self._server: socket.socket | None = None
+        self._open = set[socket.socket]()
+
+    @property
+    def port(self) -> int:
+        """Where it listens; 0 before it was started."""
+        return self._server.getsockname()[1] if self._server else 0
+
+    def start(self, tasks: BackgroundTasks) -> None:
+        """Listen from now on. Raises `OSError`."""
+        server = self._server = socket.create_server((_LOOPBACK, 0))
+        tasks.start_thread("database relay", lambda: self._accept(server), "runs reach no database")
+
+    def stop(self) -> None:
+        """End every connection, and listen no more."""
+        server, self._server = self._server, None
+        if server:
+            _shut(server)
+            server.close()
+        with self._lock:
+            for each in self._open:
+                _shut(each)
+
+    def relayed(self, entrance: Entrance) -> Entrance:
+        """Return the same entrance by a ticket of the relay, in place of the addresses that were decided on."""
+        ticket, now = secrets.token_urlsafe(32), self._clock()
+        with self._lock:
+            self._tickets = {key: each for key, each in self._tickets.items() if each.is_valid(now)}
+            self._tickets[ticket] = _Ticket(entrance.port, entrance.addresses, now)
+        way = {"socketFactoryArg": f"relay {self.port} {ticket}"}
+        return replace(entrance, properties={**entrance.properties, **way})
+
+    def _accept(self, server: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = server.accept()
+            except OSError:
+                if self._server is not server:
+                    return
+                raise
+            if len(self._open) >= _MOST_CONNECTIONS:
+                log.warning("the database relay has %d connections and takes no more", len(self._open))
+                client.close()
+                continue
+            threading.Thread(target=self._serve, args=(client,), name="database connection", daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client:
+            client.settimeout(_PATIENCE)
+            ticket = self._taken(_received(client))
+            if ticket is None:
+                _answer(client, REFUSED)
+                return
+            try:
+                self._relay(client, ticket)
+            finally:
+                with self._lock:
+                    ticket.open -= 1
+
+    def _taken(self, presented: str) -> _Ticket | None:
+        with self._lock:
+            ticket = self._tickets.get(presented)
+            if ticket is None or not ticket.is_valid(self._clock()):
+                return None
+            ticket.uses += 1
+            ticket.open += 1
+            return ticket
+
+    def _relay(self, client: socket.socket, ticket: _Ticket) -> None:
+        database = _connected(ticket)
+        if database is None:
+            _answer(client, UNREACHABLE)
+            return
+        with database:
+            client.settimeout(None)
+            database.settimeout(None)
+            database.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            pair = {client, database}
+            with self._lock:
+                self._open |= pair
+            try:
+                _answer(client, OPEN)
+                back = threading.Thread(target=_copy, args=(database, client), name="database answers", daemon=True)
+                back.start()
+                _copy(client, database)
+                back.join()
+            finally:
+                with self._lock:
+                    self._open -= pair
+
+
+def _received(client: socket.socket) -> str:
+    """Return the ticket that a client sends first; nothing if it sends something else."""
+    found = b""
+    with suppress(OSError):
+        while len(found) < _TICKET_BYTES and (more := client.recv(_TICKET_BYTES - len(found))):
+            found += more
+    return found.decode("ascii", "replace")
+
+
+def _connected(ticket: _Ticket) -> socket.socket | None:
+    """Return a connection to the first address that answers. They are written in numbers: no name is resolved."""
+    for address in ticket.addresses:
+        with suppress(OSError):
+            return socket.create_connection((address, ticket.port), _PATIENCE)
+    return None
+
+
+def _answer(client: socket.socket, answer: bytes) -> None:
+    with suppress(OSError):
+        client.sendall(answer)
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    """Copy until the source ends, and end the target's input then; an error ends both."""
+    read_end, write_end = os.pipe()
+    try:
+        fcntl.fcntl(write_end, _SET_PIPE_SIZE, _PIECE)
+        while count := os.splice(source.fileno(), write_end, _PIECE):
+            while count:
+                count -= os.splice(read_end, target.fileno(), count)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        _shut(source)
+        _shut(target)
+    finally:
+        os.close(read_end)
+        os.close(write_end)
+
+
+def _shut(opened: socket.socket) -> None:
+    with suppress(OSError):
+        opened.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,146 @@
+"""The filter of system calls, tried as the kernel runs it, on both machines."""
+
+import errno
+import socket
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import pytest
+
+from headgate.sandbox import system_calls as calls
+from headgate.sandbox.call_filter import program
+from headgate.sandbox.policy import Policy
+from tests.sandbox.bpf import ALLOWED, KILLED, answer
+
+ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+PROCESS: Final = 77
+MPTCP, UDP_LITE = 262, 136
+FAST_OPEN: Final = 0x20000000
+THREAD: Final = 0x3D0F00
+"""The flags with which the C library makes a thread."""
+NEW_USER_NAMESPACE: Final = 0x10000000
+TYPE_INTO_TERMINAL, NEW_LINE = 0x5412, 0x5401
+
+Ask = Callable[..., int]
+
+
+@pytest.fixture(params=ARCHITECTURES)
+def machine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def asking(policy: Policy, machine: str) -> Ask:
+    """Return what answers for a call, by its name in the list."""
+    made = program(policy, machine, PROCESS)
+
+    def ask(name: str, *arguments: int) -> int:
+        number = getattr(calls.CONDITIONAL[name], machine)
+        return answer(made, ARCHITECTURES[machine], number, arguments)
+
+    return ask
+
+
+def test_only_listed_calls_are_allowed(machine: str) -> None:
+    made = program(Policy(), machine, PROCESS)
+    groups = (calls.FILES, calls.MEMORY, calls.PROCESS, calls.SIGNALS, calls.TIME, calls.WAITING, calls.SOCKETS)
+    listed = {getattr(each, machine) for group in groups for each in group.values()} - {None}
+    conditional = {getattr(each, machine) for each in calls.CONDITIONAL.values()}
+
+    answers = {number: answer(made, ARCHITECTURES[machine], number) for number in range(600)}
+
+    assert {number for number, said in answers.items() if said == ALLOWED} - conditional == listed
+    assert {said for number, said in answers.items() if number < calls.HIGHEST} <= {ALLOWED, errno.EPERM, errno.ENOSYS}
+
+
+def test_newer_calls_and_those_of_another_interface_do_not_exist(machine: str) -> None:
+    made = program(Policy(), machine, PROCESS)
+
+    for number in (calls.HIGHEST, 500, 0x40000000, 0x40000001, 2**32 - 1):
+        assert answer(made, ARCHITECTURES[machine], number) == errno.ENOSYS
+
+
+def test_the_calls_of_another_machine_end_the_process(machine: str) -> None:
+    made = program(Policy(), machine, PROCESS)
+    others = {0x40000003, *ARCHITECTURES.values()} - {ARCHITECTURES[machine]}
+
+    assert {answer(made, other, 1) for other in others} == {KILLED}
+
+
+def test_a_socket_is_tcp_unless_the_policy_allows_more(machine: str) -> None:
+    ask = asking(Policy(), machine)
+    flags = socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
+    every = [
+        (family, kind | extra, protocol)
+        for family in range(45)
+        for kind in range(8)
+        for extra in (0, flags)
+        for protocol in (0, 6, 17, 132, UDP_LITE, MPTCP)
+    ]
+
+    taken = {each for each in every if ask("socket", *each) == ALLOWED}
+
+    assert taken == {
+        (family, socket.SOCK_STREAM | extra, protocol)
+        for family in (socket.AF_INET, socket.AF_INET6)
+        for extra in (0, flags)
+        for protocol in (0, 6)
+    }
+
+
+@pytest.mark.parametrize(
+    ("policy", "allowed", "refused"),
+    [
+        (Policy(datagrams=True), (2, 2, 17), (2, 2, UDP_LITE)),
+        (Policy(datagrams=True), (10, 2, 0), (2, 3, 1)),
+        (Policy(unix_sockets=True), (1, 1, 0), (16, 3, 0)),
+    ],
+    ids=["udp", "udp6", "unix"],
+)
+def test_a_policy_allows_one_more_kind_of_socket(
+    policy: Policy, allowed: Sequence[int], refused: Sequence[int], machine: str
+) -> None:
+    assert asking(Policy(), machine)("socket", *allowed) == errno.EPERM
+    assert asking(policy, machine)("socket", *allowed) == ALLOWED
+    assert asking(policy, machine)("socket", *refused) == errno.EPERM
+
+
+def test_nothing_is_sent_that_connects_by_itself(machine: str) -> None:
+    ask = asking(Policy(), machine)
+
+    for name, position in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
+        before = [0] * position
+        assert ask(name, *before, 0) == ALLOWED
+        assert ask(name, *before, 0x4000) == ALLOWED
+        assert ask(name, *before, FAST_OPEN | 0x4000) == errno.EPERM
+
+
+def test_threads_are_made_and_processes_only_where_the_policy_allows_them(machine: str) -> None:
+    alone, more = asking(Policy(), machine), asking(Policy(processes=True), machine)
+
+    assert (alone("clone", THREAD), alone("clone", 17)) == (ALLOWED, errno.EPERM)
+    assert (more("clone", THREAD), more("clone", 17)) == (ALLOWED, ALLOWED)
+    assert more("clone", 17 | NEW_USER_NAMESPACE) == errno.EPERM
+    assert more("clone", THREAD | NEW_USER_NAMESPACE) == errno.EPERM
+    assert alone("clone3") == errno.ENOSYS
+
+
+def test_a_process_without_children_sends_signals_to_itself_only(machine: str) -> None:
+    ask = asking(Policy(), machine)
+
+    for name in ("kill", "tgkill"):
+        assert ask(name, PROCESS) == ALLOWED
+        assert {ask(name, other) for other in (0, 1, -1, -PROCESS, PROCESS + 1)} == {errno.EPERM}
+    assert ask("tkill", PROCESS) == errno.EPERM
+
+
+def test_limits_of_other_processes_cannot_be_set(machine: str) -> None:
+    ask = asking(Policy(processes=True), machine)
+
+    assert (ask("prlimit64", 0), ask("prlimit64", 1)) == (ALLOWED, errno.EPERM)
+
+
+def test_no_call_types_into_a_terminal(machine: str) -> None:
+    ask = asking(Policy(processes=True), machine)
+
+    assert (ask("ioctl", 0, NEW_LINE), ask("ioctl", 0, TYPE_INTO_TERMINAL)) == (ALLOWED, errno.EPERM)
+    assert ask("ioctl", 0, 2**32 | TYPE_INTO_TERMINAL) == errno.EPERM

@@ -1,0 +1,33 @@
+"""What a machine enforces is found by trying it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from headgate.sandbox import Level, landlock
+from headgate.sandbox.machine import found_level
+from tests.conftest import IN_CI
+
+SAY = "from headgate.sandbox.machine import found_level; level, why = found_level(); print(level.value, '|', why)"
+
+
+def test_this_kernel_enforces_what_its_landlock_knows() -> None:
+    level, why = found_level()
+    version = landlock.version() if sys.platform == "linux" else 0
+
+    assert level is (Level.FULL if version >= 4 else Level.FILES_ONLY if version else Level.NONE), why
+    assert bool(why) is (level is not Level.FULL)
+    assert not (IN_CI and level is not Level.FULL), why
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has Landlock")
+def test_a_kernel_without_landlock_enforces_nothing_and_says_so() -> None:
+    done = subprocess.run(
+        (sys.executable, "-m", "tests.sandbox.without_landlock", sys.executable, "-c", SAY),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() == "none | the kernel has no Landlock"

@@ -1,0 +1,230 @@
+"""Processes in a sandbox, on this kernel, at each level that it enforces."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from headgate.sandbox import Level, Policy, landlock
+from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, found_level, sandboxed
+from headgate.sandbox.start import FAILED
+from tests.conftest import IN_CI
+
+ATTEMPTS: Final = str(Path(__file__).with_name("attempts.py").resolve())
+PYTHON: Final = f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+FIRST_WITH_SIGNALS: Final = 6
+REFUSED: Final = {"EACCES", "EPERM"}
+
+
+@pytest.fixture(params=[Level.FULL, Level.FILES_ONLY], ids=lambda level: level.value)
+def level(request: pytest.FixtureRequest) -> Level:
+    wanted = Level(request.param)
+    enforced, why = found_level()
+    if enforced is Level.NONE or (wanted is Level.FULL and enforced is not Level.FULL):
+        if IN_CI:
+            pytest.fail(f"the sandbox cannot be tried at the level `{wanted.value}`: {why}")
+        pytest.skip(f"this kernel does not enforce the level `{wanted.value}`: {why}")
+    return wanted
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("written", "read", "closed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("x", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def policy(folder: Path) -> Policy:
+    """Return what Python needs, a folder to read and one to write."""
+    return Policy(
+        reads=(*SYSTEM, sys.prefix, ATTEMPTS, str(folder / "read")),
+        executes=(sys.base_prefix, *LOADERS),
+        writes=(*DEVICES, str(folder / "written")),
+        forbidden=(str(folder / "closed"),),
+    )
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Return a port of loopback at which something listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def attempt(policy: Policy, level: Level, name: str, argument: object = "") -> str:
+    """Return how an attempt of a sandboxed process ended."""
+    command = (PYTHON, "-I", "-S", ATTEMPTS, name, str(argument))
+    done = subprocess.run(sandboxed(command, policy, level), capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "may"),
+    [
+        ("read", "written/file", True),
+        ("write", "written/new", True),
+        ("create folder", "written/new", True),
+        ("delete", "written/file", True),
+        ("list", "written", True),
+        ("read", "read/file", True),
+        ("list", "read", True),
+        ("write", "read/file", False),
+        ("write", "read/new", False),
+        ("create folder", "read/new", False),
+        ("delete", "read/file", False),
+        ("cut", "read/file", False),
+        ("change mode", "read/file", False),
+        ("change mode", "written/file", False),
+        ("link", "written/link", False),
+        ("read", "closed/file", False),
+        ("list", "closed", False),
+        ("write", "closed/file", False),
+        ("cut", "closed/file", False),
+        ("delete", "closed/file", False),
+        ("list", ".", False),
+        ("read", "written/../closed/file", False),
+        ("read", "/etc/shadow", False),
+        ("list", "/", False),
+        ("list", "/home", False),
+        ("list", "/proc", False),
+        ("read", "/proc/1/environ", False),
+        ("read", "/proc/1/cmdline", False),
+        ("read", "/proc/self/status", True),
+    ],
+)
+def test_a_process_uses_the_listed_files_only(
+    policy: Policy, level: Level, folder: Path, name: str, path: str, *, may: bool
+) -> None:
+    ended = attempt(policy, level, name, folder / path)
+
+    assert (ended == "done") is may, ended
+    assert may or ended in REFUSED
+
+
+def test_a_process_follows_no_link_out_of_its_folders(policy: Policy, level: Level, folder: Path) -> None:
+    (folder / "written" / "out").symlink_to(folder / "closed" / "file")
+
+    assert attempt(policy, level, "read", folder / "written" / "out") in REFUSED
+
+
+def test_a_process_connects_listed_ports_only(policy: Policy, port: int) -> None:
+    wide = replace(policy, connects=(port,))
+
+    assert attempt(policy, Level.FULL, "connect", port) == "EACCES"
+    assert attempt(wide, Level.FULL, "connect", port) == "done"
+    assert attempt(replace(policy, connects=(port + 1,)), Level.FULL, "connect", port) == "EACCES"
+    assert attempt(wide, Level.FULL, "connect by sending", port) == "EPERM"
+    assert attempt(policy, Level.FILES_ONLY, "connect", port) == "done"
+
+
+def test_a_process_listens_on_listed_ports_only(policy: Policy) -> None:
+    port = free_port()
+
+    assert attempt(policy, Level.FULL, "listen", port) == "EACCES"
+    assert attempt(policy, Level.FULL, "listen", 0) == "EACCES"
+    assert attempt(replace(policy, listens=(port,)), Level.FULL, "listen", port) == "done"
+    assert attempt(replace(policy, connects=(port,)), Level.FULL, "listen", port) == "EACCES"
+
+
+def test_a_process_has_no_other_sockets(policy: Policy, level: Level, folder: Path) -> None:
+    path = str(folder / "written" / "socket")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+
+        assert attempt(policy, level, "connect local", path) == "EPERM"
+        assert attempt(replace(policy, unix_sockets=True), level, "connect local", path) == "done"
+    assert attempt(policy, level, "send datagram", 53) == "EPERM"
+    assert attempt(replace(policy, datagrams=True), level, "send datagram", 53) == "done"
+
+
+def test_a_process_starts_others_only_where_its_policy_says_so(policy: Policy, level: Level) -> None:
+    wide = replace(policy, processes=True, executes=(*policy.executes, "/usr/bin/true", "/bin/true"))
+
+    assert attempt(policy, level, "start process", "/bin/true") == "EPERM"
+    assert attempt(wide, level, "start process", "/bin/true") == "done"
+    assert attempt(replace(policy, processes=True), level, "start process", "/bin/true") == "EACCES"
+    assert attempt(policy, level, "run thread") == "done"
+
+
+def test_a_process_reaches_no_other_process(policy: Policy, level: Level) -> None:
+    for name in ("signal", "limit"):
+        assert attempt(policy, level, name, os.getpid()) == "EPERM"
+
+
+def test_a_process_with_children_signals_no_process_outside(policy: Policy, level: Level) -> None:
+    if landlock.version() < FIRST_WITH_SIGNALS:
+        pytest.skip("this kernel's Landlock does not decide about signals")
+
+    assert attempt(replace(policy, processes=True), level, "signal", os.getpid()) == "EPERM"
+
+
+def test_a_process_becomes_no_other_user(policy: Policy, level: Level) -> None:
+    assert attempt(policy, level, "become user", 65534) == "EPERM"
+    assert attempt(policy, level, "become user", os.getuid()) == "EPERM"
+
+
+def test_a_process_has_the_memory_and_the_files_of_its_policy(policy: Policy, level: Level) -> None:
+    small = replace(policy, memory_bytes=256 << 20, open_files=20)
+
+    assert attempt(policy, level, "take memory", 400) == "done"
+    assert attempt(small, level, "take memory", 400) == "ENOMEM"
+    assert attempt(small, level, "take memory", 50) == "done"
+    assert attempt(small, level, "open files", 10) == "done"
+    assert attempt(small, level, "open files", 30) == "EMFILE"
+
+
+def test_a_stricter_process_starts_within_a_sandbox(policy: Policy, level: Level, folder: Path) -> None:
+    outer = replace(policy, processes=True, reads=(*policy.reads, str(Path("src").resolve())))
+    narrow = replace(policy, writes=DEVICES)
+    command = (PYTHON, "-I", "-S", ATTEMPTS, "write", str(folder / "written" / "new"))
+    inner = sandboxed(command, narrow, level)
+
+    done = subprocess.run(
+        sandboxed((PYTHON, *inner[1:]), outer, level),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env={"PYTHONPATH": str(Path("src").resolve())},
+    )
+
+    assert done.stdout.strip() == "EACCES", done.stderr
+    assert attempt(outer, level, "write", folder / "written" / "new") == "done"
+
+
+def test_a_process_that_could_open_what_is_forbidden_does_not_start(policy: Policy, level: Level, folder: Path) -> None:
+    wide = replace(policy, reads=(*policy.reads, str(folder / "closed")))
+
+    done = subprocess.run(sandboxed((PYTHON, "-c", "1"), wide, level), capture_output=True, text=True, check=False)
+
+    assert done.returncode == FAILED
+    assert done.stderr.strip() == f"sandbox: the sandbox does not hold: this process can open `{folder / 'closed'}`"
+
+
+def test_a_folder_that_is_to_be_written_must_exist(policy: Policy, level: Level, folder: Path) -> None:
+    wide = replace(policy, writes=(*policy.writes, str(folder / "missing")))
+
+    done = subprocess.run(sandboxed((PYTHON, "-c", "1"), wide, level), capture_output=True, text=True, check=False)
+
+    assert done.returncode == FAILED
+    assert "does not exist; create it" in done.stderr
+
+
+def test_a_command_runs_as_it_is_without_a_sandbox(policy: Policy) -> None:
+    assert sandboxed(("java", "-version"), policy, Level.NONE) == ("java", "-version")

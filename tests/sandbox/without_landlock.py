@@ -1,0 +1,27 @@
+"""Becomes the command of its arguments on a kernel without Landlock: its calls do not exist, as before Linux 5.13."""
+
+import errno
+import os
+import sys
+from typing import Final
+
+from headgate.sandbox import kernel
+from headgate.sandbox.call_filter import install
+
+_FIRST, _LAST = 444, 446
+"""The calls of Landlock."""
+_SET_NO_NEW_PRIVILEGES: Final = 38
+
+PROGRAM: Final = (
+    (0x20, 0, 0, 0),
+    (0x35, 0, 2, _FIRST),
+    (0x25, 1, 0, _LAST),
+    (0x06, 0, 0, 0x00050000 | errno.ENOSYS),
+    (0x06, 0, 0, 0x7FFF0000),
+)
+"""Load the number; from the first to the last there is no such call; allow all others."""
+
+if __name__ == "__main__":
+    kernel.prctl(_SET_NO_NEW_PRIVILEGES, 1)
+    install(PROGRAM)
+    os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 (no shell is wanted)

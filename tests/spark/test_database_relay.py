@@ -1,0 +1,184 @@
+"""The relay between a sandboxed driver and the databases that were decided on."""
+
+import hashlib
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from typing import Final
+
+import pytest
+
+from headgate.control.connections import Entrance
+from headgate.control.supervision import BackgroundTasks
+from headgate.spark.database_relay import OPEN, REFUSED, UNREACHABLE, DatabaseRelay
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the relay is for sandboxes, which only Linux has")
+HERE: Final = "127.0.0.1"
+PATIENCE: Final = 20.0
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Echo:
+    """A database that sends back what it gets, and ends where the client does."""
+
+    def __init__(self) -> None:
+        self.server = socket.create_server((HERE, 0))
+        self.port: int = self.server.getsockname()[1]
+        self.connections = 0
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.close()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self.server.accept()
+                self.connections += 1
+                threading.Thread(target=self._answer, args=(client,), daemon=True).start()
+
+    def _answer(self, client: socket.socket) -> None:
+        with client, suppress(OSError):
+            while data := client.recv(1 << 16):
+                client.sendall(data)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def relay(clock: Clock) -> Iterator[DatabaseRelay]:
+    made = DatabaseRelay(clock)
+    made.start(BackgroundTasks())
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def echo() -> Iterator[Echo]:
+    with closing(Echo()) as made:
+        yield made
+
+
+Connect = Callable[[str], tuple[socket.socket, bytes]]
+
+
+@pytest.fixture
+def connect(relay: DatabaseRelay) -> Iterator[Connect]:
+    opened = list[socket.socket]()
+
+    def connect(ticket: str) -> tuple[socket.socket, bytes]:
+        client = socket.create_connection((HERE, relay.port), PATIENCE)
+        opened.append(client)
+        client.sendall(ticket.encode())
+        return client, client.recv(1)
+
+    yield connect
+    for each in opened:
+        each.close()
+
+
+def ticket(relay: DatabaseRelay, port: int, *addresses: str) -> str:
+    """Return the ticket of an entrance, as a driver is told it."""
+    entrance = relay.relayed(Entrance("jdbc:x", {"user": "ann", "socketFactoryArg": "x"}, port, addresses or (HERE,)))
+    way, relay_port, found = entrance.properties["socketFactoryArg"].split(" ")
+    assert (entrance.url, entrance.properties["user"], way, int(relay_port)) == ("jdbc:x", "ann", "relay", relay.port)
+    return found
+
+
+def read_all(client: socket.socket) -> bytes:
+    found = b""
+    while data := client.recv(1 << 20):
+        found += data
+    return found
+
+
+def test_bytes_go_both_ways_and_both_ends_end(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+    client, said = connect(ticket(relay, echo.port))
+    sent = bytes(range(256)) * 80_000
+
+    def send() -> None:
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+
+    threading.Thread(target=send, daemon=True).start()
+
+    assert said == OPEN
+    assert hashlib.sha256(read_all(client)).digest() == hashlib.sha256(sent).digest()
+
+
+@pytest.mark.parametrize(
+    "presented", ["", "x", "x" * 43, "y" * 500, "\0" * 43], ids=["none", "short", "wrong", "long", "nul"]
+)
+def test_without_a_ticket_nothing_is_connected(relay: DatabaseRelay, echo: Echo, presented: str) -> None:
+    ticket(relay, echo.port)
+    with socket.create_connection((HERE, relay.port), PATIENCE) as client:
+        client.sendall(presented.encode())
+        client.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionResetError):
+            assert client.recv(1) in (REFUSED, b"")
+
+    assert echo.connections == 0
+
+
+def test_a_ticket_expires(relay: DatabaseRelay, echo: Echo, clock: Clock, connect: Connect) -> None:
+    late = ticket(relay, echo.port)
+    clock.now += 61
+
+    assert connect(late)[1] == REFUSED
+    assert echo.connections == 0
+
+
+def test_a_ticket_is_good_while_a_connection_of_it_is_open(
+    relay: DatabaseRelay, echo: Echo, clock: Clock, connect: Connect
+) -> None:
+    found = ticket(relay, echo.port)
+    client, said = connect(found)
+    clock.now += 3600
+    ticket(relay, echo.port)  # tickets that are over are forgotten here
+
+    assert (said, connect(found)[1]) == (OPEN, OPEN)
+    client.close()
+
+
+def test_a_ticket_is_for_a_few_connections(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+    found = ticket(relay, echo.port)
+
+    assert [connect(found)[1] for _ in range(17)] == [OPEN] * 16 + [REFUSED]
+
+
+def test_the_next_address_is_tried(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+    client, said = connect(ticket(relay, echo.port, "127.0.0.9", HERE))
+    client.sendall(b"x")
+
+    assert (said, client.recv(1)) == (OPEN, b"x")
+
+
+def test_a_database_that_does_not_answer_is_said(relay: DatabaseRelay, connect: Connect) -> None:
+    with socket.socket() as free:
+        free.bind((HERE, 0))
+        port = free.getsockname()[1]
+
+    assert connect(ticket(relay, port))[1] == UNREACHABLE
+
+
+def test_the_end_of_the_relay_ends_its_connections(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+    client, _ = connect(ticket(relay, echo.port))
+    port = relay.port
+
+    relay.stop()
+
+    assert client.recv(1) == b""
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((HERE, port), 1)
