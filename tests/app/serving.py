@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,8 +24,8 @@ WITHIN = 300.0
 class Serving:
     """A running server."""
 
-    def __init__(self, folder: Path, verb: str = "serve") -> None:
-        command = [str(HEADGATE), verb, "--data", str(folder), "--api-port", "0", "--spark-port", "0"]
+    def __init__(self, folder: Path, verb: str = "serve", program: Sequence[str] = (str(HEADGATE),)) -> None:
+        command = [*program, verb, "--data", str(folder), "--api-port", "0", "--spark-port", "0"]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
@@ -45,7 +45,14 @@ class Serving:
 
     def until_printed(self, pattern: str) -> re.Match[str]:
         """Wait for a line and return its match."""
-        return until(lambda: re.search(pattern, self.output), self.failure(f"nothing printed like {pattern}"))
+
+        def printed() -> re.Match[str] | None:
+            is_over = self.process.poll() is not None
+            found = re.search(pattern, self.output)
+            assert found or not is_over, self.output
+            return found
+
+        return until(printed, self.failure(f"nothing printed like {pattern}"))
 
     def failure(self, what: str) -> Callable[[], str]:
         """Say what was waited for, with what was printed."""
@@ -82,9 +89,9 @@ class Serving:
 
 
 @contextmanager
-def serving(folder: Path, verb: str = "serve") -> Iterator[Serving]:
-    """Run a server for the length of the block."""
-    server = Serving(folder, verb)
+def serving(folder: Path, verb: str = "serve", program: Sequence[str] = (str(HEADGATE),)) -> Iterator[Serving]:
+    """Run a server for the length of the block. `program` is the command line that starts it."""
+    server = Serving(folder, verb, program)
     try:
         yield server
     finally:

@@ -1,0 +1,77 @@
+"""`python -m tests.app.inside_driver FOLDER COMMAND ...`: Headgate's command line, whose drivers also try what a test asks.
+
+The drivers have one more class on their classpath, in FOLDER, and are started as always beside that.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from headgate.cli import main
+from headgate.spark import starting
+from headgate.spark.jars import spark_jars
+from headgate.spark.toolchain import Toolchain
+
+SOURCE: Final = Path(__file__).with_suffix(".scala")
+WITHIN: Final = 120.0
+
+
+class InsideDriver:
+    """Compiles the class into a folder, and asks the driver that was started with it."""
+
+    def __init__(self, folder: Path, tools: Toolchain) -> None:
+        self.folder = folder
+        classpath = os.pathsep.join((f"{spark_jars()}{os.sep}*", str(tools.guard_jar)))
+        scala = (str(tools.java), "-cp", classpath, "scala.tools.nsc.Main", "-usejavacp", "-d", str(folder))
+        subprocess.run((*scala, str(SOURCE)), check=True, timeout=WITHIN)
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What begins Headgate's command line."""
+        return (sys.executable, "-m", "tests.app.inside_driver", str(self.folder))
+
+    def results(self, attempts: Sequence[Sequence[str]]) -> list[str]:
+        """Return how each attempt ended inside the driver."""
+        asked, results = _files(self.folder)
+        unfinished = asked.with_name("asked")
+        unfinished.write_text("\n".join("\t".join(each) for each in attempts), encoding="utf-8")
+        unfinished.rename(asked)
+        deadline = time.monotonic() + WITHIN
+        while not results.exists():
+            assert time.monotonic() < deadline, "the driver did not try"
+            time.sleep(0.1)
+        return results.read_text(encoding="utf-8").split("\n")
+
+
+def _files(folder: Path) -> tuple[Path, Path]:
+    """Return where the attempts are written, and how they ended: the driver writes there only."""
+    (folder / "out").mkdir(exist_ok=True)
+    return folder / "attempts", folder / "out" / "results"
+
+
+def insert(folder: Path) -> None:
+    """Let the drivers of this process start with the class in a folder."""
+    command, policy = starting._java_command, starting.driver_policy  # pyright: ignore[reportPrivateUsage]
+    asked, results = _files(folder)
+
+    def with_class(settings: starting.DriverSettings) -> tuple[str, ...]:
+        arguments = list(command(settings))
+        arguments[arguments.index("-cp") + 1] += f"{os.pathsep}{folder}"
+        return (*arguments[:-1], "inside.Driver", str(asked), str(results))
+
+    def with_folder(*arguments: Any) -> Any:
+        made = policy(*arguments)
+        return replace(made, reads=(*made.reads, str(folder)), writes=(*made.writes, str(results.parent)))
+
+    starting._java_command = with_class  # pyright: ignore[reportPrivateUsage]
+    starting.driver_policy = with_folder
+
+
+if __name__ == "__main__":
+    insert(Path(sys.argv.pop(1)))
+    main()
