@@ -21,9 +21,11 @@ from pydantic import TypeAdapter
 from raw_client import Client
 from running import KEY, FakeSpark, Tokens, answering
 
+from headgate.sandbox.machine import found_level
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.child import Ready, Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
+from headgate.spark.gateway.sandbox import GatewaySandbox
 from tests.doors.http.test_tls import issue
 from tests.threads import event_loop, wait_until
 
@@ -38,9 +40,16 @@ class Scene:
         self.said: list[str] = []
         self.told = Told("127.0.0.1", 0, 0, url, KEY, drain_seconds=50, log_level="error")
 
+    def sandbox(self) -> GatewaySandbox:
+        """Return the sandbox of the process, as far as this machine has one."""
+        port = int(self.backend.driver.address.rpartition(":")[2])
+        return GatewaySandbox(found_level()[0], (port,), (str(Path.home()),))
+
     @contextmanager
     def process(self, **changed: Any) -> Iterator[GatewayProcess]:
-        process = GatewayProcess(replace(self.told, **changed), self.spark.forget, self.said.append)
+        process = GatewayProcess(
+            replace(self.told, **changed), self.spark.forget, self.said.append, sandbox=self.sandbox()
+        )
         self.run(process.start())
         try:
             yield process

@@ -200,7 +200,7 @@ def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSet
             level=LEVEL,
             # The other folders of the test are those of its connections.
             writes=(folder, folder.parent),
-            forbidden=(Path.home(),),
+            forbidden=(str(Path.home()),),
             connects=(urlsplit(decision_url).port or 0,),
         ),
         conf={

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.driver_sandbox import DriverPorts
+from headgate.spark.driver_ports import DriverPorts
 from headgate.spark.starting import CLOSED, command
 from headgate.spark.toolchain import Toolchain
 from tests.spark.guard_world import settings

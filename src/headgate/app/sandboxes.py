@@ -49,7 +49,7 @@ def driver_sandbox(
         level=found_level()[0],
         writes=(*own, *_former_folders(deployment, organization), *_paths(cluster.conf.get(_EVENT_LOGS, ""))),
         reads=tuple(path for value in cluster.conf.values() for path in _paths(value)),
-        forbidden=tuple(_forbidden(settings, environ)),
+        forbidden=(*forbidden_files(settings, environ), *((str(settings.tls_key),) if settings.tls_key else ())),
         connects=(urlsplit(api_url).port or 0,),
     )
 
@@ -62,14 +62,11 @@ def _former_folders(deployment: Deployment, organization: Organization) -> Itera
             yield folder
 
 
-def _forbidden(settings: Settings, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield what no driver opens: the data folder itself, with the store, and what has keys, tokens and passwords."""
-    yield from (settings.folder, settings.warehouse, settings.seal_key, settings.vault_key, settings.owner_token)
-    if settings.tls_key:
-        yield settings.tls_key
-    if environ.get(CONFIG):
-        yield Path(environ[CONFIG])
-    yield Path.home()
+def forbidden_files(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what no such process opens: the data folder itself, with the store, and what has keys, tokens and passwords."""
+    keys = (settings.seal_key, settings.vault_key, settings.owner_token)
+    config = (Path(environ[CONFIG]),) if environ.get(CONFIG) else ()
+    return tuple(map(str, (settings.folder, settings.warehouse, *keys, *config, Path.home())))
 
 
 def _paths(text: str) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
 from headgate.app.listening import Alone, ServerError
-from headgate.app.sandboxes import SandboxRequiredError, driver_sandbox, required_level
+from headgate.app.sandboxes import SandboxRequiredError, driver_sandbox, forbidden_files, required_level
 from headgate.app.settings import Settings
 from headgate.control.clusters import EMBEDDED
 from headgate.control.connections import Entrance
@@ -27,8 +27,10 @@ from headgate.spark.authority import DecidingAuthority, endpoint
 from headgate.spark.clusters import Cluster
 from headgate.spark.database_relay import DatabaseRelay
 from headgate.spark.driver import Driver, DriverState
+from headgate.spark.driver_ports import SessionPorts
 from headgate.spark.gateway.child import LogLevel, Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
+from headgate.spark.gateway.sandbox import GatewaySandbox
 from headgate.spark.sparks import Sparks
 from headgate.spark.starting import DriverSettings, rest_lake
 from headgate.spark.toolchain import Toolchain, prepare
@@ -57,6 +59,7 @@ class SparkSide:
         )
         self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves, self._entered)
         self._relay = DatabaseRelay()
+        self._session_ports = SessionPorts()
         self._level: Level | None = None
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
         self._abandoned = AbandonedSessions()
@@ -133,7 +136,10 @@ class SparkSide:
         self._answering = Alone(answers, tasks)
         await self._answering.begin()
         told = _told(settings, self._answering.url, key)
-        self._gateway = GatewayProcess(told, self._forget, self._say, tasks)
+        sandbox = GatewaySandbox(
+            self._level or Level.NONE, self._session_ports.all, forbidden_files(settings, os.environ)
+        )
+        self._gateway = GatewayProcess(told, self._forget, self._say, tasks, sandbox)
         tasks.add_check("revocation watch of the gateway", self._is_watched, _UNWATCHED)
         # Side by side: each takes seconds to begin.
         gateway = asyncio.create_task(self._gateway.start())
@@ -216,7 +222,7 @@ class SparkSide:
             statement_seconds=settings.spark_statement_seconds,
             free_disk_mib=settings.spark_free_disk_mib,
         )
-        return Driver(settings_of_it, self._say, self._deployment.tasks)
+        return Driver(settings_of_it, self._say, self._deployment.tasks, self._session_ports)
 
 
 def _told(settings: Settings, authority: str, key: str) -> Told:

@@ -3,15 +3,13 @@
 import asyncio
 import enum
 import secrets
-import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
-from dataclasses import fields
+from contextlib import suppress
 
 from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.canary import CanaryError, is_answering, require_closed, require_guarded
-from headgate.spark.driver_sandbox import DriverPorts
+from headgate.spark.driver_ports import DriverPorts, NoPortError, SessionPorts
 from headgate.spark.liveness import Liveness
 from headgate.spark.masters import NoMasterError, require_master, until_lost
 from headgate.spark.starting import DriverSettings, command, environment, properties
@@ -46,9 +44,11 @@ class Driver:
         settings: DriverSettings,
         say: Callable[[str], None] = lambda _: None,
         tasks: BackgroundTasks | None = None,
+        session_ports: SessionPorts | None = None,
     ) -> None:
-        """`say` hears one line whenever the driver dies, comes back or cannot."""
+        """`say` hears one line whenever the driver dies, comes back or cannot. `session_ports` are shared by all drivers."""
         self._settings = settings
+        self._session_ports = session_ports or SessionPorts()
         self._say = say
         self._process: Process | None = None
         self._tasks = tasks or BackgroundTasks()
@@ -106,11 +106,12 @@ class Driver:
 
     async def _launch(self) -> None:
         self.state = DriverState.STARTING
-        self.key, self.token, self._ports = secrets.token_bytes(_KEY_BYTES), secrets.token_urlsafe(32), _free_ports()
+        self.key, self.token = secrets.token_bytes(_KEY_BYTES), secrets.token_urlsafe(32)
         self.generation += 1
         within = _REMOTE_START_WITHIN if self._settings.cluster.remote else _START_WITHIN
         try:
             await self._require_master()
+            self._ports = self._chosen_ports()
             self._process = await self._spawn()
             await self._until(self._process, is_answering(self.address, within))
             await self._until(self._process, require_closed(self.address))
@@ -123,6 +124,12 @@ class Driver:
         self.state, self.trouble = DriverState.SERVING, ""
         self._watch_master(self._process)
         self._watch_answers(self._process)
+
+    def _chosen_ports(self) -> DriverPorts:
+        try:
+            return self._session_ports.ports()
+        except NoPortError as error:
+            raise DriverError(str(error)) from None
 
     async def _require_master(self) -> None:
         try:
@@ -237,11 +244,3 @@ class Driver:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-
-
-def _free_ports() -> DriverPorts:
-    with ExitStack() as opened:
-        probes = [opened.enter_context(socket.socket()) for _ in fields(DriverPorts)]
-        for each in probes:
-            each.bind(("127.0.0.1", 0))
-        return DriverPorts(*(each.getsockname()[1] for each in probes))

@@ -9,6 +9,7 @@ from typing import Final
 from headgate.sandbox import Level, Policy
 from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM
 from headgate.spark.clusters import Cluster
+from headgate.spark.driver_ports import DriverPorts
 from headgate.spark.jars import spark_jars
 
 _OF_JAVA: Final = ("conf", "lib")
@@ -26,7 +27,7 @@ class DriverSandbox:
     writes: tuple[Path, ...] = ()
     """The folders of its organization: tables, checkpoints, files of runs."""
     reads: tuple[Path, ...] = ()
-    forbidden: tuple[Path, ...] = ()
+    forbidden: tuple[str, ...] = ()
     """What it must not be able to open, or it does not start."""
     connects: tuple[int, ...] = ()
     """The ports of the API."""
@@ -39,20 +40,6 @@ class DriverFiles:
     java: Path
     jars: tuple[Path, ...]
     scratch: Path
-
-
-@dataclass(frozen=True, slots=True)
-class DriverPorts:
-    """The ports of one JVM: for sessions, for executors, and for the blocks that they exchange."""
-
-    connect: int
-    driver: int
-    blocks: int
-
-    @property
-    def all(self) -> tuple[int, ...]:
-        """All of them."""
-        return self.connect, self.driver, self.blocks
 
 
 def level_of(sandbox: DriverSandbox, cluster: Cluster) -> Level:
@@ -68,7 +55,7 @@ def driver_policy(sandbox: DriverSandbox, files: DriverFiles, cluster: Cluster, 
         reads=(*SYSTEM, *map(str, reads), *_of_cluster(cluster)),
         executes=(str(home), *LOADERS),
         writes=(*DEVICES, str(files.scratch), *map(str, sandbox.writes)),
-        forbidden=tuple(map(str, sandbox.forbidden)),
+        forbidden=sandbox.forbidden,
         connects=(*sandbox.connects, *ports.all),
         listens=ports.all,
         # A master and executors are found by their names.

@@ -8,7 +8,8 @@ from pathlib import Path
 from headgate.control.clusters import EMBEDDED
 from headgate.sandbox.machine import sandboxed
 from headgate.spark.clusters import Cluster
-from headgate.spark.driver_sandbox import DriverFiles, DriverPorts, DriverSandbox, driver_policy, level_of
+from headgate.spark.driver_ports import DriverPorts
+from headgate.spark.driver_sandbox import DriverFiles, DriverSandbox, driver_policy, level_of
 from headgate.spark.jars import spark_jars
 
 _EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.GuardExtensions"

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.gateway.child import DRAIN, Ready, Told
+from headgate.spark.gateway.sandbox import GatewaySandbox
 from headgate.spark.supervising import Supervisor
 
 _START_WITHIN: Final = 60.0
@@ -45,6 +46,7 @@ class GatewayProcess:
         died: Callable[[], None],
         say: Callable[[str], None],
         tasks: BackgroundTasks | None = None,
+        sandbox: GatewaySandbox | None = None,
     ) -> None:
         """`died` is called when the child has ended by itself: its sessions are gone. `say` hears one line about it."""
         self._told = told
@@ -52,6 +54,7 @@ class GatewayProcess:
         self._say = say
         self._process: Process | None = None
         self._tasks = tasks or BackgroundTasks()
+        self._sandbox = sandbox or GatewaySandbox()
         self._supervision: BackgroundTask | None = None
         self.state = GatewayState.STOPPED
         self.starts = 0
@@ -90,7 +93,7 @@ class GatewayProcess:
     async def _launch(self) -> None:
         self.state = GatewayState.STARTING
         try:
-            self._process = await _spawn(self._told)
+            self._process = await _spawn(self._told, self._sandbox)
             ready = await asyncio.wait_for(_ready(self._process), _START_WITHIN)
         except BaseException as error:
             self.state = GatewayState.DOWN
@@ -128,12 +131,9 @@ class GatewayProcess:
             await process.wait()
 
 
-async def _spawn(told: Told) -> Process:
+async def _spawn(told: Told, sandbox: GatewaySandbox) -> Process:
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        "-m",
-        "headgate.app.gateway",
+        *sandbox.command((sys.executable, "-P", "-m", "headgate.app.gateway"), told),
         stdin=PIPE,
         stdout=PIPE,
         env=_environment(),

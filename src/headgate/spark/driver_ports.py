@@ -1,0 +1,72 @@
+"""The ports of drivers: for sessions, for executors, and for the blocks that they exchange."""
+
+import itertools
+import socket
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Final
+
+_LOOPBACK: Final = "127.0.0.1"
+_SESSION_PORTS: Final = 64
+"""More drivers than one machine has the memory for, with room for ports that others have taken."""
+
+
+class NoPortError(Exception):
+    """No port for a driver is free; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverPorts:
+    """The ports of one JVM."""
+
+    connect: int
+    driver: int
+    blocks: int
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """All of them."""
+        return self.connect, self.driver, self.blocks
+
+
+class SessionPorts:
+    """The ports at which drivers take sessions, chosen once: the gateway's sandbox can be given no more after its start."""
+
+    def __init__(self) -> None:
+        self.all = _free_ports(_SESSION_PORTS)
+        self._lock = threading.Lock()
+        self._order = itertools.cycle(self.all)
+
+    def choose(self) -> int:
+        """Return a port that is free now, each time another one. Raises `NoPortError`."""
+        with self._lock:
+            for port in itertools.islice(self._order, len(self.all)):
+                if _is_free(port):
+                    return port
+        raise NoPortError(
+            f"all {len(self.all)} ports for Spark drivers are in use; end programs that listen on loopback"
+        )
+
+    def ports(self) -> DriverPorts:
+        """Return the ports of a driver that is about to start. Raises `NoPortError`."""
+        return DriverPorts(self.choose(), *_free_ports(2))
+
+
+def _free_ports(count: int) -> tuple[int, ...]:
+    with ExitStack() as opened:
+        probes = [opened.enter_context(socket.socket()) for _ in range(count)]
+        for each in probes:
+            each.bind((_LOOPBACK, 0))
+        return tuple(each.getsockname()[1] for each in probes)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # As the driver will: a port whose last connections are being forgotten is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_LOOPBACK, port))
+        except OSError:
+            return False
+    return True
