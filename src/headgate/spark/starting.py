@@ -156,10 +156,9 @@ def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
         "spark.master": settings.cluster.master,
         "spark.app.name": "headgate",
         "spark.sql.shuffle.partitions": "8",
-        "spark.driver.port": str(ports.driver),
-        "spark.driver.blockManager.port": str(ports.blocks),
         **settings.cluster.conf,
         **settings.conf,
+        **({} if settings.cluster.remote else _own_ports(ports)),
         "spark.ui.enabled": "false",
         "spark.sql.ui.retainedExecutions": "1",  # Spark keeps the plans of statements that have ended, with their constants
         "spark.sql.maxPlanStringLength": "4194304",  # as EXPLAIN shows it, and Spark keeps it
@@ -206,6 +205,11 @@ def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
         "spark.network.crypto.saslFallback": "false",
         **(_between(settings) if settings.cluster.remote else {}),
     }
+
+
+def _own_ports(ports: DriverPorts) -> dict[str, str]:
+    """Return where the embedded driver listens beside its sessions: its sandbox allows no other ports."""
+    return {"spark.driver.port": str(ports.driver), "spark.driver.blockManager.port": str(ports.blocks)}
 
 
 def _between(settings: DriverSettings) -> dict[str, str]:
