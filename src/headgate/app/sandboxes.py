@@ -23,18 +23,17 @@ class SandboxRequiredError(Exception):
     """The settings require a sandbox that this machine does not enforce."""
 
 
-def required_level(settings: Settings) -> tuple[Level, str]:
-    """Return how much of a sandbox this machine enforces, and the line that says what it does not, or nothing.
+def unenforced(settings: Settings, level: Level, why: str) -> str:
+    """Return the line that says what a machine with this level does not enforce, or nothing; `why` is the reason.
 
     Raises `SandboxRequiredError` if that is not enough for the settings.
     """
-    level, why = found_level()
     if level is Level.FULL:
-        return level, ""
+        return ""
     line = f"sandbox of Spark's processes: {level.missing} ({why})"
     if settings.sandbox_required:
         raise SandboxRequiredError(f"{line}; use Linux 6.7 or newer, or set {SETTING}=prefer to serve without")
-    return level, line
+    return line
 
 
 def driver_sandbox(

@@ -13,7 +13,7 @@ from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
 from headgate.app.listening import Alone, ServerError
-from headgate.app.sandboxes import SandboxRequiredError, driver_sandbox, forbidden_files, required_level
+from headgate.app.sandboxes import SandboxRequiredError, driver_sandbox, forbidden_files, unenforced
 from headgate.app.settings import Settings
 from headgate.control.clusters import EMBEDDED
 from headgate.control.connections import Entrance
@@ -22,6 +22,7 @@ from headgate.control.supervision import BackgroundTask
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.sandbox import Level
+from headgate.sandbox.machine import found_level
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import DecidingAuthority, endpoint
 from headgate.spark.clusters import Cluster
@@ -167,7 +168,8 @@ class SparkSide:
 
     async def _begin_sandbox(self) -> None:
         try:
-            self._level, line = await asyncio.to_thread(required_level, self._deployment.settings)
+            self._level, why = await asyncio.to_thread(found_level)
+            line = unenforced(self._deployment.settings, self._level, why)
         except SandboxRequiredError as error:
             raise ServerError(str(error)) from None
         if line:

@@ -1,0 +1,100 @@
+"""The sandboxes of the processes that a server starts: whether they are required, and what they leave a driver."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headgate.app.sandboxes import SandboxRequiredError, driver_sandbox, forbidden_files, unenforced
+from headgate.app.settings import Settings
+from headgate.control.clusters import EMBEDDED
+from headgate.sandbox import Level
+from headgate.spark.clusters import Cluster
+from tests.app.world import World, settings_in, world_in
+
+API = "http://127.0.0.1:8123"
+WHY = "the kernel has no Landlock"
+LINE = f"sandbox of Spark's processes: their files, TCP ports, system calls and memory are not enforced ({WHY})"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return settings_in(tmp_path)
+
+
+def reached_by_others(settings: Settings) -> Settings:
+    return replace(settings, bind="0.0.0.0", insecure_http=True)  # noqa: S104 (that is what it is about)
+
+
+def test_a_laptop_serves_without_a_sandbox_and_says_what_is_not_enforced(settings: Settings) -> None:
+    assert unenforced(settings, Level.NONE, WHY) == LINE
+    assert "the TCP ports" in unenforced(settings, Level.FILES_ONLY, WHY)
+    assert unenforced(settings, Level.FULL, "") == ""
+
+
+@pytest.mark.parametrize("level", [Level.NONE, Level.FILES_ONLY])
+def test_a_server_that_others_reach_does_not_serve_without_a_full_sandbox(settings: Settings, level: Level) -> None:
+    others = reached_by_others(settings)
+
+    with pytest.raises(SandboxRequiredError, match="HEADGATE_SANDBOX=prefer"):
+        unenforced(others, level, WHY)
+    assert unenforced(others, Level.FULL, "") == ""
+
+
+def test_the_setting_comes_before_the_address(settings: Settings) -> None:
+    assert unenforced(replace(reached_by_others(settings), sandbox="prefer"), Level.NONE, WHY) == LINE
+    with pytest.raises(SandboxRequiredError):
+        unenforced(replace(settings, sandbox="require"), Level.NONE, WHY)
+
+
+class TestDriver:
+    def test_writes_the_folders_of_its_organization(self, tmp_path: Path) -> None:
+        with world_in(tmp_path) as world:
+            sandbox = driver_sandbox(world.deployment, world.deployment.home, Cluster(EMBEDDED), API, {})
+            data = world.deployment.settings.folder
+
+        assert sandbox.writes == tuple(data / each / "organization" for each in ("warehouse", "checkpoints", "scratch"))
+        assert all(each.stat().st_mode & 0o077 == 0 for each in sandbox.writes)
+        assert sandbox.connects == (8123,)
+
+    def test_writes_former_folders_of_its_own_databases_and_of_no_other(self, tmp_path: Path) -> None:
+        with world_in(tmp_path) as world:
+            other = world.organization("other", "y42")
+            warehouse = world.deployment.settings.warehouse
+            for name in (database(world), other.opened.id, "unknown"):
+                (warehouse / name).mkdir(parents=True, exist_ok=True)
+
+            sandbox = driver_sandbox(world.deployment, world.deployment.home, Cluster(EMBEDDED), API, {})
+
+        assert {each.name for each in sandbox.writes if each.parent == warehouse} == {"organization", database(world)}
+
+    def test_reads_what_the_configuration_of_its_cluster_names(self, tmp_path: Path) -> None:
+        (tmp_path / "trust.jks").touch()
+        (tmp_path / "events").mkdir()
+        conf = {
+            "spark.hadoop.fs.s3a.store": f"file:{tmp_path}/trust.jks",
+            "spark.eventLog.dir": f"file://{tmp_path}/events",
+        }
+        with world_in(tmp_path) as world:
+            sandbox = driver_sandbox(
+                world.deployment, world.deployment.home, Cluster("far", "yarn", conf=conf), API, {}
+            )
+
+        assert tmp_path / "trust.jks" in sandbox.reads
+        assert tmp_path / "events" in sandbox.writes
+        assert tmp_path / "trust.jks" not in sandbox.writes
+
+    def test_opens_neither_the_data_folder_nor_keys_nor_the_home(self, tmp_path: Path) -> None:
+        settings = replace(settings_in(tmp_path), log_key=tmp_path / "log.pem", secrets_key=tmp_path / "secrets.key")
+        config = {"HEADGATE_CONFIG": str(tmp_path / "headgate.toml")}
+
+        forbidden = forbidden_files(settings, config)
+
+        named = (settings.folder, tmp_path / "log.pem", tmp_path / "secrets.key", settings.owner_token)
+        assert {*map(str, named), *config.values(), str(Path.home())} <= set(forbidden)
+
+
+def database(world: World) -> str:
+    """Return the id of a database of the home organization."""
+    found = world.control.snapshot.resources.values()
+    return next(each.id for each in found if each.type == "database")

@@ -1,0 +1,68 @@
+"""What the sandbox of a driver lets it do, on the embedded Spark and on a cluster."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headgate.control.clusters import EMBEDDED
+from headgate.sandbox import Level
+from headgate.spark.clusters import Cluster
+from headgate.spark.driver_ports import DriverPorts
+from headgate.spark.driver_sandbox import DriverFiles, DriverSandbox, driver_policy, level_of
+
+PORTS = DriverPorts(1001, 1002, 1003)
+HERE = Cluster(EMBEDDED, memory="2g")
+FAR = Cluster("far", "spark://master:7077", hadoop=Path("/etc/hadoop"))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> DriverFiles:
+    """Return a Java whose configuration is a link, as Debian's is."""
+    (tmp_path / "system").mkdir()
+    (tmp_path / "java" / "bin").mkdir(parents=True)
+    (tmp_path / "java" / "conf").symlink_to(tmp_path / "system")
+    (tmp_path / "java" / "lib").mkdir()
+    (tmp_path / "java" / "lib" / "security").symlink_to(tmp_path / "system")
+    return DriverFiles(tmp_path / "java" / "bin" / "java", (Path("/cache/guard.jar"),), tmp_path / "scratch")
+
+
+SANDBOX = DriverSandbox(Level.FULL, (Path("/data/warehouse/o1"),), (Path("/etc/trust.jks"),), ("/data",), (8020, 9000))
+
+
+def test_an_embedded_driver_reads_its_jars_and_java_and_writes_its_folders(files: DriverFiles, tmp_path: Path) -> None:
+    policy = driver_policy(SANDBOX, files, HERE, PORTS)
+
+    assert {"/cache/guard.jar", "/etc/trust.jks", str(tmp_path / "system")} <= set(policy.reads)
+    assert set(policy.writes) == {"/dev/null", str(files.scratch), "/data/warehouse/o1"}
+    assert policy.executes[0] == str(tmp_path / "java")
+    assert policy.forbidden == ("/data",)
+    assert not any(Path("/data").is_relative_to(each) or Path.home().is_relative_to(each) for each in policy.reads)
+
+
+def test_an_embedded_driver_has_its_ports_and_those_of_the_api_and_no_other_socket_or_process(
+    files: DriverFiles,
+) -> None:
+    policy = driver_policy(SANDBOX, files, HERE, PORTS)
+
+    assert set(policy.connects) == {8020, 9000, *PORTS.all}
+    assert set(policy.listens) == set(PORTS.all)
+    assert {policy.datagrams, policy.unix_sockets, policy.processes} == {False}
+    assert policy.memory_bytes == (4 + 16) << 30
+
+
+def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(files: DriverFiles) -> None:
+    policy = driver_policy(SANDBOX, files, FAR, PORTS)
+
+    assert "/etc/hadoop" in policy.reads
+    assert policy.datagrams
+    assert (level_of(SANDBOX, FAR), level_of(SANDBOX, HERE)) == (Level.FILES_ONLY, Level.FULL)
+    assert level_of(replace(SANDBOX, level=Level.NONE), FAR) is Level.NONE
+
+
+def test_a_driver_on_kubernetes_reads_its_account(files: DriverFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/etc/kube/config")
+
+    policy = driver_policy(SANDBOX, files, Cluster("pods", "k8s://https://master"), PORTS)
+
+    assert {"/etc/kube/config", "/var/run/secrets/kubernetes.io"} <= set(policy.reads)
