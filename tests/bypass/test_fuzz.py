@@ -1,6 +1,8 @@
 """Statements composed from the corpus's parts: what the guard needs is what they name, and more is never opened."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -8,11 +10,13 @@ import pytest
 from tests.bypass.composing import Statement, compose, grammar, shrink
 from tests.bypass.opening import Opening
 from tests.conftest import IN_CI
+from tests.soak import count
 from tools.bypass_corpus.cases import Case
 from tools.bypass_corpus.judgement import Attempt, Ending, Verdict, askers, judge
 from tools.bypass_corpus.stack import Stack
 
 SEED = 6
+_NAMES = re.compile(r"`[^`]*`|'[^']*'|\b\w+(?:\.\w+)+|\d+")
 _SERVED = 0.8
 """The share of the statements that Spark has to answer, or little is tried."""
 
@@ -54,13 +58,29 @@ class Fuzz:
         return "" if judged.verdict is Verdict.EXACT else _told(judged.verdict, judged.decisive)
 
     def require(self, statements: Iterator[Statement]) -> None:
-        """Fail with the smallest form of the first statement that the guard is wrong about."""
+        """Try every statement; fail with what the guard is wrong about, by kind, each with its smallest form."""
+        tried, kinds, first = 0, Counter[str](), dict[str, tuple[str, Statement]]()
         for statement in statements:
+            tried += 1
             if wrong := self.wrong(statement):
-                least = shrink(statement, lambda each: bool(self.wrong(each)))
-                pytest.fail(f"{wrong}\n{_line(least.case())}")
+                kinds[kind_of(wrong)] += 1
+                first.setdefault(kind_of(wrong), (wrong, statement))
+        endings = dict(Counter(each.value for each in self.endings))
+        count(f"statement fuzzer: {tried} statements, {sum(kinds.values())} findings of {len(kinds)} kinds, {endings}")
+        if kinds:
+            pytest.fail("\n\n".join(self._described(count, *first[kind]) for kind, count in kinds.most_common()))
         assert self.opened == set(grammar().tables), "what is opened is not seen"
         assert self.endings.count(Ending.SERVED) >= _SERVED * len(self.endings), self.endings
+
+    def _described(self, count: int, wrong: str, statement: Statement) -> str:
+        kind = kind_of(wrong)
+        least = shrink(statement, lambda each: kind_of(self.wrong(each)) == kind)
+        return f"{count} times: {wrong}\n{_line(least.case())}"
+
+
+def kind_of(wrong: str) -> str:
+    """Return what is wrong without names and numbers: what differs in these only has one cause."""
+    return _NAMES.sub("...", wrong)
 
 
 def _told(verdict: Verdict, attempt: Attempt | None) -> str:
@@ -76,6 +96,13 @@ def _line(case: Case) -> str:
         "note": "found by fuzzing",
     }
     return json.dumps(stated)
+
+
+def test_findings_that_differ_in_names_and_numbers_are_of_one_kind() -> None:
+    assert kind_of("over-refused: `a` of lake.raw.t has 3 rows") == kind_of(
+        "over-refused: `b` of lake.raw.u has 41 rows"
+    )
+    assert kind_of("over-refused: `a` is refused") != kind_of("let through: `a` is refused")
 
 
 @pytest.mark.spark

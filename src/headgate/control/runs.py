@@ -37,6 +37,10 @@ class WaitingError(InvalidError):
     """The run cannot begin yet; the message says what it waits for."""
 
 
+class PipelineWaitingError(WaitingError):
+    """No run of the pipeline can begin, for a reason that lies in the facts: only a later revision changes it."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueueRun:
     """A run of the pipeline is to be carried out, not before `due` (seconds since the epoch; None = now).
@@ -127,13 +131,13 @@ class StartRun:
             raise WaitingError("it is not due yet")
         state = _state(found)
         if state != "active":
-            raise WaitingError(f"`{found.name}` is {state}")
+            raise PipelineWaitingError(f"`{found.name}` is {state}")
         nobody = _nobody(view, found)
         if nobody is not None:
-            raise WaitingError(nobody)
+            raise PipelineWaitingError(nobody)
         running = sum(each.pipeline == found.id for each in view.facts.runs.values())
         if running >= self.at_once:
-            raise WaitingError(f"`{found.name}` is running, and {self.at_once} of its runs may at once")
+            raise PipelineWaitingError(f"`{found.name}` is running, and {self.at_once} of its runs may at once")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from headgate.control.clusters import cluster_of
@@ -12,14 +12,23 @@ from headgate.control.identity import run_token
 from headgate.control.organization import Organization
 from headgate.control.ports import RunConflictError
 from headgate.control.queue import FAILED, RUNNING, RunPut, RunRow
-from headgate.control.runs import EndRun, StartRun, WaitingError
-from headgate.facts.ids import RunId
+from headgate.control.runs import EndRun, PipelineWaitingError, StartRun, WaitingError
+from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.attempt import Attempt, new_secret
 from headgate.pipelines.definition import PipelineDefinition
 from headgate.pipelines.kinds import defined
 
 AGAIN: Final = 2.0
 """Seconds until a run that could not begin is tried again."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Why no run of a pipeline can begin at a revision, and the runs of it that are due."""
+
+    revision: int
+    why: str
+    runs: set[RunId]
 
 
 class Claims:
@@ -35,29 +44,54 @@ class Claims:
         self._lacking = lacking
         self._tried = dict[RunId, float]()
         """Until when runs that could not begin are left alone."""
+        self._waiting = dict[tuple[ResourceId, ResourceId], _Waiting]()
+        """The pipelines of which no run could begin, by organization and pipeline."""
 
     @property
     def left_alone(self) -> int:
         """How many runs were tried lately and could not begin: they are due all the same, and stand before others."""
-        return len(self._tried)
+        return len(self._tried) + sum(len(each.runs) for each in self._waiting.values())
 
     def begin(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:
         """Return the attempt that begins, or None. `running` counts what is under way on each cluster.
 
         Raises `StoreError`.
         """
-        if self._tried.get(row.run, 0.0) > time.monotonic():
+        if self._is_left_alone(organization, row):
             return None
         try:
             attempt = self._begun(organization, row, running)
+        except PipelineWaitingError as error:
+            self._wait_with_others(organization, row, str(error))
+            return None
         except WaitingError as error:
-            with suppress(RunConflictError):  # another worker had it meanwhile, and says why itself
-                self._wait(organization, row, str(error))
+            self._wait(row)
+            _say_why(organization, row, str(error))
             return None
         except RunConflictError:
             return None
         self._tried.pop(row.run, None)
         return attempt
+
+    def _is_left_alone(self, organization: Organization, row: RunRow) -> bool:
+        """Return whether the run cannot begin, as far as is known from a try. One try is enough for all runs of a pipeline."""
+        if self._tried.get(row.run, 0.0) > time.monotonic():
+            return True
+        place = (organization.id, row.pipeline)
+        waiting = self._waiting.get(place)
+        if waiting is None:
+            return False
+        if waiting.revision != organization.control.snapshot.revision:
+            del self._waiting[place]
+            return False
+        waiting.runs.add(row.run)
+        _say_why(organization, row, waiting.why)
+        return True
+
+    def _wait_with_others(self, organization: Organization, row: RunRow, why: str) -> None:
+        revision = organization.control.snapshot.revision
+        self._waiting[organization.id, row.pipeline] = _Waiting(revision, why, {row.run})
+        _say_why(organization, row, why)
 
     def _begun(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:
         control, secret = organization.control, new_secret()
@@ -96,10 +130,15 @@ class Claims:
             raise WaitingError(lacking)
         return cluster
 
-    def _wait(self, organization: Organization, row: RunRow, why: str) -> None:
+    def _wait(self, row: RunRow) -> None:
         now = time.monotonic()
         self._tried = {run: until for run, until in self._tried.items() if until > now} | {row.run: now + AGAIN}
-        if why != row.why:
+
+
+def _say_why(organization: Organization, row: RunRow, why: str) -> None:
+    """Keep why a run waits, for people. Another worker that had the run meanwhile says so itself."""
+    if why != row.why:
+        with suppress(RunConflictError):
             organization.store.put_run(RunPut(replace(row, why=why), row))
 
 
