@@ -66,6 +66,7 @@ COVERED: Final = {
     "answers for the gateway": "test_the_end_of_the_answers_for_the_gateway_is_shown",
     "revocation watch of the gateway": "test_a_gateway_that_reports_nothing_is_shown",
     "release of abandoned sessions": "tests/gateway/test_abandoned_sessions.py",
+    "database relay": "tests/spark/test_database_relay.py",
     "revocation watch": "tests/gateway/test_watch.py",
     "watch of the revocation watch": "tests/gateway/test_watch.py",
 }

@@ -28,7 +28,7 @@ REVIEWED = {
     "doors/freshness.py Freshness.wait create_task": OF_REQUEST,
     "pipelines/attempt.py Attempt.stop Thread": "it goes on after every exception until the attempt has ended",
     "pipelines/worker.py _UnderWay.__init__ Thread": "one attempt: any exception is its result, and its lease ends without it",
-    "spark/database_relay.py DatabaseRelay._accept Thread": "one connection of a driver: it ends with that",
+    "spark/database_relay.py DatabaseRelay._begin Thread": "one connection of a driver: it ends with that",
     "spark/database_relay.py DatabaseRelay._relay Thread": "one connection of a driver: any error ends both sides of it",
     "spark/driver.py Driver._until ensure_future": AWAITED,
     "spark/liveness.py Liveness._late_parts ensure_future": AWAITED,

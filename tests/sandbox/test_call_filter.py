@@ -144,3 +144,68 @@ def test_no_call_types_into_a_terminal(machine: str) -> None:
 
     assert (ask("ioctl", 0, NEW_LINE), ask("ioctl", 0, TYPE_INTO_TERMINAL)) == (ALLOWED, errno.EPERM)
     assert ask("ioctl", 0, 2**32 | TYPE_INTO_TERMINAL) == errno.EPERM
+
+
+def test_a_pair_of_sockets_is_a_stream_which_reaches_nothing_else(machine: str) -> None:
+    ask = asking(Policy(unix_sockets=True, datagrams=True), machine)
+    kinds = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_RAW)
+
+    assert [ask("socketpair", 1, kind | socket.SOCK_CLOEXEC, 0) == ALLOWED for kind in kinds] == [True, *[False] * 3]
+    assert ask("socketpair", 2, socket.SOCK_STREAM, 0) == errno.EPERM
+
+
+@pytest.mark.parametrize(("name", "position"), [("open", 1), ("openat", 2)])
+def test_a_file_is_opened_to_read_or_to_write(machine: str, name: str, position: int) -> None:
+    ask = asking(Policy(), machine)
+    read, write, both, neither, cut, create = 0, 1, 2, 3, 0x200, 0x40
+
+    if getattr(calls.CONDITIONAL[name], machine) is None:
+        return
+
+    def opened(flags: int) -> bool:
+        return ask(name, *[0] * position, flags) == ALLOWED
+
+    assert all(map(opened, (read, write, both, write | cut, both | cut | create, 0x80000 | read, 0x200000)))
+    assert not any(map(opened, (neither, neither | cut, neither | create, read | cut, read | cut | create)))
+
+
+def test_descriptors_are_copied_and_locked_and_send_no_signals(machine: str) -> None:
+    ask = asking(Policy(processes=True), machine)
+    lease, owner, signal, watch = 1024, 8, 10, 1026
+
+    assert {ask("fcntl", 3, command) for command in (0, 1, 2, 3, 4, 6, 37, 1030, 1031)} == {ALLOWED}
+    assert {ask("fcntl", 3, command) for command in (lease, owner, signal, watch, 15, 1027)} == {errno.EPERM}
+
+
+def test_no_option_of_a_socket_chooses_a_port_or_filters_packets(machine: str) -> None:
+    ask = asking(Policy(), machine)
+    reuse, keep_alive, no_delay, user_timeout = (1, 2), (1, 9), (6, 1), (6, 18)
+
+    assert {ask("setsockopt", 3, *option) for option in (reuse, keep_alive, no_delay, user_timeout, (41, 26))} == {
+        ALLOWED
+    }
+    assert {ask("setsockopt", 3, *option) for option in ((0, 51), (1, 26), (1, 50), (6, 31))} == {errno.EPERM}
+
+
+def test_memory_is_private_where_it_is_limited(machine: str) -> None:
+    ask, free = asking(Policy(memory_bytes=1), machine), asking(Policy(), machine)
+    private, shared, nowhere, grows = 2, 1, 0x20, 0x100
+
+    def mapped(ask: Ask, flags: int) -> int:
+        return ask("mmap", 0, 0, 0, flags)
+
+    assert {mapped(ask, flags) for flags in (private, private | nowhere, shared)} == {ALLOWED}
+    assert {mapped(ask, flags) for flags in (shared | nowhere, 3 | nowhere, private | nowhere | grows)} == {errno.EPERM}
+    assert mapped(free, shared | nowhere) == ALLOWED
+
+
+def test_files_attributes_and_devices_are_not_controlled(machine: str) -> None:
+    ask = asking(Policy(processes=True), machine)
+    set_attributes, own, device = 0x40086602, 0x8901, 0xAE00
+
+    assert {ask("ioctl", 3, command) for command in (set_attributes, own, device)} == {errno.EPERM}
+    assert {ask("ioctl", 3, command) for command in (0x541B, 0x5421, 0x5413)} == {ALLOWED}
+
+
+def test_a_process_has_no_child_beside_it(machine: str) -> None:
+    assert asking(Policy(processes=True), machine)("clone", 17 | 0x8000) == errno.EPERM

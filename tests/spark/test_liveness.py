@@ -13,11 +13,23 @@ from headgate.spark import driver as driver_module
 from headgate.spark import liveness as liveness_module
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver import Driver
+from headgate.spark.driver_ports import DriverPorts, SessionPorts
 from headgate.spark.starting import DriverSettings
 from tests.gateway.fake_backend import FakeBackend, fake_backend
 
 PART = 0.1
 PARTS = 5
+
+
+class OnePort(SessionPorts):
+    """Gives every driver the port of a fake."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+
+    def ports(self) -> DriverPorts:
+        """Return the port of the fake, and two that nobody uses."""
+        return DriverPorts(self._port, 1, 2)
 
 
 class Scene:
@@ -28,7 +40,8 @@ class Scene:
         self.said = list[str]()
         nowhere = Path("/nowhere")
         settings = DriverSettings(nowhere, nowhere, nowhere, nowhere, nowhere, nowhere, "", cluster=Cluster("embedded"))
-        self.driver = Driver(settings, self.said.append, BackgroundTasks())
+        ports = OnePort(int(backend.driver.address.rpartition(":")[2]))
+        self.driver = Driver(settings, self.said.append, BackgroundTasks(), ports)
 
     def asks(self) -> int:
         """Return how often the driver was asked."""
@@ -60,7 +73,6 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
         monkeypatch.setattr(liveness_module, "_PARTS", PARTS)
         monkeypatch.setattr(liveness_module, "_PAUSE", 0.01)
         monkeypatch.setattr(driver_module, "_BACK_OFF", (0.01,))
-        monkeypatch.setattr(driver_module, "_free_port", lambda: int(backend.driver.address.rpartition(":")[2]))
         monkeypatch.setattr(driver_module, "require_closed", is_good)
         monkeypatch.setattr(driver_module, "require_guarded", is_good)
         monkeypatch.setattr(Driver, "_spawn", spawn)

@@ -26,9 +26,21 @@ _TCP: Final = (0, 6)
 _UDP: Final = (0, 17)
 _FAST_OPEN: Final = 0x20000000
 """A flag of sending that connects without the call which Landlock decides about."""
-_INTO_TERMINAL: Final = (0x5412, 0x541C)
-"""Controls of a terminal that type into it."""
+_DEVICE_CONTROLS: Final = (
+    *(0x541B, 0x5421, 0x5450, 0x5451),  # how much can be read, whether to wait, whether to close when executing
+    *(0x5401, 0x5413, 0x802C542A),  # whether it is a terminal, and of which size
+    *(0x8905, 0x8912, 0x8913, 0x8915, 0x8919, 0x891B, 0x8921, 0x8927, 0x8933),  # of the network interfaces
+)
+"""The controls of descriptors that programs need. Others type into terminals, change files' attributes, or command devices."""
+_DESCRIPTOR_COMMANDS: Final = (*range(8), *range(36, 39), *range(1030, 1035))
+"""What `fcntl` may do: copy descriptors, flags, locks, sizes of pipes. Others send signals and hold up other processes' opens."""
+_OPTIONS_REFUSED: Final = ((0, 51), (1, 26), (1, 50), (1, 51), (1, 52), (6, 31))
+"""Options of sockets: to listen on a chosen port without having been allowed to, filters of packets, other protocols over TCP."""
+_ACCESS, _TRUNCATE = 0x3, 0x200
+_SHARED_NOWHERE, _GROWS_DOWN = 0x21, 0x100
+"""Memory that does not count as private."""
 _NEW_NAMESPACES: Final = 0x7E020080
+_CHILD_OF_PARENT: Final = 0x8000
 _THREAD: Final = 0x10000
 _FAST_OPEN_FLAGS: Final = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
 """Which argument has the flags."""
@@ -88,9 +100,21 @@ def _conditional(policy: Policy, process: int) -> dict[str, Sequence[Instruction
     only_this = _equal(0, (process,))
     return {
         "socket": _sockets(policy),
-        "socketpair": _equal(0, (_UNIX,)),
+        # A pair of datagram sockets can be sent anywhere: to every socket of this machine.
+        "socketpair": (
+            _argument(1),
+            (_AND, 0, 0, _TYPE_MASK),
+            (_IF_EQUAL, 1, 0, _STREAM),
+            _REFUSE,
+            *_equal(0, (_UNIX,)),
+        ),
+        "setsockopt": _unequal_pairs(1, 2, _OPTIONS_REFUSED),
+        "open": _openings(1),
+        "openat": _openings(2),
+        "fcntl": _equal(1, _DESCRIPTOR_COMMANDS),
+        "mmap": _ALWAYS if policy.memory_bytes is None else _private_memory(3),
         **{name: _no_bits(argument, _FAST_OPEN) for name, argument in _FAST_OPEN_FLAGS.items()},
-        "ioctl": _unequal(1, _INTO_TERMINAL),
+        "ioctl": _equal(1, _DEVICE_CONTROLS),
         "clone": new,
         # Its flags lie in memory, which a filter cannot see; the C library makes do with `clone`.
         "clone3": ((_RETURN, 0, 0, _FAIL | errno.ENOSYS),),
@@ -103,6 +127,7 @@ def _conditional(policy: Policy, process: int) -> dict[str, Sequence[Instruction
 
 _DENY: Final = _FAIL | errno.EPERM
 _ALWAYS: Final = ((_RETURN, 0, 0, _ALLOW),)
+_REFUSE: Final = (_RETURN, 0, 0, _DENY)
 
 
 def _argument(position: int) -> Instruction:
@@ -116,10 +141,29 @@ def _equal(position: int, values: Sequence[int]) -> Sequence[Instruction]:
     return (_argument(position), *tests, (_RETURN, 0, 0, _DENY))
 
 
-def _unequal(position: int, values: Sequence[int]) -> Sequence[Instruction]:
-    """Allow the call unless the argument is one of the values."""
-    tests = tuple(each for value in values for each in ((_IF_EQUAL, 0, 1, value), (_RETURN, 0, 0, _DENY)))
-    return (_argument(position), *tests, (_RETURN, 0, 0, _ALLOW))
+def _unequal_pairs(first: int, second: int, pairs: Sequence[tuple[int, int]]) -> Sequence[Instruction]:
+    """Allow the call unless two arguments are one of the pairs."""
+    tests = tuple(
+        each
+        for one, other in pairs
+        for each in (_argument(first), (_IF_EQUAL, 0, 3, one), _argument(second), (_IF_EQUAL, 0, 1, other), _REFUSE)
+    )
+    return (*tests, *_ALWAYS)
+
+
+def _openings(position: int) -> Sequence[Instruction]:
+    """Allow opening, but neither for nothing, which Landlock is not asked about, nor to cut a file that is only to be read."""
+    access, cutting = (
+        (_argument(position), (_AND, 0, 0, _ACCESS)),
+        (_argument(position), (_AND, 0, 0, _ACCESS | _TRUNCATE)),
+    )
+    return (*access, (_IF_EQUAL, 0, 1, _ACCESS), _REFUSE, *cutting, (_IF_EQUAL, 0, 1, _TRUNCATE), _REFUSE, *_ALWAYS)
+
+
+def _private_memory(position: int) -> Sequence[Instruction]:
+    """Allow memory that the limit counts, and files."""
+    shared = (_argument(position), (_AND, 0, 0, _SHARED_NOWHERE), (_IF_EQUAL, 0, 1, _SHARED_NOWHERE), _REFUSE)
+    return (*shared, *_no_bits(position, _GROWS_DOWN))
 
 
 def _no_bits(position: int, bits: int) -> Sequence[Instruction]:
@@ -132,7 +176,7 @@ def _new_process(policy: Policy) -> Sequence[Instruction]:
     others = _ALLOW if policy.processes else _DENY
     return (
         _argument(0),
-        (_IF_ANY_BIT, 0, 1, _NEW_NAMESPACES & ~0xFF),
+        (_IF_ANY_BIT, 0, 1, (_NEW_NAMESPACES & ~0xFF) | _CHILD_OF_PARENT),
         (_RETURN, 0, 0, _DENY),
         (_IF_ANY_BIT, 0, 1, _THREAD),
         (_RETURN, 0, 0, _ALLOW),

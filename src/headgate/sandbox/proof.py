@@ -37,6 +37,7 @@ def _attempts(policy: Policy, level: Level) -> Iterator[tuple[str, Callable[[], 
         yield "list `/`", lambda: tuple(Path("/").iterdir())
     for path in policy.forbidden:
         yield f"open `{path}`", lambda path=path: _open(path)
+    yield "open a file for nothing", lambda: os.close(os.open("/", os.O_WRONLY | os.O_RDWR))
     if level is Level.FULL:
         yield "connect a port that is not listed", lambda: _connect(_unlisted(policy.connects))
         yield "listen on a port that is not listed", lambda: _listen(_unlisted(policy.listens))
@@ -45,6 +46,7 @@ def _attempts(policy: Policy, level: Level) -> Iterator[tuple[str, Callable[[], 
     if not policy.unix_sockets:
         yield "use a socket of this machine", lambda: socket.socket(socket.AF_UNIX).close()
     yield "use a raw socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
+    yield "use datagrams of this machine", lambda: [each.close() for each in socket.socketpair(type=socket.SOCK_DGRAM)]
     yield "use MPTCP", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, _MPTCP).close()
     yield "use `io_uring`", lambda: kernel.call(_IO_URING, 1, None)
     yield "be traced", lambda: kernel.call(_PTRACE[os.uname().machine], _TRACE_ME, 0, None, None)

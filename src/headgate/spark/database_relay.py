@@ -25,11 +25,17 @@ _LOOPBACK: Final = "127.0.0.1"
 _VALID_SECONDS: Final = 60.0
 _USES: Final = 16
 """Connections by one ticket: without TLS after one with it failed, and to cancel a query."""
+_LONGEST_SECONDS: Final = 3600.0
+"""So long a ticket is good beside a connection of it that is open."""
 _MOST_CONNECTIONS: Final = 256
+"""Those that have not shown a ticket yet are counted."""
+_BREATH: Final = 0.2
+"""Seconds until another connection is taken, where one could not be."""
 _TICKET_BYTES: Final = 43
 _PATIENCE: Final = 10.0
 """Seconds for a ticket to arrive, and for each address to answer."""
-_PIECE: Final = 1 << 20
+_SOON: Final = 0.001
+_PIECE: Final = 1 << 18
 """Bytes in the pipe between two sockets."""
 _SET_PIPE_SIZE: Final = 1031
 OPEN, REFUSED, UNREACHABLE = b"\0", b"\1", b"\2"
@@ -48,7 +54,7 @@ class _Ticket:
 
     def is_valid(self, now: float) -> bool:
         """Return whether another connection may be made: soon after the decision, or beside one that is open."""
-        return self.uses < _USES and (self.open > 0 or now - self.issued < _VALID_SECONDS)
+        return self.uses < _USES and now - self.issued < (_LONGEST_SECONDS if self.open else _VALID_SECONDS)
 
 
 class DatabaseRelay:
@@ -60,6 +66,7 @@ class DatabaseRelay:
         self._tickets: dict[str, _Ticket] = {}
         self._server: socket.socket | None = None
         self._open = set[socket.socket]()
+        self._room = threading.BoundedSemaphore(_MOST_CONNECTIONS)
 
     @property
     def port(self) -> int:
@@ -94,19 +101,35 @@ class DatabaseRelay:
         while True:
             try:
                 client, _ = server.accept()
-            except OSError:
+            except OSError as error:
                 if self._server is not server:
                     return
-                raise
-            if len(self._open) >= _MOST_CONNECTIONS:
-                log.warning("the database relay has %d connections and takes no more", len(self._open))
+                log.warning("the database relay cannot take a connection: %s", error)
+                time.sleep(_BREATH)
+                continue
+            if not self._room.acquire(blocking=False):
+                log.warning("the database relay has %d connections and takes no more", _MOST_CONNECTIONS)
                 client.close()
                 continue
+            self._begin(client)
+
+    def _begin(self, client: socket.socket) -> None:
+        try:
             threading.Thread(target=self._serve, args=(client,), name="database connection", daemon=True).start()
+        except RuntimeError as error:
+            self._room.release()
+            client.close()
+            log.warning("the database relay cannot serve a connection: %s", error)
+            time.sleep(_BREATH)
 
     def _serve(self, client: socket.socket) -> None:
+        try:
+            self._answer(client)
+        finally:
+            self._room.release()
+
+    def _answer(self, client: socket.socket) -> None:
         with client:
-            client.settimeout(_PATIENCE)
             ticket = self._taken(_received(client))
             if ticket is None:
                 _answer(client, REFUSED)
@@ -151,9 +174,13 @@ class DatabaseRelay:
 
 def _received(client: socket.socket) -> str:
     """Return the ticket that a client sends first; nothing if it sends something else."""
-    found = b""
+    found, deadline = b"", time.monotonic() + _PATIENCE
     with suppress(OSError):
-        while len(found) < _TICKET_BYTES and (more := client.recv(_TICKET_BYTES - len(found))):
+        while len(found) < _TICKET_BYTES:
+            client.settimeout(max(deadline - time.monotonic(), _SOON))
+            more = client.recv(_TICKET_BYTES - len(found))
+            if not more or time.monotonic() > deadline:
+                return ""
             found += more
     return found.decode("ascii", "replace")
 
@@ -173,9 +200,15 @@ def _answer(client: socket.socket, answer: bytes) -> None:
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
     """Copy until the source ends, and end the target's input then; an error ends both."""
-    read_end, write_end = os.pipe()
     try:
-        fcntl.fcntl(write_end, _SET_PIPE_SIZE, _PIECE)
+        read_end, write_end = os.pipe()
+    except OSError:
+        _shut(source)
+        _shut(target)
+        return
+    try:
+        with suppress(OSError):  # a user may have so much of larger pipes only
+            fcntl.fcntl(write_end, _SET_PIPE_SIZE, _PIECE)
         while count := os.splice(source.fileno(), write_end, _PIECE):
             while count:
                 count -= os.splice(read_end, target.fileno(), count)

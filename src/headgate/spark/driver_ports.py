@@ -1,13 +1,17 @@
 """The ports of drivers: for sessions, for executors, and for the blocks that they exchange."""
 
 import itertools
+import random
 import socket
 import threading
-from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 _LOOPBACK: Final = "127.0.0.1"
+_RANGE: Final = "/proc/sys/net/ipv4/ip_local_port_range"
+_FIRST, _LAST = 20_000, 65_535
+"""Below the ports that services have by default."""
 _SESSION_PORTS: Final = 64
 """More drivers than one machine has the memory for, with room for ports that others have taken."""
 
@@ -54,11 +58,23 @@ class SessionPorts:
 
 
 def _free_ports(count: int) -> tuple[int, ...]:
-    with ExitStack() as opened:
-        probes = [opened.enter_context(socket.socket()) for _ in range(count)]
-        for each in probes:
-            each.bind((_LOOPBACK, 0))
-        return tuple(each.getsockname()[1] for each in probes)
+    """Return free ports that no program is given by chance: it could be there before the driver. Raises `NoPortError`."""
+    lowest, highest = _given_by_chance()
+    wanted = [port for port in range(_FIRST, _LAST) if not lowest <= port <= highest]
+    random.SystemRandom().shuffle(wanted)
+    found = tuple(itertools.islice(filter(_is_free, wanted), count))
+    if len(found) < count:
+        raise NoPortError(f"no port from {_FIRST} to {_LAST} outside {lowest} to {highest} is free; narrow {_RANGE}")
+    return found
+
+
+def _given_by_chance() -> tuple[int, int]:
+    """Return the first and last port that the system gives to programs that ask for any; nothing where that is not known."""
+    try:
+        lowest, highest = Path(_RANGE).read_text(encoding="ascii").split()
+    except OSError:
+        return 0, 0
+    return int(lowest), int(highest)
 
 
 def _is_free(port: int) -> bool:

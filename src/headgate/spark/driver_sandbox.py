@@ -14,6 +14,7 @@ from headgate.spark.jars import spark_jars
 
 _OF_JAVA: Final = ("conf", "lib")
 """Where a Java's own folder may have links to files of the system, as Debian's has."""
+_OPEN_FILES: Final = 8192
 _BESIDE_HEAP: Final = 16 << 30
 """Bytes for code, stacks of threads, which count as a whole, and buffers."""
 _KUBERNETES: Final = "/var/run/secrets/kubernetes.io"
@@ -60,6 +61,7 @@ def driver_policy(sandbox: DriverSandbox, files: DriverFiles, cluster: Cluster, 
         listens=ports.all,
         # A master and executors are found by their names.
         datagrams=cluster.remote,
+        open_files=_OPEN_FILES,
         memory_bytes=(2 * cluster.heap_mib << 20) + _BESIDE_HEAP,
     )
 
