@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from headgate.cli import main
-from headgate.spark import starting
+from headgate.spark import driver_sandbox
 from headgate.spark.jars import spark_jars
+from headgate.spark.starting import DriverSettings
 from headgate.spark.toolchain import Toolchain
 
 SOURCE: Final = Path(__file__).with_suffix(".scala")
@@ -56,10 +57,10 @@ def _files(folder: Path) -> tuple[Path, Path]:
 
 def insert(folder: Path) -> None:
     """Let the drivers of this process start with the class in a folder."""
-    command, policy = starting._java_command, starting.driver_policy  # pyright: ignore[reportPrivateUsage]
+    command, policy = driver_sandbox.command, driver_sandbox.driver_policy
     asked, results = _files(folder)
 
-    def with_class(settings: starting.DriverSettings) -> tuple[str, ...]:
+    def with_class(settings: DriverSettings) -> tuple[str, ...]:
         arguments = list(command(settings))
         arguments[arguments.index("-cp") + 1] += f"{os.pathsep}{folder}"
         return (*arguments[:-1], "inside.Driver", str(asked), str(results))
@@ -68,8 +69,8 @@ def insert(folder: Path) -> None:
         made = policy(*arguments)
         return replace(made, reads=(*made.reads, str(folder)), writes=(*made.writes, str(results.parent)))
 
-    starting._java_command = with_class  # pyright: ignore[reportPrivateUsage]
-    starting.driver_policy = with_folder
+    driver_sandbox.command = with_class
+    driver_sandbox.driver_policy = with_folder
 
 
 if __name__ == "__main__":

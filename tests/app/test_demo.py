@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from headgate.sandbox import Level
-from headgate.sandbox.machine import found_level
+from headgate.sandbox.machine import find_level
 from headgate.spark.toolchain import Toolchain
 from tests.app.inside_driver import InsideDriver
 from tests.app.serving import HEADGATE, Serving, children, is_alive, serving, until
@@ -53,7 +53,7 @@ def test_the_demo_holds_what_it_expects_and_serves_until_it_is_told_to_end(
 
 def the_driver_reaches_nothing_else(inside: InsideDriver, demo: Serving, data: Path, database: int) -> None:
     """What the driver's own code tries beside its work, the kernel refuses: tokens, keys, the store, homes, processes, addresses."""
-    if found_level()[0] is not Level.FULL:
+    if find_level()[0] is not Level.FULL:
         assert not IN_CI, "this machine enforces no sandbox"
         return
     attempts = [*files(data, Path.home()), *processes(demo.process.pid), *addresses(demo, database)]

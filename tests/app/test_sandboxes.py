@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.sandboxes import SandboxRequiredError, driver_sandbox, forbidden_files, unenforced
+from headgate.app.sandboxes import SandboxRequiredError, describe_unenforced, driver_sandbox, forbidden_files
 from headgate.app.settings import Settings
 from headgate.control.clusters import EMBEDDED
 from headgate.sandbox import Level
 from headgate.spark.clusters import Cluster
 from tests.app.world import World, settings_in, world_in
 
-API = "http://127.0.0.1:8123"
+PORTS = (8123,)
 WHY = "the kernel has no Landlock"
 LINE = f"sandbox of Spark's processes: their files, TCP ports, system calls and memory are not enforced ({WHY})"
 
@@ -27,9 +27,9 @@ def reached_by_others(settings: Settings) -> Settings:
 
 
 def test_a_laptop_serves_without_a_sandbox_and_says_what_is_not_enforced(settings: Settings) -> None:
-    assert unenforced(settings, Level.NONE, WHY) == LINE
-    assert "the TCP ports" in unenforced(settings, Level.FILES_ONLY, WHY)
-    assert unenforced(settings, Level.FULL, "") == ""
+    assert describe_unenforced(settings, Level.NONE, WHY) == LINE
+    assert "the TCP ports" in describe_unenforced(settings, Level.FILES_ONLY, WHY)
+    assert describe_unenforced(settings, Level.FULL, "") == ""
 
 
 @pytest.mark.parametrize("level", [Level.NONE, Level.FILES_ONLY])
@@ -37,25 +37,25 @@ def test_a_server_that_others_reach_does_not_serve_without_a_full_sandbox(settin
     others = reached_by_others(settings)
 
     with pytest.raises(SandboxRequiredError, match="HEADGATE_SANDBOX=prefer"):
-        unenforced(others, level, WHY)
-    assert unenforced(others, Level.FULL, "") == ""
+        describe_unenforced(others, level, WHY)
+    assert describe_unenforced(others, Level.FULL, "") == ""
 
 
 def test_the_setting_comes_before_the_address(settings: Settings) -> None:
-    assert unenforced(replace(reached_by_others(settings), sandbox="prefer"), Level.NONE, WHY) == LINE
+    assert describe_unenforced(replace(reached_by_others(settings), sandbox="prefer"), Level.NONE, WHY) == LINE
     with pytest.raises(SandboxRequiredError):
-        unenforced(replace(settings, sandbox="require"), Level.NONE, WHY)
+        describe_unenforced(replace(settings, sandbox="require"), Level.NONE, WHY)
 
 
 class TestDriver:
     def test_writes_the_folders_of_its_organization(self, tmp_path: Path) -> None:
         with world_in(tmp_path) as world:
-            sandbox = driver_sandbox(world.deployment, world.deployment.home, Cluster(EMBEDDED), API, {})
+            sandbox = driver_sandbox(world.deployment, world.deployment.home, Cluster(EMBEDDED), Level.FULL, PORTS, {})
             data = world.deployment.settings.folder
 
         assert sandbox.writes == tuple(data / each / "organization" for each in ("warehouse", "checkpoints", "scratch"))
         assert all(each.stat().st_mode & 0o077 == 0 for each in sandbox.writes)
-        assert sandbox.connects == (8123,)
+        assert (sandbox.level, sandbox.connects) == (Level.FULL, PORTS)
 
     def test_writes_former_folders_of_its_own_databases_and_of_no_other(self, tmp_path: Path) -> None:
         with world_in(tmp_path) as world:
@@ -64,7 +64,7 @@ class TestDriver:
             for name in (database(world), other.opened.id, "unknown"):
                 (warehouse / name).mkdir(parents=True, exist_ok=True)
 
-            sandbox = driver_sandbox(world.deployment, world.deployment.home, Cluster(EMBEDDED), API, {})
+            sandbox = driver_sandbox(world.deployment, world.deployment.home, Cluster(EMBEDDED), Level.FULL, PORTS, {})
 
         assert {each.name for each in sandbox.writes if each.parent == warehouse} == {"organization", database(world)}
 
@@ -77,7 +77,7 @@ class TestDriver:
         }
         with world_in(tmp_path) as world:
             sandbox = driver_sandbox(
-                world.deployment, world.deployment.home, Cluster("far", "yarn", conf=conf), API, {}
+                world.deployment, world.deployment.home, Cluster("far", "yarn", conf=conf), Level.FULL, PORTS, {}
             )
 
         assert tmp_path / "trust.jks" in sandbox.reads

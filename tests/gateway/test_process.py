@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 from raw_client import Client
 from running import KEY, FakeSpark, Tokens, answering
 
-from headgate.sandbox.machine import found_level
+from headgate.sandbox.machine import find_level
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.child import Ready, Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
@@ -43,7 +43,7 @@ class Scene:
     def sandbox(self) -> GatewaySandbox:
         """Return the sandbox of the process, as far as this machine has one."""
         port = int(self.backend.driver.address.rpartition(":")[2])
-        return GatewaySandbox(found_level()[0], (port,), (str(Path.home()),))
+        return GatewaySandbox(find_level()[0], (port,), (str(Path.home()),))
 
     @contextmanager
     def process(self, **changed: Any) -> Iterator[GatewayProcess]:

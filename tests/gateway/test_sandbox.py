@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headgate.sandbox import Level
-from headgate.sandbox.machine import found_level
+from headgate.sandbox.machine import find_level
 from headgate.spark.gateway.child import Told
 from headgate.spark.gateway.sandbox import GatewaySandbox
 from tests.conftest import IN_CI
@@ -68,7 +68,7 @@ def ports() -> Iterator[tuple[int, int, int]]:
 
 @pytest.fixture
 def gateway(tmp_path: Path, ports: tuple[int, int, int]) -> Gateway:
-    level, why = found_level()
+    level, why = find_level()
     if level is not Level.FULL:
         assert not IN_CI, why
         pytest.skip(f"this machine enforces no full sandbox: {why}")

@@ -6,14 +6,14 @@ import sys
 import pytest
 
 from headgate.sandbox import Level, landlock
-from headgate.sandbox.machine import found_level
+from headgate.sandbox.machine import find_level
 from tests.conftest import IN_CI
 
-SAY = "from headgate.sandbox.machine import found_level; level, why = found_level(); print(level.value, '|', why)"
+SAY = "from headgate.sandbox.machine import find_level; level, why = find_level(); print(level.value, '|', why)"
 
 
 def test_this_kernel_enforces_what_its_landlock_knows() -> None:
-    level, why = found_level()
+    level, why = find_level()
     version = landlock.version() if sys.platform == "linux" else 0
 
     assert level is (Level.FULL if version >= 4 else Level.FILES_ONLY if version else Level.NONE), why

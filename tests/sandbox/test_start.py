@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from headgate.sandbox import Level, Policy, landlock
-from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, found_level, sandboxed
+from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, find_level, sandbox_command
 from headgate.sandbox.start import FAILED
 from tests.conftest import IN_CI
 
@@ -25,7 +25,7 @@ REFUSED: Final = {"EACCES", "EPERM"}
 @pytest.fixture(params=[Level.FULL, Level.FILES_ONLY], ids=lambda level: level.value)
 def level(request: pytest.FixtureRequest) -> Level:
     wanted = Level(request.param)
-    enforced, why = found_level()
+    enforced, why = find_level()
     if enforced is Level.NONE or (wanted is Level.FULL and enforced is not Level.FULL):
         if IN_CI:
             pytest.fail(f"the sandbox cannot be tried at the level `{wanted.value}`: {why}")
@@ -68,7 +68,9 @@ def free_port() -> int:
 def attempt(policy: Policy, level: Level, name: str, argument: object = "") -> str:
     """Return how an attempt of a sandboxed process ended."""
     command = (PYTHON, "-I", "-S", ATTEMPTS, name, str(argument))
-    done = subprocess.run(sandboxed(command, policy, level), capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        sandbox_command(command, policy, level), capture_output=True, text=True, timeout=30, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -193,10 +195,10 @@ def test_a_stricter_process_starts_within_a_sandbox(policy: Policy, level: Level
     outer = replace(policy, processes=True, reads=(*policy.reads, str(Path("src").resolve())))
     narrow = replace(policy, writes=DEVICES)
     command = (PYTHON, "-I", "-S", ATTEMPTS, "write", str(folder / "written" / "new"))
-    inner = sandboxed(command, narrow, level)
+    inner = sandbox_command(command, narrow, level)
 
     done = subprocess.run(
-        sandboxed((PYTHON, *inner[1:]), outer, level),
+        sandbox_command((PYTHON, *inner[1:]), outer, level),
         capture_output=True,
         text=True,
         timeout=30,
@@ -211,7 +213,9 @@ def test_a_stricter_process_starts_within_a_sandbox(policy: Policy, level: Level
 def test_a_process_that_could_open_what_is_forbidden_does_not_start(policy: Policy, level: Level, folder: Path) -> None:
     wide = replace(policy, reads=(*policy.reads, str(folder / "closed")))
 
-    done = subprocess.run(sandboxed((PYTHON, "-c", "1"), wide, level), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        sandbox_command((PYTHON, "-c", "1"), wide, level), capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == FAILED
     assert done.stderr.strip() == f"sandbox: the sandbox does not hold: this process can open `{folder / 'closed'}`"
@@ -220,11 +224,13 @@ def test_a_process_that_could_open_what_is_forbidden_does_not_start(policy: Poli
 def test_a_folder_that_is_to_be_written_must_exist(policy: Policy, level: Level, folder: Path) -> None:
     wide = replace(policy, writes=(*policy.writes, str(folder / "missing")))
 
-    done = subprocess.run(sandboxed((PYTHON, "-c", "1"), wide, level), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        sandbox_command((PYTHON, "-c", "1"), wide, level), capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == FAILED
     assert "does not exist; create it" in done.stderr
 
 
 def test_a_command_runs_as_it_is_without_a_sandbox(policy: Policy) -> None:
-    assert sandboxed(("java", "-version"), policy, Level.NONE) == ("java", "-version")
+    assert sandbox_command(("java", "-version"), policy, Level.NONE) == ("java", "-version")

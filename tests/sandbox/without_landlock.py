@@ -10,7 +10,6 @@ from headgate.sandbox.call_filter import install
 
 _FIRST, _LAST = 444, 446
 """The calls of Landlock."""
-_SET_NO_NEW_PRIVILEGES: Final = 38
 
 PROGRAM: Final = (
     (0x20, 0, 0, 0),
@@ -22,6 +21,6 @@ PROGRAM: Final = (
 """Load the number; from the first to the last there is no such call; allow all others."""
 
 if __name__ == "__main__":
-    kernel.prctl(_SET_NO_NEW_PRIVILEGES, 1)
+    kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
     install(PROGRAM)
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 (no shell is wanted)

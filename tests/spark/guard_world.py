@@ -15,19 +15,18 @@ from pyspark.sql import SparkSession
 from headgate.control.connections import Entrance
 from headgate.control.supervision import BackgroundTasks
 from headgate.sandbox import Level
-from headgate.sandbox.machine import found_level
+from headgate.sandbox.machine import find_level
 from headgate.spark.database_relay import DatabaseRelay
 from headgate.spark.driver import Driver
-from headgate.spark.driver_sandbox import DriverSandbox
 from headgate.spark.signature import sign_session, verify
-from headgate.spark.starting import DriverSettings
+from headgate.spark.starting import DriverSandbox, DriverSettings
 from headgate.spark.toolchain import Toolchain
 from tests.threads import event_loop
 
 Need = Mapping[str, Any]
 REFUSED = "42501"
 ADMIN = "hgs_admin"
-LEVEL = found_level()[0]
+LEVEL = find_level()[0]
 
 
 def everything_to_the_admin(handle: str, _need: Need) -> bool:
@@ -124,7 +123,7 @@ class DecisionService:
             return {"allowed": False, "message": f"{handle} may not use that"}
         entrance = self.entrances[connection]
         if self._relay.port:
-            entrance = self._relay.relayed(entrance)
+            entrance = self._relay.route(entrance)
         return {"allowed": True, "url": entrance.url, "properties": dict(entrance.properties)}
 
 

@@ -203,9 +203,9 @@ class TestTheSecret:
 
     def test_is_in_no_error(self, shop: World) -> None:
         known = shop.decisions.entrances["shop"]
-        elsewhere = replace(known, url=known.url.replace("/test_", "/no_such_"))
-        nobody = replace(known, properties={**known.properties, "user": "nobody_there"})
-        for each in (elsewhere, nobody, entrance("postgresql://127.0.0.1:1/x")):
+        other_database = replace(known, url=known.url.replace("/test_", "/no_such_"))
+        unknown_user = replace(known, properties={**known.properties, "user": "nobody_there"})
+        for each in (other_database, unknown_user, entrance("postgresql://127.0.0.1:1/x")):
             shop.decisions.entrances["shop"] = each
             with pytest.raises(PySparkException) as caught:
                 orders(shop.session(ADMIN)).collect()

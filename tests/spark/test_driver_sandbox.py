@@ -9,41 +9,45 @@ from headgate.control.clusters import EMBEDDED
 from headgate.sandbox import Level
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver_ports import DriverPorts
-from headgate.spark.driver_sandbox import DriverFiles, DriverSandbox, driver_policy, level_of
+from headgate.spark.driver_sandbox import choose_level, driver_policy
+from headgate.spark.starting import DriverSandbox, DriverSettings
 
 PORTS = DriverPorts(1001, 1002, 1003)
 HERE = Cluster(EMBEDDED, memory="2g")
 FAR = Cluster("far", "spark://master:7077", hadoop=Path("/etc/hadoop"))
 
 
+SANDBOX = DriverSandbox(Level.FULL, (Path("/data/warehouse/o1"),), (Path("/etc/trust.jks"),), ("/data",), (8020, 9000))
+
+
 @pytest.fixture
-def files(tmp_path: Path) -> DriverFiles:
-    """Return a Java whose configuration is a link, as Debian's is."""
+def settings(tmp_path: Path) -> DriverSettings:
+    """Return the settings of an embedded driver. The configuration of its Java is a link, as Debian's is."""
     (tmp_path / "system").mkdir()
     (tmp_path / "java" / "bin").mkdir(parents=True)
     (tmp_path / "java" / "conf").symlink_to(tmp_path / "system")
     (tmp_path / "java" / "lib").mkdir()
     (tmp_path / "java" / "lib" / "security").symlink_to(tmp_path / "system")
-    return DriverFiles(tmp_path / "java" / "bin" / "java", (Path("/cache/guard.jar"),), tmp_path / "scratch")
+    java, jar, scratch = tmp_path / "java" / "bin" / "java", Path("/cache/guard.jar"), tmp_path / "scratch"
+    return DriverSettings(java, jar, jar, jar, tmp_path / "log", scratch, "", cluster=HERE, sandbox=SANDBOX)
 
 
-SANDBOX = DriverSandbox(Level.FULL, (Path("/data/warehouse/o1"),), (Path("/etc/trust.jks"),), ("/data",), (8020, 9000))
-
-
-def test_an_embedded_driver_reads_its_jars_and_java_and_writes_its_folders(files: DriverFiles, tmp_path: Path) -> None:
-    policy = driver_policy(SANDBOX, files, HERE, PORTS)
+def test_an_embedded_driver_reads_its_jars_and_java_and_writes_its_folders(
+    settings: DriverSettings, tmp_path: Path
+) -> None:
+    policy = driver_policy(settings, PORTS)
 
     assert {"/cache/guard.jar", "/etc/trust.jks", str(tmp_path / "system")} <= set(policy.reads)
-    assert set(policy.writes) == {"/dev/null", str(files.scratch), "/data/warehouse/o1"}
+    assert set(policy.writes) == {"/dev/null", str(settings.scratch), "/data/warehouse/o1"}
     assert policy.executes[0] == str(tmp_path / "java")
     assert policy.forbidden == ("/data",)
     assert not any(Path("/data").is_relative_to(each) or Path.home().is_relative_to(each) for each in policy.reads)
 
 
 def test_an_embedded_driver_has_its_ports_and_those_of_the_api_and_no_other_socket_or_process(
-    files: DriverFiles,
+    settings: DriverSettings,
 ) -> None:
-    policy = driver_policy(SANDBOX, files, HERE, PORTS)
+    policy = driver_policy(settings, PORTS)
 
     assert set(policy.connects) == {8020, 9000, *PORTS.all}
     assert set(policy.listens) == set(PORTS.all)
@@ -51,18 +55,18 @@ def test_an_embedded_driver_has_its_ports_and_those_of_the_api_and_no_other_sock
     assert policy.memory_bytes == (4 + 16) << 30
 
 
-def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(files: DriverFiles) -> None:
-    policy = driver_policy(SANDBOX, files, FAR, PORTS)
+def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(settings: DriverSettings) -> None:
+    policy = driver_policy(replace(settings, cluster=FAR), PORTS)
 
     assert "/etc/hadoop" in policy.reads
     assert policy.datagrams
-    assert (level_of(SANDBOX, FAR), level_of(SANDBOX, HERE)) == (Level.FILES_ONLY, Level.FULL)
-    assert level_of(replace(SANDBOX, level=Level.NONE), FAR) is Level.NONE
+    assert (choose_level(replace(settings, cluster=FAR)), choose_level(settings)) == (Level.FILES_ONLY, Level.FULL)
+    assert choose_level(replace(settings, cluster=FAR, sandbox=DriverSandbox())) is Level.NONE
 
 
-def test_a_driver_on_kubernetes_reads_its_account(files: DriverFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_on_kubernetes_reads_its_account(settings: DriverSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/etc/kube/config")
 
-    policy = driver_policy(SANDBOX, files, Cluster("pods", "k8s://https://master"), PORTS)
+    policy = driver_policy(replace(settings, cluster=Cluster("pods", "k8s://https://master")), PORTS)
 
     assert {"/etc/kube/config", "/var/run/secrets/kubernetes.io"} <= set(policy.reads)

@@ -28,7 +28,7 @@ class OnePort(SessionPorts):
         self._port = port
 
     def ports(self) -> DriverPorts:
-        """Return the port of the fake, and two that nobody uses."""
+        """Return the port of the fake, and two unused ones."""
         return DriverPorts(self._port, 1, 2)
 
 

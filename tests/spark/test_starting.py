@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.driver_ports import DriverPorts
 from headgate.spark.starting import CLOSED, command
 from headgate.spark.toolchain import Toolchain
 from tests.spark.guard_world import settings
@@ -122,4 +121,4 @@ def test_no_process_attaches_to_the_driver(toolchain: Toolchain) -> None:
 
 
 def test_what_closes_the_jvm_is_in_its_command(toolchain: Toolchain, tmp_path: Path) -> None:
-    assert set(CLOSED) <= set(command(settings(toolchain, tmp_path, "http://127.0.0.1:1"), DriverPorts(1, 2, 3)))
+    assert set(CLOSED) <= set(command(settings(toolchain, tmp_path, "http://127.0.0.1:1")))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from headgate.app.deployment import Deployment
 from headgate.app.path_mentions import mentioned_paths
@@ -11,9 +10,8 @@ from headgate.app.variable import CONFIG
 from headgate.control.organization import Organization
 from headgate.lake.former_databases import FormerDatabases
 from headgate.sandbox import Level
-from headgate.sandbox.machine import found_level
 from headgate.spark.clusters import Cluster
-from headgate.spark.driver_sandbox import DriverSandbox
+from headgate.spark.starting import DriverSandbox
 
 SETTING = "HEADGATE_SANDBOX"
 _EVENT_LOGS = "spark.eventLog.dir"
@@ -23,7 +21,7 @@ class SandboxRequiredError(Exception):
     """The settings require a sandbox that this machine does not enforce."""
 
 
-def unenforced(settings: Settings, level: Level, why: str) -> str:
+def describe_unenforced(settings: Settings, level: Level, why: str) -> str:
     """Return the line that says what a machine with this level does not enforce, or nothing; `why` is the reason.
 
     Raises `SandboxRequiredError` if that is not enough for the settings.
@@ -37,19 +35,27 @@ def unenforced(settings: Settings, level: Level, why: str) -> str:
 
 
 def driver_sandbox(
-    deployment: Deployment, organization: Organization, cluster: Cluster, api_url: str, environ: Mapping[str, str]
+    deployment: Deployment,
+    organization: Organization,
+    cluster: Cluster,
+    level: Level,
+    connects: tuple[int, ...],
+    environ: Mapping[str, str],
 ) -> DriverSandbox:
-    """Return the sandbox of an organization's driver on a cluster; the folders that it writes exist then."""
+    """Return the sandbox of an organization's driver on a cluster, and create the folders that the driver writes.
+
+    `connects` are the ports of the server that the driver may connect to.
+    """
     settings = deployment.settings
     own = [settings.folder / root / organization.id for root in ("warehouse", "checkpoints", "scratch")]
     for folder in own:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return DriverSandbox(
-        level=found_level()[0],
+        level=level,
         writes=(*own, *_former_folders(deployment, organization), *_paths(cluster.conf.get(_EVENT_LOGS, ""))),
         reads=tuple(path for value in cluster.conf.values() for path in _paths(value)),
-        forbidden=(*forbidden_files(settings, environ), *((str(settings.tls_key),) if settings.tls_key else ())),
-        connects=(urlsplit(api_url).port or 0,),
+        forbidden=forbidden_files(settings, environ, settings.tls_key),
+        connects=connects,
     )
 
 
@@ -61,11 +67,11 @@ def _former_folders(deployment: Deployment, organization: Organization) -> Itera
             yield folder
 
 
-def forbidden_files(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what no such process opens: the data folder itself, with the store, and what has keys, tokens and passwords."""
+def forbidden_files(settings: Settings, environ: Mapping[str, str], *more: Path | None) -> tuple[str, ...]:
+    """Return the files and folders that a process must not open: the data folder, keys, tokens, passwords, and `more`."""
     keys = (settings.seal_key, settings.vault_key, settings.owner_token)
-    config = (Path(environ[CONFIG]),) if environ.get(CONFIG) else ()
-    return tuple(map(str, (settings.folder, settings.warehouse, *keys, *config, Path.home())))
+    found = (settings.folder, settings.warehouse, *keys, environ.get(CONFIG), Path.home(), *more)
+    return tuple(str(each) for each in found if each)
 
 
 def _paths(text: str) -> Iterator[Path]:

@@ -6,14 +6,14 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
 from headgate.app.listening import Alone, ServerError
-from headgate.app.sandboxes import SandboxRequiredError, driver_sandbox, forbidden_files, unenforced
+from headgate.app.sandboxes import SandboxRequiredError, describe_unenforced, driver_sandbox, forbidden_files
 from headgate.app.settings import Settings
 from headgate.control.clusters import EMBEDDED
 from headgate.control.connections import Entrance
@@ -22,13 +22,13 @@ from headgate.control.supervision import BackgroundTask
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.sandbox import Level
-from headgate.sandbox.machine import found_level
+from headgate.sandbox.machine import find_level
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import DecidingAuthority, endpoint
 from headgate.spark.clusters import Cluster
 from headgate.spark.database_relay import DatabaseRelay
 from headgate.spark.driver import Driver, DriverState
-from headgate.spark.driver_ports import SessionPorts
+from headgate.spark.driver_ports import NoPortError, SessionPorts
 from headgate.spark.gateway.child import LogLevel, Told
 from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
 from headgate.spark.gateway.sandbox import GatewaySandbox
@@ -58,10 +58,10 @@ class SparkSide:
             settings.clusters,
             tasks=deployment.tasks,
         )
-        self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves, self._entered)
+        self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves, self._route)
         self._relay = DatabaseRelay()
         self._session_ports = SessionPorts()
-        self._level: Level | None = None
+        self._level = Level.NONE
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
         self._abandoned = AbandonedSessions()
         self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all, self._abandoned)
@@ -103,8 +103,8 @@ class SparkSide:
 
     @property
     def sandbox(self) -> str:
-        """How much of the sandbox of Spark's processes is enforced, and what is not."""
-        if self._level is None:
+        """The level of the sandbox of Spark's processes, and what the machine does not enforce."""
+        if self._gateway is None:
             return "starting"
         return ": ".join(each for each in (self._level.value, self._level.missing) if each)
 
@@ -129,7 +129,7 @@ class SparkSide:
         Raises `ServerError`, `DriverError` or `ToolchainError`.
         """
         settings, tasks = self._deployment.settings, self._deployment.tasks
-        await self._begin_sandbox()
+        sandbox = await self._begin_sandbox()
         tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
         key = secrets.token_urlsafe(32)
         knowing = self._knowing
@@ -137,9 +137,6 @@ class SparkSide:
         self._answering = Alone(answers, tasks)
         await self._answering.begin()
         told = _told(settings, self._answering.url, key)
-        sandbox = GatewaySandbox(
-            self._level or Level.NONE, self._session_ports.all, forbidden_files(settings, os.environ)
-        )
         self._gateway = GatewayProcess(told, self._forget, self._say, tasks, sandbox)
         tasks.add_check("revocation watch of the gateway", self._is_watched, _UNWATCHED)
         # Side by side: each takes seconds to begin.
@@ -166,20 +163,24 @@ class SparkSide:
         await self._drivers.end()
         self._relay.stop()
 
-    async def _begin_sandbox(self) -> None:
+    async def _begin_sandbox(self) -> GatewaySandbox:
+        """Return the gateway's sandbox, and start the relay of databases. Raises `ServerError`."""
+        settings = self._deployment.settings
         try:
-            self._level, why = await asyncio.to_thread(found_level)
-            line = unenforced(self._deployment.settings, self._level, why)
-        except SandboxRequiredError as error:
+            self._level, why = await asyncio.to_thread(find_level)
+            line = describe_unenforced(settings, self._level, why)
+            ports = self._session_ports.all
+        except (SandboxRequiredError, NoPortError) as error:
             raise ServerError(str(error)) from None
         if line:
             self._say(line)
         if self._level is Level.FULL:
             self._relay.start(self._deployment.tasks)
+        return GatewaySandbox(self._level, ports, forbidden_files(settings, os.environ))
 
-    def _entered(self, cluster: str, entrance: Entrance) -> Entrance:
-        """Return how a driver enters a database: the embedded one has no port of it, executors elsewhere have no relay."""
-        return self._relay.relayed(entrance) if self._relay.port and cluster == EMBEDDED else entrance
+    def _route(self, cluster: str, entrance: Entrance) -> Entrance:
+        """Return how a driver enters a database. A sandboxed embedded driver uses the relay, executors of a cluster cannot."""
+        return self._relay.route(entrance) if self._relay.port and cluster == EMBEDDED else entrance
 
     def _is_watched(self) -> bool:
         """Whether a gateway that serves has lately heard what may not go on. One that does not serve runs nothing."""
@@ -204,7 +205,9 @@ class SparkSide:
 
     def _driver(self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str) -> Driver:
         settings, home = self._deployment.settings, organization is self._deployment.home
-        sandbox = driver_sandbox(self._deployment, organization, cluster, inner_url, os.environ)
+        ports = (urlsplit(inner_url).port, self._relay.port)
+        connects = tuple(port for port in ports if port)
+        sandbox = driver_sandbox(self._deployment, organization, cluster, self._level, connects, os.environ)
         cluster_folder = Path("clusters") / cluster.name if cluster.remote else Path()
         logs = cluster_folder if home else organization.id / cluster_folder
         settings_of_it = DriverSettings(
@@ -218,9 +221,7 @@ class SparkSide:
             name=("home" if home else organization.id) + (f"@{cluster.name}" if cluster.remote else ""),
             conf=rest_lake(f"{inner_url}/iceberg"),
             cluster=cluster,
-            sandbox=replace(
-                sandbox, connects=(*sandbox.connects, self._relay.port) if self._relay.port else sandbox.connects
-            ),
+            sandbox=sandbox,
             statement_seconds=settings.spark_statement_seconds,
             free_disk_mib=settings.spark_free_disk_mib,
         )

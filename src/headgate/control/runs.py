@@ -38,7 +38,7 @@ class WaitingError(InvalidError):
 
 
 class PipelineWaitingError(WaitingError):
-    """No run of the pipeline can begin, for a reason that lies in the facts: only a later revision changes it."""
+    """No run of the pipeline can begin now, whichever of its queued runs is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class QueueRun:
             actor=view.actor,
             queued=view.now,
             due=view.now if self.due is None else self.due,
-            why=_nobody(view, found) or "",
+            why=_describe_run_as_fault(view, found) or "",
             since=self.since,
             until=self.until,
         )
@@ -132,9 +132,9 @@ class StartRun:
         state = _state(found)
         if state != "active":
             raise PipelineWaitingError(f"`{found.name}` is {state}")
-        nobody = _nobody(view, found)
-        if nobody is not None:
-            raise PipelineWaitingError(nobody)
+        fault = _describe_run_as_fault(view, found)
+        if fault is not None:
+            raise PipelineWaitingError(fault)
         running = sum(each.pipeline == found.id for each in view.facts.runs.values())
         if running >= self.at_once:
             raise PipelineWaitingError(f"`{found.name}` is running, and {self.at_once} of its runs may at once")
@@ -257,7 +257,7 @@ def runs_as_nobody(facts: Snapshot, pipeline: ResourceId, now: float) -> bool:
     return run_as is None or not_standing(facts, Caller(run_as), now) is not None
 
 
-def _nobody(view: View, found: Resource) -> str | None:
+def _describe_run_as_fault(view: View, found: Resource) -> str | None:
     if not runs_as_nobody(view.facts, found.id, view.now):
         return None
     return f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it"

@@ -28,13 +28,7 @@ from headgate.lake.metadata import NewTable, check_requirements, new_metadata, p
 from headgate.lake.needs import commit_needs, replaces
 from headgate.lake.pointed import File, Pointed
 from headgate.lake.registering import registered
-from headgate.lake.rules import (
-    check_main_branch,
-    check_metadata,
-    check_table_columns,
-    check_table_properties,
-    named_files,
-)
+from headgate.lake.rules import check_changed_metadata, check_metadata, named_files
 from headgate.lake.staged import Staged, StagedCreates
 from headgate.lake.warehouse import NOT_OURS, Warehouse
 from headgate.untrusted_input.blocking_pool import BlockingPool
@@ -103,10 +97,7 @@ class TableCatalog:
         check_requirements(requirements, None)
         staged = self._announced(owner, database, name, updates)
         metadata = updated_metadata(None, None, updates)
-        check_table_properties({}, metadata.properties)
-        check_table_columns((), metadata.schemas)
-        check_metadata(metadata, staged.table, staged.location)
-        check_main_branch(metadata)
+        check_changed_metadata(None, metadata, staged.table, staged.location)
         self._check_files(metadata, updates)
         check_new_snapshots(metadata, updates, self._clock())
         return self._written(metadata, None)
@@ -154,10 +145,7 @@ class TableCatalog:
         check_requirements(requirements, base.metadata)
         path = base.pointer.metadata_location
         metadata = updated_metadata(base.metadata, path, updates)
-        check_table_properties(base.metadata.properties, metadata.properties)
-        check_table_columns(base.metadata.schemas, metadata.schemas)
-        check_metadata(metadata, base.pointer.table, base.metadata.location)
-        check_main_branch(metadata)
+        check_changed_metadata(base.metadata, metadata, base.pointer.table, base.metadata.location)
         files = self._check_files(base.metadata, updates)
         check_new_snapshots(metadata, updates, self._clock())
         needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)

@@ -115,6 +115,16 @@ def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) ->
             raise RuleError("a file of a table must lie inside the table's location")
 
 
+def check_changed_metadata(
+    base: TableMetadata | None, metadata: TableMetadata, table: ResourceId, location: str
+) -> None:
+    """Raise `RuleError` or `InvalidError` for what a create or commit must not do; `base` is None for a new table."""
+    check_table_properties(base.properties if base else {}, metadata.properties)
+    check_table_columns(base.schemas if base else (), metadata.schemas)
+    check_metadata(metadata, table, location)
+    check_main_branch(metadata)
+
+
 def check_main_branch(metadata: TableMetadata) -> None:
     """Raise `RuleError` if the main branch is a tag: no engine could write to the table."""
     main = metadata.refs.get(MAIN_BRANCH)

@@ -24,9 +24,10 @@ AGAIN: Final = 2.0
 
 @dataclass(slots=True)
 class _Waiting:
-    """Why no run of a pipeline can begin at a revision, and the runs of it that are due."""
+    """Why no run of a pipeline could begin at a revision, until when it is not tried again, and its runs that are due."""
 
     revision: int
+    until: float
     why: str
     runs: set[RunId]
 
@@ -74,14 +75,15 @@ class Claims:
         return attempt
 
     def _is_left_alone(self, organization: Organization, row: RunRow) -> bool:
-        """Return whether the run cannot begin, as far as is known from a try. One try is enough for all runs of a pipeline."""
-        if self._tried.get(row.run, 0.0) > time.monotonic():
+        """Return whether a recent try shows that the run cannot begin: its own, or that of another run of its pipeline."""
+        now = time.monotonic()
+        if self._tried.get(row.run, 0.0) > now:
             return True
         place = (organization.id, row.pipeline)
         waiting = self._waiting.get(place)
         if waiting is None:
             return False
-        if waiting.revision != organization.control.snapshot.revision:
+        if waiting.until <= now or waiting.revision != organization.control.snapshot.revision:
             del self._waiting[place]
             return False
         waiting.runs.add(row.run)
@@ -89,8 +91,9 @@ class Claims:
         return True
 
     def _wait_with_others(self, organization: Organization, row: RunRow, why: str) -> None:
-        revision = organization.control.snapshot.revision
-        self._waiting[organization.id, row.pipeline] = _Waiting(revision, why, {row.run})
+        now, revision = time.monotonic(), organization.control.snapshot.revision
+        self._waiting = {place: each for place, each in self._waiting.items() if each.until > now}
+        self._waiting[organization.id, row.pipeline] = _Waiting(revision, now + AGAIN, why, {row.run})
         _say_why(organization, row, why)
 
     def _begun(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:

@@ -17,7 +17,7 @@ _SET_SECCOMP, _MODE_FILTER = 22, 2
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 """Where they lie in what the kernel hands the program."""
 _LOAD, _AND, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
-_ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_FAIL: Final = 0x00050000
 
 _UNIX, _INTERNET, _INTERNET_6 = 1, 2, 10
 _STREAM, _DATAGRAM, _TYPE_MASK = 1, 2, 0xF
@@ -39,7 +39,7 @@ _OPTIONS_REFUSED: Final = ((0, 51), (1, 26), (1, 50), (1, 51), (1, 52), (6, 31))
 _ACCESS, _TRUNCATE = 0x3, 0x200
 _SHARED_NOWHERE, _GROWS_DOWN = 0x21, 0x100
 """Memory that does not count as private."""
-_NEW_NAMESPACES: Final = 0x7E020080
+_NEW_NAMESPACES: Final = 0x7E020000
 _CHILD_OF_PARENT: Final = 0x8000
 _THREAD: Final = 0x10000
 _FAST_OPEN_FLAGS: Final = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
@@ -47,6 +47,11 @@ _FAST_OPEN_FLAGS: Final = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
 
 Instruction = tuple[int, int, int, int]
 """Operation, how many instructions to skip if it is true and if not, and the constant."""
+_ALLOW: Final = (_RETURN, 0, 0, 0x7FFF0000)
+_REFUSE: Final = (_RETURN, 0, 0, _FAIL | errno.EPERM)
+_MISSING: Final = (_RETURN, 0, 0, _FAIL | errno.ENOSYS)
+"""The answer of a kernel that does not have the call."""
+_KILL: Final = (_RETURN, 0, 0, 0x80000000)
 
 
 class _Program(ctypes.Structure):
@@ -65,7 +70,7 @@ def install(instructions: Sequence[Instruction]) -> None:
     """Let the kernel run a program before each call of this process from now on. Raises `OSError`."""
     written = b"".join(struct.pack("=HBBI", *each) for each in instructions)
     asked = _Program(len(instructions), written)
-    kernel.prctl(_SET_SECCOMP, ctypes.c_ulong(_MODE_FILTER), ctypes.byref(asked))
+    kernel.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(asked))
 
 
 def program(policy: Policy, machine: str, process: int) -> Sequence[Instruction]:
@@ -76,11 +81,11 @@ def program(policy: Policy, machine: str, process: int) -> Sequence[Instruction]
 def _program(policy: Policy, machine: str, process: int) -> Iterator[Instruction]:
     yield (_LOAD, 0, 0, _ARCHITECTURE)
     yield (_IF_EQUAL, 1, 0, _ARCHITECTURES[machine])
-    yield (_RETURN, 0, 0, _KILL)
+    yield _KILL
     yield (_LOAD, 0, 0, _NUMBER)
     # Newer calls, and on x86-64 those of another interface, are answered as by a kernel that does not have them.
     yield (_IF_AT_LEAST, 0, 1, calls.HIGHEST)
-    yield (_RETURN, 0, 0, _FAIL | errno.ENOSYS)
+    yield _MISSING
     for name, numbers in _conditional(policy, process).items():
         number = getattr(calls.CONDITIONAL[name], machine)
         if number is not None:
@@ -90,13 +95,12 @@ def _program(policy: Policy, machine: str, process: int) -> Iterator[Instruction
         for number in (getattr(each, machine) for each in group.values()):
             if number is not None:
                 yield (_IF_EQUAL, 0, 1, number)
-                yield (_RETURN, 0, 0, _ALLOW)
-    yield (_RETURN, 0, 0, _FAIL | errno.EPERM)
+                yield _ALLOW
+    yield _REFUSE
 
 
 def _conditional(policy: Policy, process: int) -> dict[str, Sequence[Instruction]]:
     """Return for each call that depends on its arguments what decides it; each ends by itself."""
-    new = _new_process(policy)
     only_this = _equal(0, (process,))
     return {
         "socket": _sockets(policy),
@@ -112,22 +116,17 @@ def _conditional(policy: Policy, process: int) -> dict[str, Sequence[Instruction
         "open": _openings(1),
         "openat": _openings(2),
         "fcntl": _equal(1, _DESCRIPTOR_COMMANDS),
-        "mmap": _ALWAYS if policy.memory_bytes is None else _private_memory(3),
+        "mmap": (_ALLOW,) if policy.memory_bytes is None else _private_memory(3),
         **{name: _no_bits(argument, _FAST_OPEN) for name, argument in _FAST_OPEN_FLAGS.items()},
         "ioctl": _equal(1, _DEVICE_CONTROLS),
-        "clone": new,
+        "clone": _new_process(policy),
         # Its flags lie in memory, which a filter cannot see; the C library makes do with `clone`.
-        "clone3": ((_RETURN, 0, 0, _FAIL | errno.ENOSYS),),
-        **dict.fromkeys(("fork", "vfork"), ((_RETURN, 0, 0, _ALLOW if policy.processes else _DENY),)),
+        "clone3": (_MISSING,),
+        **dict.fromkeys(("fork", "vfork"), (_ALLOW if policy.processes else _REFUSE,)),
         # Landlock keeps signals within the sandbox, where it is new enough; a process without children needs none.
-        **dict.fromkeys(("kill", "tgkill"), _ALWAYS if policy.processes else only_this),
+        **dict.fromkeys(("kill", "tgkill"), (_ALLOW,) if policy.processes else only_this),
         "prlimit64": _equal(0, (0,)),
     }
-
-
-_DENY: Final = _FAIL | errno.EPERM
-_ALWAYS: Final = ((_RETURN, 0, 0, _ALLOW),)
-_REFUSE: Final = (_RETURN, 0, 0, _DENY)
 
 
 def _argument(position: int) -> Instruction:
@@ -137,8 +136,8 @@ def _argument(position: int) -> Instruction:
 
 def _equal(position: int, values: Sequence[int]) -> Sequence[Instruction]:
     """Allow the call if the argument is one of the values."""
-    tests = tuple(each for value in values for each in ((_IF_EQUAL, 0, 1, value & 0xFFFFFFFF), (_RETURN, 0, 0, _ALLOW)))
-    return (_argument(position), *tests, (_RETURN, 0, 0, _DENY))
+    tests = tuple(each for value in values for each in ((_IF_EQUAL, 0, 1, value & 0xFFFFFFFF), _ALLOW))
+    return (_argument(position), *tests, _REFUSE)
 
 
 def _unequal_pairs(first: int, second: int, pairs: Sequence[tuple[int, int]]) -> Sequence[Instruction]:
@@ -148,39 +147,38 @@ def _unequal_pairs(first: int, second: int, pairs: Sequence[tuple[int, int]]) ->
         for one, other in pairs
         for each in (_argument(first), (_IF_EQUAL, 0, 3, one), _argument(second), (_IF_EQUAL, 0, 1, other), _REFUSE)
     )
-    return (*tests, *_ALWAYS)
+    return (*tests, _ALLOW)
 
 
 def _openings(position: int) -> Sequence[Instruction]:
     """Allow opening, but neither for nothing, which Landlock is not asked about, nor to cut a file that is only to be read."""
-    access, cutting = (
-        (_argument(position), (_AND, 0, 0, _ACCESS)),
-        (_argument(position), (_AND, 0, 0, _ACCESS | _TRUNCATE)),
-    )
-    return (*access, (_IF_EQUAL, 0, 1, _ACCESS), _REFUSE, *cutting, (_IF_EQUAL, 0, 1, _TRUNCATE), _REFUSE, *_ALWAYS)
+    return (*_refuse(position, _ACCESS, _ACCESS), *_refuse(position, _ACCESS | _TRUNCATE, _TRUNCATE), _ALLOW)
 
 
 def _private_memory(position: int) -> Sequence[Instruction]:
     """Allow memory that the limit counts, and files."""
-    shared = (_argument(position), (_AND, 0, 0, _SHARED_NOWHERE), (_IF_EQUAL, 0, 1, _SHARED_NOWHERE), _REFUSE)
-    return (*shared, *_no_bits(position, _GROWS_DOWN))
+    return (*_refuse(position, _SHARED_NOWHERE, _SHARED_NOWHERE), *_no_bits(position, _GROWS_DOWN))
+
+
+def _refuse(position: int, mask: int, value: int) -> Sequence[Instruction]:
+    """Refuse the call if these bits of the argument are the value; else go on."""
+    return (_argument(position), (_AND, 0, 0, mask), (_IF_EQUAL, 0, 1, value), _REFUSE)
 
 
 def _no_bits(position: int, bits: int) -> Sequence[Instruction]:
     """Allow the call if the argument has none of the bits."""
-    return (_argument(position), (_IF_ANY_BIT, 0, 1, bits), (_RETURN, 0, 0, _DENY), (_RETURN, 0, 0, _ALLOW))
+    return (_argument(position), (_IF_ANY_BIT, 0, 1, bits), _REFUSE, _ALLOW)
 
 
 def _new_process(policy: Policy) -> Sequence[Instruction]:
     """Allow threads, and processes if the policy does; never a new namespace."""
-    others = _ALLOW if policy.processes else _DENY
     return (
         _argument(0),
-        (_IF_ANY_BIT, 0, 1, (_NEW_NAMESPACES & ~0xFF) | _CHILD_OF_PARENT),
-        (_RETURN, 0, 0, _DENY),
+        (_IF_ANY_BIT, 0, 1, _NEW_NAMESPACES | _CHILD_OF_PARENT),
+        _REFUSE,
         (_IF_ANY_BIT, 0, 1, _THREAD),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, others),
+        _ALLOW,
+        _ALLOW if policy.processes else _REFUSE,
     )
 
 
@@ -192,14 +190,14 @@ def _sockets(policy: Policy) -> Sequence[Instruction]:
     tests = list[Instruction]()
     for family, kind, protocol in kinds:
         tests += (
-            (_argument(0)),
+            _argument(0),
             (_IF_EQUAL, 0, 6, family),
-            (_argument(1)),
+            _argument(1),
             (_AND, 0, 0, _TYPE_MASK),
             (_IF_EQUAL, 0, 3, kind),
-            (_argument(2)),
+            _argument(2),
             (_IF_EQUAL, 0, 1, protocol),
-            (_RETURN, 0, 0, _ALLOW),
+            _ALLOW,
         )
-    unix = _equal(0, (_UNIX,)) if policy.unix_sockets else ((_RETURN, 0, 0, _DENY),)
+    unix = _equal(0, (_UNIX,)) if policy.unix_sockets else (_REFUSE,)
     return (*tests, *unix)

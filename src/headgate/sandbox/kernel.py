@@ -6,7 +6,7 @@ from typing import Final
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-_SET_NO_NEW_PRIVILEGES: Final = 38
+SET_NO_NEW_PRIVILEGES: Final = 38
 _DROP_FROM_BOUNDING_SET: Final = 24
 _CAPSET: Final = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION: Final = 0x20080522
@@ -21,16 +21,18 @@ def call(number: int, *arguments: object) -> int:
 
 def prctl(option: int, *arguments: object) -> int:
     """Change something of this process. Raises `OSError` if it cannot be changed."""
-    padded = (*arguments, *(ctypes.c_ulong(0) for _ in range(4 - len(arguments))))
-    return _checked(_libc.prctl(ctypes.c_int(option), *padded))
+    four = (*arguments, 0, 0, 0, 0)[:4]
+    # Python would hand an integer over as a shorter one.
+    wide = (ctypes.c_ulong(each) if isinstance(each, int) else each for each in four)
+    return _checked(_libc.prctl(ctypes.c_int(option), *wide))
 
 
 def drop_privileges() -> None:
     """Give up every capability for good, also those that a program of another owner would bring. Raises `OSError`."""
-    prctl(_SET_NO_NEW_PRIVILEGES, ctypes.c_ulong(1))
+    prctl(SET_NO_NEW_PRIVILEGES, 1)
     for each in range(_CAPABILITIES):
         try:
-            prctl(_DROP_FROM_BOUNDING_SET, ctypes.c_ulong(each))
+            prctl(_DROP_FROM_BOUNDING_SET, each)
         except OSError:
             # There is no such capability, or this process has none to give up.
             continue

@@ -56,7 +56,7 @@ LOADERS: Final = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 
 
 @cache
-def found_level() -> tuple[Level, str]:
+def find_level() -> tuple[Level, str]:
     """Return what this machine enforces, as a process that tried it has proven, and why it is no more."""
     why = f"{sys.platform} has no Landlock" if sys.platform != "linux" else ""
     for level in () if why else (Level.FULL, Level.FILES_ONLY):
@@ -67,7 +67,7 @@ def found_level() -> tuple[Level, str]:
     return Level.NONE, why
 
 
-def sandboxed(command: Sequence[str], policy: Policy, level: Level) -> tuple[str, ...]:
+def sandbox_command(command: Sequence[str], policy: Policy, level: Level) -> tuple[str, ...]:
     """Return the command that starts another one under a policy; the other one itself at the level `none`."""
     if level is Level.NONE:
         return tuple(command)
@@ -80,7 +80,7 @@ def _fault(level: Level) -> str:
     policy = Policy(reads=SYSTEM, writes=DEVICES, forbidden=(home,))
     try:
         done = subprocess.run(
-            sandboxed((), policy, level), capture_output=True, text=True, timeout=_WITHIN, check=False
+            sandbox_command((), policy, level), capture_output=True, text=True, timeout=_WITHIN, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)

@@ -24,7 +24,7 @@ class Policy:
     datagrams: bool = False
     """Whether UDP may be used, as names of hosts need."""
     unix_sockets: bool = False
-    """Whether sockets of this machine's files may be used. Older kernels than 6.17 do not decide which."""
+    """Whether Unix sockets may be used; Landlock does not restrict which."""
     processes: bool = False
     """Whether further processes may be started; they have the same rights."""
     memory_bytes: int | None = None

@@ -2,12 +2,10 @@
 
 import errno
 import os
-import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 from headgate.sandbox import kernel
 from headgate.sandbox.errors import SandboxError
@@ -93,11 +91,5 @@ def _listen(port: int) -> None:
 def _fork() -> None:
     process = os.fork()
     if process == 0:
-        _end()
-    with suppress(OSError):
-        os.waitpid(process, 0)
-
-
-def _end() -> NoReturn:
-    os.kill(os.getpid(), signal.SIGKILL)
-    os._exit(1)
+        os._exit(0)
+    os.waitpid(process, 0)

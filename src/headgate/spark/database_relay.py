@@ -1,4 +1,4 @@
-"""The relay of databases: a sandboxed driver connects it alone, and it the addresses that were decided on.
+"""The relay of databases: a sandboxed driver connects to the relay only, and the relay to the addresses of the decision.
 
 A driver's sandbox knows ports and no hosts, so it has no port of a database. With the decision about a connection it gets a
 ticket, which stands for the addresses of that decision. Nothing that a driver sends says where to connect.
@@ -69,9 +69,9 @@ class DatabaseRelay:
         self._room = threading.BoundedSemaphore(_MOST_CONNECTIONS)
 
     @property
-    def port(self) -> int:
-        """Where it listens; 0 before it was started."""
-        return self._server.getsockname()[1] if self._server else 0
+    def port(self) -> int | None:
+        """The port that it listens on; None before the start."""
+        return self._server.getsockname()[1] if self._server else None
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Listen from now on. Raises `OSError`."""
@@ -88,7 +88,7 @@ class DatabaseRelay:
             for each in self._open:
                 _shut(each)
 
-    def relayed(self, entrance: Entrance) -> Entrance:
+    def route(self, entrance: Entrance) -> Entrance:
         """Return the same entrance by a ticket of the relay, in place of the addresses that were decided on."""
         ticket, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
@@ -124,13 +124,13 @@ class DatabaseRelay:
 
     def _serve(self, client: socket.socket) -> None:
         try:
-            self._answer(client)
+            self._serve_ticket(client)
         finally:
             self._room.release()
 
-    def _answer(self, client: socket.socket) -> None:
+    def _serve_ticket(self, client: socket.socket) -> None:
         with client:
-            ticket = self._taken(_received(client))
+            ticket = self._redeem(_read_ticket(client))
             if ticket is None:
                 _answer(client, REFUSED)
                 return
@@ -140,7 +140,7 @@ class DatabaseRelay:
                 with self._lock:
                     ticket.open -= 1
 
-    def _taken(self, presented: str) -> _Ticket | None:
+    def _redeem(self, presented: str) -> _Ticket | None:
         with self._lock:
             ticket = self._tickets.get(presented)
             if ticket is None or not ticket.is_valid(self._clock()):
@@ -150,7 +150,7 @@ class DatabaseRelay:
             return ticket
 
     def _relay(self, client: socket.socket, ticket: _Ticket) -> None:
-        database = _connected(ticket)
+        database = _connect(ticket)
         if database is None:
             _answer(client, UNREACHABLE)
             return
@@ -172,7 +172,7 @@ class DatabaseRelay:
                     self._open -= pair
 
 
-def _received(client: socket.socket) -> str:
+def _read_ticket(client: socket.socket) -> str:
     """Return the ticket that a client sends first; nothing if it sends something else."""
     found, deadline = b"", time.monotonic() + _PATIENCE
     with suppress(OSError):
@@ -185,7 +185,7 @@ def _received(client: socket.socket) -> str:
     return found.decode("ascii", "replace")
 
 
-def _connected(ticket: _Ticket) -> socket.socket | None:
+def _connect(ticket: _Ticket) -> socket.socket | None:
     """Return a connection to the first address that answers. They are written in numbers: no name is resolved."""
     for address in ticket.addresses:
         with suppress(OSError):
@@ -200,13 +200,9 @@ def _answer(client: socket.socket, answer: bytes) -> None:
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
     """Copy until the source ends, and end the target's input then; an error ends both."""
+    ends: tuple[int, ...] = ()
     try:
-        read_end, write_end = os.pipe()
-    except OSError:
-        _shut(source)
-        _shut(target)
-        return
-    try:
+        ends = read_end, write_end = os.pipe()
         with suppress(OSError):  # a user may have so much of larger pipes only
             fcntl.fcntl(write_end, _SET_PIPE_SIZE, _PIECE)
         while count := os.splice(source.fileno(), write_end, _PIECE):
@@ -217,8 +213,8 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
         _shut(source)
         _shut(target)
     finally:
-        os.close(read_end)
-        os.close(write_end)
+        for each in ends:
+            os.close(each)
 
 
 def _shut(opened: socket.socket) -> None:

@@ -10,9 +10,10 @@ from contextlib import suppress
 from headgate.control.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.canary import CanaryError, is_answering, require_closed, require_guarded
 from headgate.spark.driver_ports import DriverPorts, NoPortError, SessionPorts
+from headgate.spark.driver_sandbox import driver_command
 from headgate.spark.liveness import Liveness
 from headgate.spark.masters import NoMasterError, require_master, until_lost
-from headgate.spark.starting import DriverSettings, command, environment, properties
+from headgate.spark.starting import DriverSettings, environment, properties
 from headgate.spark.supervising import Supervisor
 
 _KEY_BYTES = 32
@@ -182,7 +183,7 @@ class Driver:
         settings.log.parent.mkdir(parents=True, exist_ok=True)
         with settings.log.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                *command(settings, self._ports),
+                *driver_command(settings, self._ports),
                 stdin=PIPE,
                 stdout=log,
                 stderr=log,

@@ -4,7 +4,9 @@ import itertools
 import random
 import socket
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -38,15 +40,22 @@ class SessionPorts:
     """The ports at which drivers take sessions, chosen once: the gateway's sandbox can be given no more after its start."""
 
     def __init__(self) -> None:
-        self.all = _free_ports(_SESSION_PORTS)
         self._lock = threading.Lock()
-        self._order = itertools.cycle(self.all)
+
+    @cached_property
+    def all(self) -> tuple[int, ...]:
+        """All of them. Raises `NoPortError`."""
+        return _free_ports(_SESSION_PORTS)
+
+    @cached_property
+    def _order(self) -> Iterator[int]:
+        return itertools.cycle(self.all)
 
     def choose(self) -> int:
         """Return a port that is free now, each time another one. Raises `NoPortError`."""
         with self._lock:
             for port in itertools.islice(self._order, len(self.all)):
-                if _is_free(port):
+                if is_free(_LOOPBACK, port):
                     return port
         raise NoPortError(
             f"all {len(self.all)} ports for Spark drivers are in use; end programs that listen on loopback"
@@ -62,7 +71,7 @@ def _free_ports(count: int) -> tuple[int, ...]:
     lowest, highest = _given_by_chance()
     wanted = [port for port in range(_FIRST, _LAST) if not lowest <= port <= highest]
     random.SystemRandom().shuffle(wanted)
-    found = tuple(itertools.islice(filter(_is_free, wanted), count))
+    found = tuple(itertools.islice((port for port in wanted if is_free(_LOOPBACK, port)), count))
     if len(found) < count:
         raise NoPortError(f"no port from {_FIRST} to {_LAST} outside {lowest} to {highest} is free; narrow {_RANGE}")
     return found
@@ -77,12 +86,13 @@ def _given_by_chance() -> tuple[int, int]:
     return int(lowest), int(highest)
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        # As the driver will: a port whose last connections are being forgotten is free.
+def is_free(host: str, port: int) -> bool:
+    """Return whether a server can listen on a port of an address of this machine."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        # As servers do: a port whose last connections are being forgotten is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((_LOOPBACK, port))
+            probe.bind((host, port))
         except OSError:
             return False
     return True

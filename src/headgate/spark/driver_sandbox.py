@@ -2,15 +2,15 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from headgate.sandbox import Level, Policy
-from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM
+from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, sandbox_command
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver_ports import DriverPorts
 from headgate.spark.jars import spark_jars
+from headgate.spark.starting import DriverSettings, command
 
 _OF_JAVA: Final = ("conf", "lib")
 """Where a Java's own folder may have links to files of the system, as Debian's has."""
@@ -20,42 +20,25 @@ _BESIDE_HEAP: Final = 16 << 30
 _KUBERNETES: Final = "/var/run/secrets/kubernetes.io"
 
 
-@dataclass(frozen=True, slots=True)
-class DriverSandbox:
-    """How much of the sandbox is enforced, and the folders and ports of one driver beside its own."""
-
-    level: Level = Level.NONE
-    writes: tuple[Path, ...] = ()
-    """The folders of its organization: tables, checkpoints, files of runs."""
-    reads: tuple[Path, ...] = ()
-    forbidden: tuple[str, ...] = ()
-    """What it must not be able to open, or it does not start."""
-    connects: tuple[int, ...] = ()
-    """The ports of the API."""
+def driver_command(settings: DriverSettings, ports: DriverPorts) -> tuple[str, ...]:
+    """Return the command that starts a driver in its sandbox. It contains no secret."""
+    return sandbox_command(command(settings), driver_policy(settings, ports), choose_level(settings))
 
 
-@dataclass(frozen=True, slots=True)
-class DriverFiles:
-    """What a driver is started from, and its folder for scratch files."""
-
-    java: Path
-    jars: tuple[Path, ...]
-    scratch: Path
+def choose_level(settings: DriverSettings) -> Level:
+    """Return the level of a driver's sandbox. The ports of executors on other machines are unknown when the driver starts."""
+    level = settings.sandbox.level
+    return Level.FILES_ONLY if settings.cluster.remote and level is Level.FULL else level
 
 
-def level_of(sandbox: DriverSandbox, cluster: Cluster) -> Level:
-    """Return the level of a driver on a cluster: executors elsewhere have ports that nobody knows before."""
-    return Level.FILES_ONLY if cluster.remote and sandbox.level is Level.FULL else sandbox.level
-
-
-def driver_policy(sandbox: DriverSandbox, files: DriverFiles, cluster: Cluster, ports: DriverPorts) -> Policy:
-    """Return what a driver may do."""
-    home = files.java.resolve().parent.parent
-    reads = (*files.jars, spark_jars().parent, *sandbox.reads, *_linked(home))
+def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
+    """Return the sandbox policy of a driver."""
+    sandbox, cluster, home = settings.sandbox, settings.cluster, settings.java.resolve().parent.parent
+    reads = (*settings.jars, spark_jars().parent, *sandbox.reads, *_linked(home))
     return Policy(
         reads=(*SYSTEM, *map(str, reads), *_of_cluster(cluster)),
         executes=(str(home), *LOADERS),
-        writes=(*DEVICES, str(files.scratch), *map(str, sandbox.writes)),
+        writes=(*DEVICES, str(settings.scratch), *map(str, sandbox.writes)),
         forbidden=sandbox.forbidden,
         connects=(*sandbox.connects, *ports.all),
         listens=ports.all,

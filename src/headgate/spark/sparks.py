@@ -15,11 +15,12 @@ from headgate.spark.needs import Judge, Reach
 from headgate.spark.sessions import Sessions
 from headgate.spark.works import Works
 
-Entered = Callable[[str, Entrance], Entrance]
+Route = Callable[[str, Entrance], Entrance]
 """Returns how the driver on a cluster enters a database: directly, or through a relay."""
 
 
-def _directly(_cluster: str, entrance: Entrance) -> Entrance:
+def route_directly(_cluster: str, entrance: Entrance) -> Entrance:
+    """Return how a driver enters a database that it connects itself."""
     return entrance
 
 
@@ -32,7 +33,7 @@ class OrganizationSpark:
         reach: Reach,
         key: Callable[[], bytes],
         cluster: str = EMBEDDED,
-        entered: Entered = _directly,
+        route: Route = route_directly,
     ) -> None:
         """`key` returns that of the driver as it runs now, or nothing."""
         self.organization = organization
@@ -42,11 +43,11 @@ class OrganizationSpark:
         self.calls = DriverCalls(key, self.sessions)
         self.judge = Judge(organization, reach)
         self.works = Works(self.sessions, self.judge.refusal)
-        self._entered = entered
+        self._route = route
 
     def entrance(self, caller: Caller, connection: str) -> Entrance:
         """Return how its driver enters a database for a caller. Raises `NoEntranceError`."""
-        return self._entered(self.cluster, self.reach.entrance(caller, connection))
+        return self._route(self.cluster, self.reach.entrance(caller, connection))
 
     def forget(self) -> None:
         """End all sessions and forget their work: whatever they were in is gone."""
@@ -71,13 +72,13 @@ class Sparks:
         reach: Callable[[Organization], Reach],
         key: Callable[[ResourceId, str], bytes] = lambda *_: b"",
         serves: Callable[[Organization], bool] = lambda _: True,
-        entered: Entered = _directly,
+        route: Route = route_directly,
     ) -> None:
         """`key` is that of an organization's driver on a cluster as it runs now, and `serves` says which are to have one."""
         self._reach = reach
         self._key = key
         self.serves = serves
-        self._entered = entered
+        self._route = route
         self.followed = FollowedOperations()
         """The operations whose rows are kept by this process."""
         self._lock = threading.Lock()
@@ -95,7 +96,7 @@ class Sparks:
             if place not in self._sparks:
                 reach = self._reach(organization)
                 self._sparks[place] = OrganizationSpark(
-                    organization, reach, lambda: self._key(*place), cluster, self._entered
+                    organization, reach, lambda: self._key(*place), cluster, self._route
                 )
             return self._sparks[place]
 

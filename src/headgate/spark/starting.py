@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headgate.control.clusters import EMBEDDED
-from headgate.sandbox.machine import sandboxed
+from headgate.sandbox import Level
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver_ports import DriverPorts
-from headgate.spark.driver_sandbox import DriverFiles, DriverSandbox, driver_policy, level_of
 from headgate.spark.jars import spark_jars
 
 _EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.GuardExtensions"
@@ -72,6 +71,20 @@ _OF_KUBERNETES = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_P
 
 
 @dataclass(frozen=True, slots=True)
+class DriverSandbox:
+    """How much of the sandbox is enforced, and the folders and ports of one driver beside its own."""
+
+    level: Level = Level.NONE
+    writes: tuple[Path, ...] = ()
+    """The folders of its organization: tables, checkpoints, files of runs."""
+    reads: tuple[Path, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    """What it must not be able to open, or it does not start."""
+    connects: tuple[int, ...] = ()
+    """The ports of the API."""
+
+
+@dataclass(frozen=True, slots=True)
 class DriverSettings:
     """What one driver is started with. `conf` is Spark configuration beside what is fixed, the lake's above all."""
 
@@ -109,14 +122,8 @@ def rest_lake(api: str) -> dict[str, str]:
     }
 
 
-def command(settings: DriverSettings, ports: DriverPorts) -> tuple[str, ...]:
-    """Return how the JVM is started, in its sandbox. Nothing secret stands in it."""
-    files = DriverFiles(settings.java, settings.jars, settings.scratch)
-    policy = driver_policy(settings.sandbox, files, settings.cluster, ports)
-    return sandboxed(_java_command(settings), policy, level_of(settings.sandbox, settings.cluster))
-
-
-def _java_command(settings: DriverSettings) -> tuple[str, ...]:
+def command(settings: DriverSettings) -> tuple[str, ...]:
+    """Return how the JVM is started. Nothing secret stands in it."""
     hadoop = (str(settings.cluster.hadoop),) if settings.cluster.hadoop else ()
     jars = (*map(str, settings.jars), f"{spark_jars()}{os.sep}*", *hadoop)
     return (

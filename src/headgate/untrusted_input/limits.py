@@ -1,6 +1,5 @@
 """What a parser process may use, and how it gives the rest up."""
 
-import ctypes
 import os
 import resource
 import sys
@@ -8,13 +7,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from headgate.sandbox import kernel
 
 MEBIBYTE: Final = 1024 * 1024
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
-_PR_SET_NO_NEW_PRIVS: Final = 38
 _KILL: Final = 9
 
 
@@ -35,14 +35,15 @@ def restriction(limits: ParserLimits, prepare: Callable[[], None]) -> Callable[[
 
     `prepare` is called before the limits hold, and after what its threads inherit.
     """
-    prctl = _prctl()
 
     def restrict() -> None:
         with suppress(OSError):
             # Where the machine runs out of memory, a parser goes before anything else does.
             Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
-        for option, value in ((_PR_SET_PDEATHSIG, _KILL), (_PR_SET_NO_NEW_PRIVS, 1), (_PR_SET_DUMPABLE, 0)):
-            prctl(option, value, 0, 0, 0)
+        if sys.platform == "linux":
+            kernel.prctl(_PR_SET_PDEATHSIG, _KILL)
+            kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
+            kernel.prctl(_PR_SET_DUMPABLE, 0)
         prepare()
         for name, most in _resource_limits(limits).items():
             _lower(name, most)
@@ -89,9 +90,3 @@ def _lower(name: str, most: int) -> None:
     except (ValueError, OSError):
         if sys.platform == "linux":
             raise
-
-
-def _prctl() -> Callable[..., Any]:
-    if sys.platform != "linux":
-        return lambda *_: 0
-    return ctypes.CDLL(None, use_errno=True).prctl

@@ -1,6 +1,5 @@
 """The ports, and the certificate that is shown there."""
 
-import socket
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,6 +10,7 @@ from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.settings import Settings
 from headgate.control.ports import StoreError
 from headgate.doors.http.tls import Certificate, TlsError
+from headgate.spark.driver_ports import is_free
 from headgate.store import FolderInUseError, FolderLock
 
 _DAY = 86400.0
@@ -28,7 +28,7 @@ def ports(settings: Settings, _environ: Mapping[str, str], _now: float) -> Itera
     if settings.spark:
         wanted.append(("HEADGATE_SPARK_PORT", settings.bind, settings.gateway_port))
     for variable, host, port in wanted:
-        if _free(host, port):
+        if is_free(host, port):
             yield Finding("ports", "ok", f"{port} is free")
         else:
             yield failed("ports", f"{port} of {host} is in use", f"end what holds it, or set {variable}")
@@ -84,7 +84,7 @@ def _serving(settings: Settings) -> Finding | None:
     try:
         FolderLock.take(settings.folder).close()
     except FolderInUseError:
-        answers = not _free(settings.bind, settings.api_port)
+        answers = not is_free(settings.bind, settings.api_port)
         if answers or not settings.api_port:
             return Finding("lock", "ok", "a server runs on this data folder")
         seen = f"a process holds the data folder, and nothing listens on {settings.api_port} of {settings.bind}"
@@ -98,22 +98,11 @@ def _gateway(settings: Settings) -> Iterator[Finding]:
     """Look whether the running server's gateway answers, where it is known on which port."""
     if not settings.spark or not settings.gateway_port:
         return
-    if _free(settings.bind, settings.gateway_port):
+    if is_free(settings.bind, settings.gateway_port):
         seen = f"nothing listens for Spark Connect on {settings.gateway_port} of {settings.bind}"
         yield doubtful("gateway", seen, "wait if the server is starting; else its log says why the gateway ended")
     else:
         yield Finding("gateway", "ok", f"listens for Spark Connect on {settings.gateway_port}")
-
-
-def _free(host: str, port: int) -> bool:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            tried.bind((host, port))
-        except OSError:
-            return False
-    return True
 
 
 def _ends(file: Path) -> float:

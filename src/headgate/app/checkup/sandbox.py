@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from headgate.app.checkup.finding import Finding, doubtful, failed
-from headgate.app.sandboxes import SETTING, SandboxRequiredError, unenforced
+from headgate.app.sandboxes import SETTING, SandboxRequiredError, describe_unenforced
 from headgate.app.settings import Settings
-from headgate.sandbox.machine import found_level
+from headgate.sandbox.machine import find_level
 
 _WHAT = "sandbox"
 
@@ -14,9 +14,9 @@ def sandbox(settings: Settings, _environ: Mapping[str, str], _now: float) -> Ite
     """Look what the kernel enforces, where Spark is wanted."""
     if not settings.spark:
         return
-    level, why = found_level()
+    level, why = find_level()
     try:
-        line = unenforced(settings, level, why)
+        line = describe_unenforced(settings, level, why)
     except SandboxRequiredError as error:
         yield failed(_WHAT, str(error), f"change the kernel, or {SETTING}")
         return

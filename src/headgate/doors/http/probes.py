@@ -30,7 +30,7 @@ class Readiness:
         self._clock = clock
         self._known: tuple[float, str | None] | None = None
         self.details: Callable[[], Mapping[str, str]] = dict
-        """How Spark and its sandbox are: requests are answered without them too, so it is told beside."""
+        """Returns the states of Spark and its sandbox. They do not decide whether the server is ready."""
         self.draining = False
 
     async def why_not(self) -> str | None:

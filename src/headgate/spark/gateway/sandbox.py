@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from headgate.sandbox import Level, Policy
-from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, sandboxed
+from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, sandbox_command
 from headgate.spark.gateway.child import Told
 
 _PROCESSES: Final = "/proc"
@@ -26,7 +26,7 @@ class GatewaySandbox:
 
     def command(self, command: Sequence[str], told: Told) -> Sequence[str]:
         """Return how a command is started in the sandbox."""
-        return sandboxed(command, gateway_policy(self, told), self.level)
+        return sandbox_command(command, gateway_policy(self, told), self.level)
 
 
 def gateway_policy(sandbox: GatewaySandbox, told: Told) -> Policy:
