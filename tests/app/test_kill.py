@@ -17,6 +17,7 @@ from headgate.facts import checkpoint
 from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot
 from headgate.store import SqlStore
+from tests.soak import count
 from tests.survival.client import Client, http
 from tests.survival.racing import Told, in_log
 from tests.survival.replica import settings_of
@@ -117,5 +118,5 @@ def test_every_acknowledged_change_survives_a_kill(tmp_path: Path, store_url: st
 def test_every_acknowledged_change_survives_many_kills(tmp_path: Path, store_url: str | None, piece: int) -> None:
     acknowledged = kill_again_and_again(tmp_path, store_url, SOAK_ROUNDS, seed=piece)
 
-    print(f"{SOAK_ROUNDS} kills, {acknowledged} acknowledged changes, none lost and none half")  # noqa: T201
+    count(f"{SOAK_ROUNDS} kills, {acknowledged} acknowledged changes, none lost and none half")
     assert acknowledged > SOAK_ROUNDS

@@ -1,6 +1,7 @@
 """The OpenAPI document is the truth: whatever it lets anybody send is answered, and with nothing that it does not declare."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from headgate.app.background import running
 from headgate.app.settings import Settings
 from headgate.doors.http.limits import Limits
 from tests.app.world import Place
+from tests.soak import count
 
 load_all_checks()
 CHECKS = [
@@ -24,6 +26,7 @@ CHECKS = [
     checks.content_type_conformance,
     checks.response_schema_conformance,
 ]
+STEPS, SOAK_SCENARIOS = 40, 80
 WITHIN = 60.0
 """Seconds for one answer; generous, because machines are shared."""
 NEEDS_SPARK = ("/api/v1/sql",)
@@ -36,6 +39,8 @@ class Served:
 
     url: str
     tokens: dict[str, str]
+    new_token: Callable[[], str]
+    """Returns another token of the owner."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +54,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         for name in ("raw", "secret"):
             place.tokens["owner"] = place.tokens.get("owner") or place.token(owner)
             assert place.call("owner", "POST", "/databases", {"name": name}).status_code == 201
-        yield Served(server.url, {"owner": place.tokens["owner"], "member": place.tokens["vic"], "nobody": ""})
+        tokens = {"owner": place.tokens["owner"], "member": place.tokens["vic"], "nobody": ""}
+        yield Served(server.url, tokens, lambda: place.token(owner))
 
 
 @pytest.fixture(params=[(6, 2), pytest.param((1, 25), marks=[pytest.mark.soak])], ids=["some", "all"])
@@ -74,28 +80,76 @@ def test_every_answer_is_one_that_the_document_declares(served: Served, who: str
 
 def faults_of(operation: Any, token: str, examples: int) -> list[str]:
     """Send requests to one route and return what is wrong with its answers."""
-    headers = {"authorization": f"Bearer {token}"} if token else {}
     found: dict[str, None] = {}
     with requests.Session() as session:
         session.trust_env = False
 
-        @settings(
-            max_examples=examples,
-            derandomize=True,
-            deadline=None,
-            database=None,
-            phases=[Phase.generate],
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-        )
+        @generated(max_examples=examples)
         @given(case=operation.as_strategy())
         def check(case: Any) -> None:
-            response = case.call(headers=headers, session=session, timeout=WITHIN)
-            try:
-                case.validate_response(response, checks=CHECKS)
-            except schemathesis.errors.SchemathesisError as error:
-                found[str(error)] = None
-            except BaseExceptionGroup as group:
-                found.update(dict.fromkeys(f"{operation.label}: {each}" for each in group.exceptions))
+            response = case.call(headers=bearer(token), session=session, timeout=WITHIN)
+            found.update(dict.fromkeys(faults_in(response, case)))
 
         check()
     return list(found)
+
+
+def faults_in(response: Any, case: Any) -> list[str]:
+    """Return what is wrong with an answer."""
+    try:
+        case.validate_response(response, checks=CHECKS)
+    except schemathesis.errors.SchemathesisError as error:
+        return [str(error)]
+    except BaseExceptionGroup as group:
+        return [f"{case.operation.label}: {each}" for each in group.exceptions]
+    return []
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"} if token else {}
+
+
+def generated(**more: Any) -> settings:
+    """Return the settings of requests that are the same each time."""
+    checks = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+    return settings(
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=checks,
+        **more,
+    )
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("scenarios", [2, pytest.param(SOAK_SCENARIOS, marks=[pytest.mark.soak])])
+def test_steps_that_build_on_each_other_are_answered_as_the_document_declares(served: Served, scenarios: int) -> None:
+    """Each step uses what an earlier one of its scenario has made or seen."""
+    document: Any = schemathesis.openapi.from_url(f"{served.url}/api/openapi.json")
+    statuses, faults = Counter[int](), dict[str, None]()
+
+    class Steps(document.as_state_machine()):
+        def setup(self) -> None:
+            # A step may revoke the token of the one before it.
+            self.token = served.new_token()
+            self.session = requests.Session()
+            self.session.trust_env = False
+
+        def teardown(self) -> None:
+            self.session.close()
+
+        def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+            return {"headers": bearer(self.token), "session": self.session, "timeout": WITHIN}
+
+        def validate_response(self, response: Any, case: Any, **_: Any) -> None:
+            statuses[response.status_code] += 1
+            faults.update(dict.fromkeys(faults_in(response, case)))
+
+    Steps.run(settings=generated(max_examples=scenarios, stateful_step_count=STEPS))
+
+    sent, done = sum(statuses.values()), sum(number for status, number in statuses.items() if status < 300)
+    count(f"stateful API steps: {sent} in {scenarios} scenarios, {done} carried out, {len(faults)} faults")
+    assert list(faults) == []
+    assert sent >= (2_000 if scenarios == SOAK_SCENARIOS else scenarios)
+    assert done > sent / 10, statuses

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.soak import count
 from tools.bypass_corpus.cases import FORBIDDEN, Case, load
 from tools.bypass_corpus.judgement import Asker, Attempt, Ending, Verdict
 from tools.bypass_corpus.report import closing, progress
@@ -57,4 +58,6 @@ def test_the_guard_holds_against_one_of_each_kind(stack: Stack) -> None:
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("name", ["public.jsonl", "more.jsonl"])
 def test_the_guard_holds_against_a_corpus(stack: Stack, name: str) -> None:
-    hold(stack, load([HERE / name]))
+    cases = load([HERE / name])
+    hold(stack, cases)
+    count(f"{name}: {len(cases)} exact, 0 over-refused, 0 let through")

@@ -108,7 +108,7 @@ def test_findings_that_differ_in_names_and_numbers_are_of_one_kind() -> None:
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 def test_what_is_opened_is_needed_and_what_is_needed_is_missed(stack: Stack, opening: Opening) -> None:
-    Fuzz(stack, opening).require(compose(SEED, 20))
+    Fuzz(stack, opening).require(compose(SEED, 12))
 
 
 @pytest.mark.spark

@@ -45,11 +45,19 @@ class RawClient:
         self.channel = grpc.insecure_channel(address, options=options)
         self.metadata = metadata
 
-    def send(self, method: str, requests: Iterable[bytes], metadata: Metadata | None = None, **options: Any) -> Answer:
+    def send(
+        self,
+        method: str,
+        requests: Iterable[bytes],
+        metadata: Metadata | None = None,
+        *,
+        seconds: float = 30,
+        **options: Any,
+    ) -> Answer:
         """Send messages to a method of Spark Connect, or to any path that begins with a slash."""
         path = method if method.startswith("/") else SERVICE + method
         sent = self.metadata if metadata is None else metadata
-        call: Any = self.channel.stream_stream(path)(iter(requests), metadata=sent, timeout=30, **options)
+        call: Any = self.channel.stream_stream(path)(iter(requests), metadata=sent, timeout=seconds, **options)
         messages: list[bytes] = []
         try:
             messages.extend(call)

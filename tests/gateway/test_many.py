@@ -9,6 +9,8 @@ from guarded import PEOPLE, Guarded
 from many.crowd import Crowd
 from many.steps import STEPS
 
+from tests.soak import count
+
 pytestmark = pytest.mark.spark
 _SEED = 20261121
 
@@ -17,7 +19,7 @@ _SEED = 20261121
 def test_sixteen_sessions_of_eight_people_see_nothing_of_each_other(spark_behind_gateway: Guarded) -> None:
     crowd = Crowd(spark_behind_gateway.connect, PEOPLE[:8], 16, _SEED)
 
-    seen = crowd.work(30)
+    seen = crowd.work(20)
 
     print(seen.report())  # noqa: T201
     assert not seen.leaks
@@ -50,6 +52,6 @@ def test_sixty_four_sessions_of_sixteen_people_outlive_a_driver_and_see_nothing_
 
     seen = crowd.work(300, kill_the_driver)
 
-    print(seen.report(), f"{len(seen.recovered)} sessions worked again", sep="\n")  # noqa: T201
+    count(f"64 sessions of 16 users, {len(seen.recovered)} worked again after the driver was killed: {seen.report()}")
     assert not seen.leaks
     assert len(seen.recovered) == 64

@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from headgate.pipelines.worker import Worker
 from headgate.store import open_stores
 from tests.fakes.world import ADMIN, DELAYS_RELATIONS, PEOPLE, PROJECT, ROOT, THINGS
 from tests.pipelines.working import QUICK, WITHIN, Clock, defined, opened, runs, until
+from tests.soak import count
 
 NOW = 1_800_000_000.0
 PIPELINES = tuple(ResourceId(f"p{number}") for number in range(4))
@@ -127,7 +129,10 @@ def test_of_several_workers_one_has_each_attempt_and_none_has_two_of_a_pipeline(
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_of_several_workers_one_has_each_attempt_for_long(postgres_url: str) -> None:
+    began = time.monotonic()
     raced(postgres_url, SOAK_RUNS, seed=11)
+
+    count(f"{SOAK_RUNS} queued runs with 3 workers: {time.monotonic() - began:.0f} s")
 
 
 def test_of_several_schedulers_one_queues_what_comes_round(postgres_url: str) -> None:

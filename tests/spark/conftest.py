@@ -1,4 +1,4 @@
-"""One driver and one lake for the tests of this folder that change nothing which another of them is about."""
+"""One driver and one lake for the tests of this folder that change nothing which another of them is about, and one to strain."""
 
 from collections.abc import Iterator
 
@@ -13,6 +13,20 @@ def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> I
     """Return the world, for as long as the tests run."""
     with world(toolchain, tmp_path_factory.mktemp("guard")) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def strained(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Return a world of its own for statements that fill a driver's memory or take its time."""
+    with world(toolchain, tmp_path_factory.mktemp("strained")) as made:
+        yield made
+
+
+@pytest.fixture
+def strained_lake(strained: World) -> Iterator[World]:
+    """Return that world, with the rule that it has by default."""
+    yield strained
+    strained.decisions.rule = everything_to_the_admin
 
 
 @pytest.fixture

@@ -170,7 +170,7 @@ def world(toolchain: Toolchain, folder: Path, **changes: Any) -> Iterator[World]
     decisions = DecisionService()
     made_with = settings(toolchain, folder, decisions.url)
     sandbox = replace(made_with.sandbox, connects=decisions.ports)
-    driver = Driver(replace(made_with, sandbox=sandbox, **changes))
+    driver = Driver(replace(made_with, **{"sandbox": sandbox, **changes}))
     decisions.key = lambda: driver.key
     with event_loop() as run:
         run(driver.start())

@@ -8,12 +8,21 @@ from headgate.spark.jars import spark_jars
 from headgate.spark.toolchain import Toolchain
 
 
-def run_program(toolchain: Toolchain, folder: Path, text: str, main: str, *options: str, argument: str) -> str:
-    """Compile a program beside Spark and the guard, run its `main` in a JVM with these options, and return what it prints."""
+def compile_program(toolchain: Toolchain, folder: Path, text: str) -> None:
+    """Compile a program beside Spark and the guard into a folder."""
     source = folder / "Program.scala"
     source.write_text(text, encoding="utf-8")
-    java, beside = str(toolchain.java), os.pathsep.join((f"{spark_jars()}{os.sep}*", str(toolchain.guard_jar)))
-    compiler = [java, "-cp", beside, "scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(folder), str(source)]
-    subprocess.run(compiler, check=True, timeout=200)
-    jvm = [java, *options, "-cp", f"{folder}{os.pathsep}{beside}", main, argument]
+    compiler = (str(toolchain.java), "-cp", _beside(toolchain), "scala.tools.nsc.Main", "-usejavacp", "-nowarn")
+    subprocess.run((*compiler, "-d", str(folder), str(source)), check=True, timeout=200)
+
+
+def run_program(toolchain: Toolchain, folder: Path, text: str, main: str, *options: str, argument: str) -> str:
+    """Compile a program, run its `main` in a JVM with these options, and return what it prints."""
+    compile_program(toolchain, folder, text)
+    classpath = f"{folder}{os.pathsep}{_beside(toolchain)}"
+    jvm = [str(toolchain.java), *options, "-cp", classpath, main, argument]
     return subprocess.run(jvm, check=True, timeout=100, capture_output=True, text=True).stdout
+
+
+def _beside(toolchain: Toolchain) -> str:
+    return os.pathsep.join((f"{spark_jars()}{os.sep}*", str(toolchain.guard_jar)))

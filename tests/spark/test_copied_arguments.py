@@ -2,14 +2,12 @@
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from headgate.spark.toolchain import Toolchain
-from tests.spark.guard_world import ADMIN, World, world
+from tests.spark.guard_world import ADMIN, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -22,10 +20,9 @@ EXAMPLE = re.compile(r"> SELECT (\w+)\((.*)\);")
 OPENING, CLOSING = "([{", ")]}"
 
 
-@pytest.fixture(scope="module")
-def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(toolchain, tmp_path_factory.mktemp("copies")) as opened:
-        yield opened
+@pytest.fixture
+def lake(strained_lake: World) -> World:
+    return strained_lake
 
 
 def arguments(text: str) -> list[str]:

@@ -1,16 +1,15 @@
 """Short statements that grow while Spark works on them: the statement ends, and the driver and others do not."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from headgate.spark.toolchain import Toolchain
 from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
-from tests.spark.guard_world import ADMIN, World, world
+from tests.spark.guard_world import ADMIN, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -72,11 +71,10 @@ QUICK = ("stars", "replaced values in an analysis")
 """Those that take less than 30 s."""
 
 
-@pytest.fixture(scope="module")
-def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(toolchain, tmp_path_factory.mktemp("growth")) as opened:
-        opened.decisions.rule = lambda *_: True
-        yield opened
+@pytest.fixture
+def lake(strained_lake: World) -> World:
+    strained_lake.decisions.rule = lambda *_: True
+    return strained_lake
 
 
 @pytest.mark.parametrize("kind", [*QUICK, pytest.param("nested fields", marks=pytest.mark.soak)])

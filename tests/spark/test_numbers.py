@@ -1,14 +1,13 @@
 """Numbers that Spark reads from text: a long one, which Java would multiply out for hours, takes no time."""
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from headgate.spark.jars import spark_jars
 from headgate.spark.toolchain import Toolchain
 from tests.spark.bytecode import Bytecode, read
-from tests.spark.guard_world import ADMIN, World, world
+from tests.spark.guard_world import ADMIN, World
 from tests.spark.plan_page import TABLES
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -42,10 +41,9 @@ TEXTS = {
 """Texts of numbers that no type of Spark can hold, and calls that read them."""
 
 
-@pytest.fixture(scope="module")
-def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(toolchain, tmp_path_factory.mktemp("numbers")) as opened:
-        yield opened
+@pytest.fixture
+def lake(strained_lake: World) -> World:
+    return strained_lake
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The results that a principal's clients have not read are bounded in the driver."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -10,9 +9,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-from headgate.spark.toolchain import Toolchain
 from tests.spark.attempts import STRANGER, open_as
-from tests.spark.guard_world import ADMIN, World, world
+from tests.spark.guard_world import ADMIN, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -22,11 +20,10 @@ LARGE = f"SELECT id, repeat('x', 2000) AS x FROM range(0, {ROWS}, 1, 50)"
 ENDED = "57014"
 
 
-@pytest.fixture(scope="module")
-def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(toolchain, tmp_path_factory.mktemp("results")) as opened:
-        opened.decisions.rule = lambda *_: True
-        yield opened
+@pytest.fixture
+def lake(strained_lake: World) -> World:
+    strained_lake.decisions.rule = lambda *_: True
+    return strained_lake
 
 
 def begin(spark: SparkSession) -> Any:

@@ -12,10 +12,13 @@ import pytest
 from headgate.app.deployment import open_deployment
 from headgate.store import SqlStore
 from tests.app.serving import until
+from tests.soak import count
 from tests.survival.client import Client, http
 from tests.survival.racing import in_log
 from tests.survival.replica import settings_of
 from tests.survival.replicas import Facts, facts_in, process
+
+SOAK_ROUNDS = 20
 
 
 @contextmanager
@@ -55,28 +58,44 @@ def made(folder: Path) -> tuple[Facts, int]:
 def test_a_change_is_refused_while_it_cannot_be_written_and_every_question_is_answered(
     tmp_path: Path, trouble: str
 ) -> None:
+    require_survival(tmp_path, trouble, rounds=1)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_trouble_that_comes_again_and_again_is_survived_each_time(tmp_path: Path, trouble: str) -> None:
+    require_survival(tmp_path, trouble, SOAK_ROUNDS)
+
+    count(f"data folder {trouble}: {SOAK_ROUNDS} times, every change before and after it kept, none in it")
+
+
+def require_survival(tmp_path: Path, trouble: str, rounds: int) -> None:
+    """Bring trouble over the data folder of a server so often, and hold the log to what was acknowledged."""
     facts, revision = made(tmp_path)
     (pair,) = facts.pairs
     with process(tmp_path) as server, http() as connections:
         owner = Client(connections, server.address, facts.owner)
-        assert owner.give(pair).is_success
+        for _ in range(rounds):
+            assert owner.give(pair).is_success
 
-        with TROUBLES[trouble](tmp_path, server.process):
-            answer = owner.take(pair)
-            assert (answer.status_code, int(answer.headers["retry-after"]) > 0) == (503, True), answer.text
-            assert owner.may(pair)
-            assert owner.send("GET", "/readyz").status_code == 503
-            assert owner.send("GET", "/healthz").status_code == 200
+            with TROUBLES[trouble](tmp_path, server.process):
+                answer = owner.take(pair)
+                assert (answer.status_code, int(answer.headers["retry-after"]) > 0) == (503, True), answer.text
+                assert owner.may(pair)
+                assert owner.send("GET", "/readyz").status_code == 503
+                assert owner.send("GET", "/healthz").status_code == 200
 
-        until(lambda: owner.take(pair).is_success, lambda: "it does not recover")
-        assert not owner.may(pair)
-        until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "it is never ready again")
+            until(lambda: owner.take(pair).is_success, lambda: "it does not recover")
+            assert not owner.may(pair)
+            until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "it is never ready again")
 
     deployment = open_deployment(settings_of(tmp_path, None))
     try:
         store = deployment.stores.log(deployment.home.id)
         assert isinstance(store, SqlStore)
         store.verify()
-        assert list(in_log(store, facts.pairs, revision).values()) == [("give", pair.user), ("take", pair.user)]
+        expected = [("give", pair.user), ("take", pair.user)] * rounds
+        assert list(in_log(store, facts.pairs, revision).values()) == expected
     finally:
         deployment.close()

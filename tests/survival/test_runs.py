@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from headgate.app.deployment import open_deployment
 from headgate.control.queue import ENDED, SUCCEEDED
 from headgate.spark.client import connect
 from headgate.spark.toolchain import Toolchain
+from tests.soak import count
 from tests.survival.replicas import WITHIN
 from tests.survival.workshop import Workshop, settings_of
 
@@ -113,4 +115,7 @@ def test_kills_at_random_moments_leave_every_run_and_every_table_as_they_would_b
 @pytest.mark.timeout(3600)
 def test_many_kills_do_no_more_harm(owner: Owner) -> None:
     chance = random.Random(17)  # noqa: S311 (a test's)
-    survived(owner, [chance.choice(KILLS) for _ in range(SOAK_KILLS)], seed=5)
+    kills = [chance.choice(KILLS) for _ in range(SOAK_KILLS)]
+    survived(owner, kills, seed=5)
+
+    count(f"{dict(Counter(kills))} killed, {len(kills) * len(PIPELINES)} runs, all ended as they should")

@@ -14,12 +14,14 @@ import pytest
 from headgate.app.deployment import open_deployment
 from headgate.store import SqlStore, postgresql
 from tests.app.serving import until
+from tests.soak import count
 from tests.survival.client import Client, http
 from tests.survival.racing import Told, in_log
 from tests.survival.replica import machine, replica, settings_of
 from tests.survival.replicas import Facts, facts_in
 from tests.survival.trouble import TROUBLES, OwnServer, read_only
 
+SOAK_ROUNDS = 10
 SEARCHED = {
     "subject": {"type": "user", "id": "nobody"},
     "action": {"name": "database.describe"},
@@ -122,6 +124,22 @@ def is_unavailable(answer: httpx.Response) -> bool:
 def test_nothing_is_answered_or_acknowledged_in_trouble_and_all_is_as_before_after_it(
     deployed: Deployed, server: OwnServer, trouble: str
 ) -> None:
+    require_survival(deployed, server, trouble)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_trouble_that_comes_again_and_again_is_survived_each_time(
+    deployed: Deployed, server: OwnServer, trouble: str
+) -> None:
+    acknowledged = sum(require_survival(deployed, server, trouble) for _ in range(SOAK_ROUNDS))
+
+    count(f"PostgreSQL {trouble}: {SOAK_ROUNDS} times under load, {acknowledged} acknowledged changes, none lost")
+
+
+def require_survival(deployed: Deployed, server: OwnServer, trouble: str) -> int:
+    """Bring trouble over the store while a client writes; return how many changes were acknowledged."""
     owner, pair = deployed.owner, deployed.facts.pairs[0]
     given = owner.give(pair)
     assert owner.may(pair)
@@ -145,6 +163,7 @@ def test_nothing_is_answered_or_acknowledged_in_trouble_and_all_is_as_before_aft
     assert told.written.items() <= log.items()
     assert log[given.json()["revision"]] == ("give", pair.user)
     assert log[taken.json()["revision"]] == ("take", pair.user)
+    return len(told.written)
 
 
 def test_a_change_is_refused_while_the_server_takes_no_writes_and_nothing_allowed_is_out_of_date(

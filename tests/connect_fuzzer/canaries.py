@@ -1,0 +1,50 @@
+"""What nothing may touch: files that nothing opens, and a port that nothing connects to."""
+
+import socket
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from tests.bypass.opening import Opening
+
+
+class Canaries:
+    """Watches files and folders, each under a name, and a port of loopback."""
+
+    def __init__(self, places: Mapping[Path, str]) -> None:
+        """Raises `OSError` where there is no inotify."""
+        self._opening = Opening(places)
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._connected = 0
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        """The port."""
+        return int(self._server.getsockname()[1])
+
+    def __enter__(self) -> Self:
+        """They watch already."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Watch no longer."""
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._thread.join(5)
+        self._server.close()
+        self._opening.__exit__()
+
+    def touched(self) -> frozenset[str]:
+        """Return what was touched since this was asked last."""
+        connected, self._connected = self._connected, 0
+        return self._opening.seen() | (frozenset({"the port"}) if connected else frozenset())
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._server.accept()
+                self._connected += 1
+                client.close()

@@ -1,0 +1,143 @@
+"""A server with marked tables, a user who works with them, and users without a right on them."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.session import SparkSession
+
+from headgate.spark.client import connect
+from tests.app.serving import Serving
+from tests.app.test_sql_on_spark import Person
+
+_TABLES: Final = {
+    "raw.flights": "SELECT '{m}' AS carrier, id AS flight, '{m}' AS dest, 2012 AS year FROM range(40)",
+    "raw.airlines": "SELECT '{m}' AS carrier, '{m}' AS name",
+    "trusted.delays": "SELECT '{m}' AS carrier, 1.5 AS avg_delay",
+    "secret.salaries": "SELECT '{m}' AS emp, 900.0 AS amount, 1 AS `{m}`",
+}
+_OPEN: Final = "SELECT 'AA' AS carrier, id AS flight, 'JFK' AS dest, 2012 AS year FROM range(40)"
+
+
+class Scene:
+    """The server's tables and users. The marker is in the rows, a column name and a comment of what `vic` alone reads."""
+
+    def __init__(self, server: Serving, data: Path) -> None:
+        self.server = server
+        self.port = int(server.health()["spark_port"])
+        self.marker = f"marked{secrets.token_hex(8)}"
+        self.owner = Person(server, (data / "owner.token").read_text(encoding="utf-8").strip())
+        for name in ("raw", "trusted", "secret", "open"):
+            self._post("/databases", name=name)
+        for name, query in (*_TABLES.items(), ("open.w", _OPEN)):
+            self.owner.rows(f"CREATE TABLE lake.{name} COMMENT '{self._text(name)}' AS {query.format(m=self.marker)}")
+        self.owner.rows("CREATE VIEW lake.trusted.v AS SELECT carrier FROM lake.raw.flights")
+        self.vic, self.ed, self.nina = (self._person(name) for name in ("vic", "ed", "nina"))
+        for database in ("raw", "trusted", "secret"):
+            self._post("/assignments", subject="vic", role="viewer", resource=f"lake.{database}")
+        self._post("/assignments", subject="ed", role="editor", resource="lake.open")
+
+    def _text(self, table: str) -> str:
+        return "" if table.startswith("open.") else self.marker
+
+    def _person(self, name: str) -> Person:
+        self._post("/users", name=name)
+        return Person(self.server, self._post("/tokens", principal=name)["token"])
+
+    def _post(self, path: str, **body: Any) -> dict[str, Any]:
+        answer = self.owner.http.post(path, json=body)
+        assert answer.is_success, answer.text
+        return dict(answer.json()) if answer.content else {}
+
+
+class Work:
+    """The work of the user who may read the marked rows: it goes on until it is stopped, and keeps what went wrong."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.rounds = 0
+        self.errors: list[str] = []
+        self.session_id = ""
+
+    def start(self) -> None:
+        """Begin, and return when the first round is done, so that there is something to find."""
+        self._thread.start()
+        deadline = time.monotonic() + 120
+        while not self.rounds and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert self.rounds, self.errors
+
+    def stop(self) -> None:
+        """End after the round that it is in."""
+        self._stopped.set()
+        self._thread.join(120)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._round()
+                self.rounds += 1
+            except (PySparkException, AssertionError, pytest.fail.Exception) as error:
+                self.errors.append(f"{type(error).__name__}: {error}"[:2000])
+                time.sleep(1)
+
+    def _round(self) -> None:
+        spark = connect(self._scene.port, self._scene.vic.token)
+        self.session_id = spark.session_id
+        try:
+            for step in STEPS:
+                step(spark, self._scene.marker)
+        finally:
+            spark.stop()
+
+
+def _rows(spark: SparkSession, marker: str) -> None:
+    for table in _TABLES:
+        assert marker in str(spark.sql(f"SELECT * FROM lake.{table}").collect())
+
+
+def _frame(spark: SparkSession, marker: str) -> None:
+    assert spark.table("lake.raw.flights").where(f"carrier = '{marker}'").groupBy("dest").count().collect()
+
+
+def _view(spark: SparkSession, marker: str) -> None:
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW mine AS SELECT '{marker}' AS mark, * FROM lake.raw.airlines").collect()
+    assert marker in str(spark.table("mine").collect())
+
+
+def _cached(spark: SparkSession, marker: str) -> None:
+    frame = spark.table("lake.secret.salaries").persist()
+    assert marker in str(frame.collect())
+    frame.unpersist()
+
+
+def _local(spark: SparkSession, marker: str) -> None:
+    assert marker in str(spark.createDataFrame([(marker, n) for n in range(20)], "mark STRING, n INT").collect())
+
+
+def _setting(spark: SparkSession, _: str) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    assert spark.conf.get("spark.sql.session.timeZone") == "Asia/Tokyo"
+
+
+def _failure(spark: SparkSession, marker: str) -> None:
+    with pytest.raises(PySparkException, match=marker):
+        spark.sql(f"SELECT raise_error('{marker}')").collect()
+
+
+STEPS: Final[tuple[Callable[[SparkSession, str], None], ...]] = (
+    _rows,
+    _frame,
+    _view,
+    _cached,
+    _local,
+    _setting,
+    _failure,
+)

@@ -1,0 +1,227 @@
+"""Files and addresses are held by two layers, each alone: the guard's lists without a sandbox, and the sandbox without the lists."""
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from headgate.sandbox import Level
+from headgate.sandbox.machine import find_level, sandbox_command
+from headgate.spark.driver_ports import DriverPorts, SessionPorts
+from headgate.spark.driver_sandbox import driver_policy
+from headgate.spark.jars import spark_jars
+from headgate.spark.starting import OPENED, DriverSandbox, DriverSettings, environment
+from headgate.spark.toolchain import Toolchain
+from tests.conftest import IN_CI
+from tests.connect_fuzzer.canaries import Canaries
+from tests.spark.guard_world import ADMIN, settings, world
+from tests.spark.programs import compile_program
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+PLAIN: Final = """
+import org.apache.spark.sql.SparkSession
+
+/** Spark without a guard: runs each line that it reads, and says how that ended. */
+object Plain {
+  def main(arguments: Array[String]): Unit = {
+    val spark = SparkSession.builder().getOrCreate()
+    println("ready")
+    for (line <- scala.io.Source.stdin.getLines()) println(endOf(spark, line))
+  }
+
+  private def endOf(spark: SparkSession, line: String): String =
+    try { spark.sql(line).collect(); "done" }
+    catch { case error: Throwable => error.toString.linesIterator.nextOption().getOrElse("failed") }
+}
+"""
+_XSD: Final = "from_xml('<r><a>1</a></r>', 'a STRING', map('rowValidationXSDPath', '{file}'))"
+_COMPUTED: Final = _XSD.replace("'rowValidationXSDPath'", "concat('rowvalidation', 'xsdpath')")
+_QUOTED: Final = f"to_json({_XSD})".replace("'", r"\'")
+_SCHEMA: Final = (
+    '{{"type": "struct", "fields": [{{"name": "a", "type": "integer", "nullable": true, "metadata": {{}}}}, '
+    '{{"name": "b", "type": "string", "nullable": true, "metadata": {{"EXISTS_DEFAULT": "DEFAULT"}}}}]}}'
+)
+FILES: Final = {
+    "a schema of XML": f"SELECT {_XSD}",
+    "a schema of XML by a computed key": f"SELECT {_COMPUTED}",
+    "a schema of XML that is explained": f"EXPLAIN SELECT {_XSD}",
+    "a default in a schema": "SELECT from_csv('1', '" + _SCHEMA.replace('"DEFAULT"', f'"{_QUOTED}"') + "')",
+    "rows of text": "SELECT * FROM text.`{file}`",
+    "bytes": "SELECT * FROM binaryFile.`{file}`",
+    "a view of CSV": "CREATE OR REPLACE TEMPORARY VIEW v USING csv OPTIONS (path '{file}', inferSchema 'true')",
+    "a file for tasks": "ADD FILE '{file}'",
+}
+ADDRESSES: Final = {
+    "a database": (
+        "CREATE OR REPLACE TEMPORARY VIEW v USING jdbc OPTIONS (url 'jdbc:postgresql://127.0.0.1:{port}/x', dbtable 't')"
+    ),
+    "a schema of XML of a web server": f"SELECT {_XSD}".replace("{file}", "http://127.0.0.1:{port}/x.xsd"),
+    "a description of a schema of a web server": (
+        "SELECT schema_of_xml('<r><a>1</a></r>', map('rowValidationXSDPath', 'http://127.0.0.1:{port}/x.xsd'))"
+    ),
+}
+ATTACKS: Final = ADDRESSES | FILES
+"""A file for tasks comes last: each later task of its session asks for it."""
+
+
+class Target:
+    """What the attacks are after."""
+
+    def __init__(self, folder: Path, canaries: Canaries) -> None:
+        self._file = folder / "owner.token"
+        self._canaries = canaries
+
+    def statement(self, attack: str) -> str:
+        """Return the attack's statement."""
+        self._canaries.touched()
+        return ATTACKS[attack].format(file=self._file, port=self._canaries.port)
+
+    @property
+    def is_reached(self) -> bool:
+        """Return whether the last attack opened the file or connected to the address."""
+        return bool(self._canaries.touched())
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    folder = tmp_path_factory.mktemp("target")
+    (folder / "owner.token").write_text("secret\n", encoding="utf-8")
+    try:
+        canaries = Canaries({folder: "the token"})
+    except OSError as error:
+        if IN_CI:
+            raise
+        pytest.skip(str(error))
+    with canaries:
+        yield Target(folder, canaries)
+
+
+class PlainSpark:
+    """Spark without the guard, alone or in the sandbox of a driver."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        assert self._answer() == "ready"
+
+    def run(self, statement: str) -> str:
+        """Return how a statement ended."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{statement}\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+
+@pytest.fixture(scope="module")
+def program(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plain")
+    compile_program(toolchain, folder, PLAIN)
+    return folder
+
+
+@contextmanager
+def plain_spark(toolchain: Toolchain, program: Path, folder: Path, level: Level) -> Iterator[PlainSpark]:
+    """Run Spark without a guard, in the sandbox of a driver at a level."""
+    made_with, ports = settings(toolchain, folder, ""), SessionPorts().ports()
+    made_with = replace(made_with, sandbox=DriverSandbox(level, writes=(folder,), reads=(program,)))
+    made_with.scratch.mkdir(parents=True)
+    command = sandbox_command(_command(made_with, program, ports), driver_policy(made_with, ports), level)
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=environment(made_with.cluster),
+            cwd=made_with.scratch,
+        ) as process,
+    ):
+        try:
+            yield PlainSpark(process)
+        finally:
+            process.kill()
+
+
+def _command(made_with: DriverSettings, program: Path, ports: DriverPorts) -> Sequence[str]:
+    conf = {
+        "spark.master": "local[1]",
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.port": str(ports.driver),
+        "spark.blockManager.port": str(ports.blocks),
+        "spark.local.dir": str(made_with.scratch),
+        "spark.sql.warehouse.dir": str(made_with.scratch / "tables"),
+        # Hadoop's own starts programs, so that not even Spark's own files could be written in the sandbox.
+        "spark.hadoop.fs.file.impl": "io.headgate.guard.LocalFiles",
+    }
+    return (
+        str(made_with.java),
+        f"-Djava.io.tmpdir={made_with.scratch}",
+        *(f"-D{name}={value}" for name, value in conf.items()),
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
+        "-cp",
+        os.pathsep.join(
+            (str(program), str(made_with.guard_jar), str(made_with.postgresql_jar), f"{spark_jars()}{os.sep}*")
+        ),
+        "Plain",
+    )
+
+
+@pytest.fixture(scope="module")
+def unguarded(toolchain: Toolchain, program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainSpark]:
+    with plain_spark(toolchain, program, tmp_path_factory.mktemp("unguarded"), Level.NONE) as spark:
+        yield spark
+
+
+@pytest.fixture(scope="module")
+def sandboxed(toolchain: Toolchain, program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainSpark]:
+    level, why = find_level()
+    if level is not Level.FULL:
+        assert not IN_CI, why
+        pytest.skip(why)
+    with plain_spark(toolchain, program, tmp_path_factory.mktemp("sandboxed"), Level.FULL) as spark:
+        yield spark
+
+
+@pytest.fixture(scope="module")
+def guarded(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with world(toolchain, tmp_path_factory.mktemp("guarded"), sandbox=DriverSandbox()) as opened:
+        yield opened.session(ADMIN)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_spark_without_either_layer_is_reached(unguarded: PlainSpark, target: Target, attack: str) -> None:
+    ended = unguarded.run(target.statement(attack))
+
+    assert target.is_reached, ended
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_sandbox_alone_refuses_every_attack(sandboxed: PlainSpark, target: Target, attack: str) -> None:
+    assert sandboxed.run("SELECT 1") == "done"
+
+    ended = sandboxed.run(target.statement(attack))
+
+    assert not target.is_reached, ended
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_lists_alone_refuse_every_attack(guarded: SparkSession, target: Target, attack: str) -> None:
+    with pytest.raises(PySparkException):
+        guarded.sql(target.statement(attack)).collect()
+
+    assert not target.is_reached
