@@ -1,13 +1,14 @@
 """Sends mutants to a server and looks what comes of it: every finding is kept, by kind, and reproduced at the end."""
 
 import itertools
+import re
 import threading
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +16,10 @@ import grpc
 import httpx
 from google.protobuf.message import Message
 
-from headgate.spark.gateway.rpcs import RELEASE_SESSION
+from headgate.spark.gateway.rpcs import EXECUTE_PLAN, RELEASE_SESSION
 from tests.app.serving import Serving
 from tests.connect_fuzzer.canaries import Canaries
-from tests.connect_fuzzer.mutation import Mutant, kept_line, smaller
+from tests.connect_fuzzer.mutation import Mutant, regression, shrink_candidates
 from tests.connect_fuzzer.scene import Work
 from tests.gateway.hostile_client import Answer, RawClient, bearer
 
@@ -37,6 +38,9 @@ _IDLE_SHARE: Final = 0.5
 """The share of one processor that a driver without statements may use."""
 _TRIES: Final = 60
 """Requests that are tried to make one finding smaller."""
+_REPLAY_SECONDS: Final = 240.0
+"""The longest that findings are reproduced and made smaller."""
+_RAISED: Final = re.compile(r"<class '([\w.]+)'>")
 _FIGURES: Final = ("driver_starts", "driver_hangs", "gateway_starts", "task_deaths")
 
 
@@ -55,7 +59,8 @@ class Report:
 
     sent: int = 0
     codes: Counter[str] = field(default_factory=Counter)
-    calls: Counter[str] = field(default_factory=Counter)
+    served: Counter[str] = field(default_factory=Counter)
+    """How many mutants of each call were carried out."""
     findings: list[Finding] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -74,7 +79,7 @@ class Report:
 def _shown(finding: Finding) -> str:
     if finding.mutant is None:
         return finding.detail
-    return f"{finding.detail}\nmutant {finding.mutant.number}; keep it:\n{kept_line(finding.mutant)}"[:8000]
+    return f"{finding.detail}\nmutant {finding.mutant.number}; its line:\n{regression(finding.mutant)}"[:8000]
 
 
 class Attacker:
@@ -84,16 +89,21 @@ class Attacker:
         self._client = RawClient(f"127.0.0.1:{port}", bearer(token))
         self._sessions = {str(uuid.uuid4())}
         self.session = next(iter(self._sessions))
+        self.operation = str(uuid.uuid4())
 
     def send(self, mutant: Mutant) -> Answer:
-        """Send a mutant in this session, unless it names another."""
+        """Send a mutant in this session and about the last operation, unless it names others."""
         message = mutant.parsed()
-        named = getattr(message, "session_id", "") if message is not None else ""
-        if named:
+        if named := getattr(message, "session_id", ""):
             self._sessions.add(named)
         # What comes first yields to what the mutant says itself.
-        prefix = mutant.rpc.request(session_id=self.session).SerializeToString()
-        return self._client.send(mutant.rpc.name, [prefix + mutant.data], seconds=_CALL_SECONDS)
+        first = mutant.rpc.request(session_id=self.session)
+        if "operation_id" in first.DESCRIPTOR.fields_by_name:
+            self.operation = str(uuid.uuid4()) if mutant.rpc is EXECUTE_PLAN else self.operation
+            first.operation_id = self.operation
+        prefix = first.SerializeToString()
+        requests = [prefix + each for each in (mutant.data, *mutant.more)]
+        return self._client.send(mutant.rpc.name, requests, seconds=_CALL_SECONDS)
 
     def renew(self) -> None:
         """End every session that a mutant named, and begin another."""
@@ -109,20 +119,22 @@ class Attacker:
         self._client.close()
 
 
-class Judge:
-    """Says what is wrong with an answer. `secrets` are texts that no answer may have, each with what it is."""
+class Oracle:
+    """Says what is wrong with an answer. `secrets` are bytes that no answer may have, each with what it is."""
 
-    def __init__(self, secrets: dict[bytes, str]) -> None:
+    def __init__(self, secrets: Mapping[bytes, str]) -> None:
         self._secrets = secrets
 
-    def wrong(self, answer: Answer) -> str:
+    def fault(self, answer: Answer) -> str:
         """Return the kind of finding, or nothing."""
-        told = ((answer.text or "").encode(), answer.rich, *answer.messages)
+        text = answer.text or ""
+        parts = (text.encode(), answer.rich, *answer.messages)
         for secret, name in self._secrets.items():
-            if any(secret in each for each in told):
+            if any(secret in each or secret in each.lower() for each in parts):
                 return f"an answer has {name}"
-        if answer.code is grpc.StatusCode.UNKNOWN and "Unexpected" in (answer.text or ""):
-            return f"the gateway raised an error of its own: {answer.text[:200]}"
+        if answer.code is grpc.StatusCode.UNKNOWN and "Unexpected" in text:
+            raised = _RAISED.search(text)
+            return f"the gateway answers with an unexpected {raised[1] if raised else 'exception'}"
         return ""
 
 
@@ -133,21 +145,22 @@ class Fuzzer:
         self,
         server: Serving,
         attackers: Callable[[], Sequence[Attacker]],
-        judge: Judge,
+        oracle: Oracle,
         canaries: Canaries,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         work: Work,
     ) -> None:
         """`attackers` makes those of one worker; a mutant's number says which of them sends it. `work` is the other user's."""
         self._server = server
         self._make_attackers = attackers
-        self._judge = judge
+        self._oracle = oracle
         self._canaries = canaries
-        self._say = say
-        self._user = work
+        self._log = log
+        self._other = work
         self._lock = threading.Lock()
         self._recent = [deque[Mutant](maxlen=_SUSPECTS) for _ in range(WORKERS)]
-        self._suspects: list[tuple[str, tuple[Mutant, ...]]] = []
+        self._suspects = dict[str, tuple[Mutant, ...]]()
+        self._replay_until = 0.0
         self._figures = self._read_figures()
         assert self._figures["driver_starts"], "the server does not say how often its driver was started"
         self.report = Report()
@@ -155,19 +168,19 @@ class Fuzzer:
     def run(self, mutants: Iterable[Mutant]) -> Report:
         """Send all, wait until nothing of them runs, and return what was found, made as small as it goes."""
         self._canaries.touched()
+        rounds = self._other.rounds
         waiting = iter(mutants)
         threads = [threading.Thread(target=self._work, args=(worker, waiting)) for worker in range(WORKERS)]
         for each in threads:
             each.start()
         for each in threads:
             each.join()
-        self._user.stop()
         self._server.until_ready()
-        self._look()
+        self._check_health()
+        self._check_other(rounds)
         self._require_end()
-        if not self._suspects:
-            self.report.findings += [Finding("the other user's work failed", None, each) for each in self._user.errors]
-        for kind, suspects in self._suspects:
+        self._replay_until = time.monotonic() + _REPLAY_SECONDS
+        for kind, suspects in self._suspects.items():
             self._find(kind, suspects)
         self.report.findings = [self._made_smaller(each) for each in self.report.findings]
         return self.report
@@ -177,9 +190,9 @@ class Fuzzer:
         for turn in itertools.count(1):
             with self._lock:
                 mutant = next(waiting, None)
-            if mutant is None:
-                break
-            self._recent[worker].append(mutant)
+                if mutant is None:
+                    break
+                self._recent[worker].append(mutant)
             answer = attackers[mutant.number % len(attackers)].send(mutant)
             self._note(mutant, answer)
             if turn % _PER_SESSION == 0:
@@ -189,33 +202,49 @@ class Fuzzer:
             each.close()
 
     def _note(self, mutant: Mutant, answer: Answer) -> None:
-        wrong = self._judge.wrong(answer)
+        fault = self._oracle.fault(answer)
         with self._lock:
             report = self.report
             report.sent += 1
             report.codes[answer.code.name] += 1
-            report.calls[mutant.rpc.name] += 1
-            if wrong:
-                report.findings.append(Finding(wrong, mutant, answer.text[:1000]))
+            report.served[mutant.rpc.name] += answer.code is grpc.StatusCode.OK
+            if fault:
+                self._add(Finding(fault, mutant, answer.text[:1000]))
+            for each in sorted(self._canaries.touched()):
+                self._suspect(_touched(each))
             if report.sent % _LOOK_EVERY == 0 or answer.code is grpc.StatusCode.UNAVAILABLE:
-                self._look()
+                self._check_health()
             if report.sent % 1000 == 0:
-                self._say(str(report))
+                self._log(str(report))
 
-    def _look(self) -> None:
-        """See whether a process ended or a canary was touched, and wait for what has to begin again."""
+    def _add(self, finding: Finding) -> None:
+        """Keep a finding. The first of its kind is shown at once, in case that there is no end."""
+        if all(each.kind != finding.kind for each in self.report.findings):
+            self._log(f"{finding.kind}\n{_shown(finding)}")
+        self.report.findings.append(finding)
+
+    def _check_health(self) -> None:
+        """See whether a process ended or hung, and wait for what has to begin again."""
         figures = self._read_figures()
         for name in sorted(figures):
-            if figures[name] > self._figures.get(name, 0):
-                self._suspect(f"{name} went up")
+            if figures[name] > self._figures[name]:
+                self._suspect(_rose(name))
         self._figures = figures
-        for each in sorted(self._canaries.touched()):
-            self._suspect(f"canary: {each} was touched")
+
+    def _check_other(self, rounds: int) -> None:
+        """End the other user's work, and add a finding unless it went on without an error or a driver ended."""
+        self._other.__exit__()
+        errors = list(self._other.errors)
+        if self._other.rounds == rounds:
+            errors.append("no round was done meanwhile")
+        if not any(kind == _rose(name) for kind in self._suspects for name in _FIGURES):
+            for each in errors:
+                self._add(Finding("the other user's work failed", None, each))
 
     def _suspect(self, kind: str) -> None:
         suspects = tuple(each for recent in self._recent for each in recent)
-        self._say(f"{kind}; {len(suspects)} suspects")
-        self._suspects.append((kind, suspects))
+        self._log(f"{kind}; one of mutants {sorted(each.number for each in suspects)}")
+        self._suspects.setdefault(kind, suspects)
         self._server.until_ready()
 
     def _read_figures(self) -> dict[str, float]:
@@ -235,18 +264,18 @@ class Fuzzer:
             if not running and processor_share(self._server.jvm(), _IDLE_SECONDS) < _IDLE_SHARE:
                 return
             time.sleep(1)
-        self.report.findings.append(Finding("a statement goes on", None, f"{running:g} operations are under way"))
+        self._add(Finding("a statement goes on", None, f"{running:g} operations are under way"))
 
     def _find(self, kind: str, suspects: Sequence[Mutant]) -> None:
         """Send the suspects again, one by one, until the same happens."""
         for mutant in reversed(suspects):
-            if kind in self._again(mutant):
-                self.report.findings.append(Finding(kind, mutant))
+            if time.monotonic() < self._replay_until and kind in self._replay(mutant):
+                self._add(Finding(kind, mutant))
                 return
         numbers = sorted(each.number for each in suspects)
-        self.report.findings.append(Finding(kind, None, f"not seen again with any of {numbers} alone"))
+        self._add(Finding(kind, None, f"not seen again with any of {numbers} alone"))
 
-    def _again(self, mutant: Mutant) -> set[str]:
+    def _replay(self, mutant: Mutant) -> set[str]:
         """Send a mutant in a new session, and return what is wrong then."""
         self._server.until_ready()
         attackers = self._make_attackers()
@@ -258,9 +287,9 @@ class Fuzzer:
         time.sleep(1)
         self._server.until_ready()
         after = self._read_figures()
-        found = {f"{name} went up" for name in after if after[name] > before[name]}
-        found |= {f"canary: {each} was touched" for each in self._canaries.touched()}
-        return found | {self._judge.wrong(answer)}
+        found = {_rose(name) for name in after if after[name] > before[name]}
+        found |= {_touched(each) for each in self._canaries.touched()}
+        return found | {self._oracle.fault(answer)}
 
     def _made_smaller(self, finding: Finding) -> Finding:
         """Return the finding with the smallest mutant that does the same, if it is the first of its kind."""
@@ -269,8 +298,19 @@ class Fuzzer:
         first = next(each for each in self.report.findings if each.kind == finding.kind)
         if mutant is None or message is None or finding is not first:
             return finding
-        least = shrink(message, lambda each: finding.kind in self._again(_with(mutant, each)))
-        return Finding(finding.kind, _with(mutant, least), finding.detail)
+
+        def is_same(smaller: Message) -> bool:
+            return time.monotonic() < self._replay_until and finding.kind in self._replay(_with(mutant, smaller))
+
+        return Finding(finding.kind, _with(mutant, shrink(message, is_same)), finding.detail)
+
+
+def _rose(figure: str) -> str:
+    return f"{figure} rose"
+
+
+def _touched(canary: str) -> str:
+    return f"canary: {canary} was touched"
 
 
 def shrink(message: Message, is_same: Callable[[Message], bool]) -> Message:
@@ -279,7 +319,7 @@ def shrink(message: Message, is_same: Callable[[Message], bool]) -> Message:
     found = True
     while found:
         found = False
-        for each in smaller(message):
+        for each in shrink_candidates(message):
             if next(tries) >= _TRIES:
                 return message
             if is_same(each):
@@ -289,7 +329,7 @@ def shrink(message: Message, is_same: Callable[[Message], bool]) -> Message:
 
 
 def _with(mutant: Mutant, message: Message) -> Mutant:
-    return Mutant(mutant.number, mutant.rpc, message.SerializeToString())
+    return replace(mutant, data=message.SerializeToString())
 
 
 def metrics(server: Serving) -> Iterator[tuple[str, float]]:

@@ -14,10 +14,15 @@ from google.protobuf.message import DecodeError, Message
 from headgate.spark.gateway.rpcs import RPCS, SERVICE, Rpc
 from tests.connect_fuzzer.messages import ANY, Request, fill, is_map, name_of, walk
 
-KEPT: Final = Path(__file__).with_name("kept.jsonl")
+REGRESSIONS: Final = Path(__file__).with_name("regressions.jsonl")
+_WEIGHTS: Final = {"ExecutePlan": 60, "AnalyzePlan": 15}
+_WEIGHT: Final = 3
+"""Of each other call."""
+_IDS: Final = ("session_id", "operation_id", "error_id", "response_id")
 _LONGEST: Final = 256 * 1024
 """Bytes of a mutant: what is longer is tried by the tests of sizes."""
 _MOST_CHANGES: Final = 4
+_TRIES: Final = 8
 _NUMBERS: Final = (
     0,
     1,
@@ -57,6 +62,8 @@ class Mutant:
     number: int
     rpc: Rpc
     data: bytes
+    more: tuple[bytes, ...] = ()
+    """The requests after the first one, of a call that has several."""
 
     def parsed(self) -> Message | None:
         """Return the request as a message, if it is one."""
@@ -66,43 +73,64 @@ class Mutant:
             return None
 
 
-def kept() -> Iterator[Mutant]:
-    """Yield the findings that were kept, each with a number below 0."""
-    for number, each in enumerate(KEPT.read_text(encoding="utf-8").splitlines(), start=1):
+def regressions() -> Iterator[Mutant]:
+    """Yield what was found before, each with a number below 0."""
+    for number, each in enumerate(REGRESSIONS.read_text(encoding="utf-8").splitlines(), start=1):
         said = json.loads(each)
         yield Mutant(-number, RPCS[SERVICE + said["call"]], bytes.fromhex(said["bytes"]))
 
 
-def kept_line(mutant: Mutant) -> str:
-    """Return the line by which a finding is kept, and the request as far as it can be read."""
+def regression(mutant: Mutant) -> str:
+    """Return the line by which a mutant is sent again in later runs, with the request as far as it can be read."""
     shown = {"call": mutant.rpc.name, "bytes": mutant.data.hex(), "request": str(mutant.parsed() or "")}
     return json.dumps(shown, ensure_ascii=False)
 
 
 class Mutation:
-    """Makes mutants of a corpus. `texts` and `values` are the texts and bytes that fields get."""
+    """Makes mutants of a corpus. Fields get these texts and bytes; those that name a session or operation, an id."""
 
-    def __init__(self, requests: Sequence[Request], texts: Sequence[str], values: Sequence[bytes], seed: int) -> None:
-        self._requests = requests
+    def __init__(
+        self,
+        requests: Sequence[Request],
+        texts: Sequence[str],
+        values: Sequence[bytes],
+        seed: int,
+        ids: Sequence[str] = ("",),
+    ) -> None:
+        self._requests = defaultdict[str, list[Request]](list)
+        for each in requests:
+            self._requests[each.rpc.name].append(each)
         self._texts = texts
         self._values = values
+        self._ids = ids
         self._seed = seed
         self._donors = _donors(requests)
 
     def mutant(self, number: int) -> Mutant:
         """Return the mutant of a number."""
         chance = random.Random(f"{self._seed}:{number}")  # noqa: S311 - nothing secret
-        request = chance.choice(self._requests)
+        names = list(self._requests)
+        (name,) = chance.choices(names, [_WEIGHTS.get(each, _WEIGHT) for each in names])
+        request = chance.choice(self._requests[name])
+        data = self._changed_data(request, chance)
+        following = chance.choices(self._requests[name], k=chance.randint(0, 3)) if request.rpc.streams_in else []
+        return Mutant(number, request.rpc, data, tuple(self._changed_data(each, chance) for each in following))
+
+    def _changed_data(self, request: Request, chance: random.Random) -> bytes:
         message = _copy(request.message)
         for _ in range(chance.randint(1, _MOST_CHANGES)):
+            message = self._changed(message, chance)
+        data = message.SerializeToString()
+        return change_bytes(data, chance) if chance.random() < _BYTES_SHARE else data
+
+    def _changed(self, message: Message, chance: random.Random) -> Message:
+        """Return the message with one change. Some that are tried change nothing or make it too long."""
+        for _ in range(_TRIES):
             changed = _copy(message)
             self._change(changed, chance)
-            if changed.ByteSize() <= _LONGEST:
-                message = changed
-        data = message.SerializeToString()
-        if chance.random() < _BYTES_SHARE:
-            data = change_bytes(data, chance)
-        return Mutant(number, request.rpc, data)
+            if changed != message and changed.ByteSize() <= _LONGEST:
+                return changed
+        return message
 
     def _change(self, root: Message, chance: random.Random) -> None:
         message = chance.choice(list(walk(root)))
@@ -185,6 +213,8 @@ class Mutation:
             return chance.choice([*field.enum_type.values_by_number, 99])
         if kind == FieldDescriptor.CPPTYPE_STRING:
             bytes_ = field.type == FieldDescriptor.TYPE_BYTES
+            if field.name.endswith(_IDS) and chance.random() < 3 / 4:
+                return chance.choice(self._ids)
             return self._bytes(chance, now or b"") if bytes_ else self._text(chance, now or "")
         least, most = _BITS[kind]
         return min(max(chance.choice((*_NUMBERS, (now or 0) + 1, (now or 0) - 1)), least), most)
@@ -246,7 +276,7 @@ _BYTE_CHANGES: Final[Sequence[Callable[[bytearray, int, random.Random], None]]] 
 )
 
 
-def smaller(message: Message) -> Sequence[Message]:
+def shrink_candidates(message: Message) -> Sequence[Message]:
     """Return the message with one part less, in each way that there is: without a field, an element, or what is around a part."""
     found = list[Message]()
     for place, each in enumerate(walk(message)):

@@ -21,9 +21,9 @@ from pyspark.sql.connect.session import SparkSession
 
 from headgate.spark.gateway.rpcs import RPCS
 from tests.app.serving import serving
+from tests.connect_fuzzer.dictionary import cases
 from tests.connect_fuzzer.messages import ANY, RECORDED, Request, line, name_of, pairs, walk
 from tests.connect_fuzzer.scene import Scene
-from tests.connect_fuzzer.words import cases
 
 PROGRAMS: Final = Path(__file__).with_name("programs.txt")
 _OF_A_SESSION: Final = ("session_id", "client_observed_server_side_session_id", "user_context", "operation_id")

@@ -3,44 +3,58 @@
 import secrets
 import threading
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
+import grpc
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.spark.client import connect
-from tests.app.serving import Serving
+from headgate.spark.gateway.protos import base
+from headgate.spark.gateway.rpcs import EXECUTE_PLAN
+from tests.app.serving import Serving, until
 from tests.app.test_sql_on_spark import Person
+from tests.gateway.hostile_client import RawClient, bearer
 
 _TABLES: Final = {
-    "raw.flights": "SELECT '{m}' AS carrier, id AS flight, '{m}' AS dest, 2012 AS year FROM range(40)",
+    "raw.flights": "SELECT '{m}' AS carrier, {n} AS flight, '{m}' AS dest, {n} AS year FROM range(40)",
     "raw.airlines": "SELECT '{m}' AS carrier, '{m}' AS name",
-    "trusted.delays": "SELECT '{m}' AS carrier, 1.5 AS avg_delay",
-    "secret.salaries": "SELECT '{m}' AS emp, 900.0 AS amount, 1 AS `{m}`",
+    "trusted.delays": "SELECT '{m}' AS carrier, {n} AS avg_delay",
+    "secret.salaries": "SELECT '{m}' AS emp, {n} AS amount, 1 AS `{m}`",
 }
 _OPEN: Final = "SELECT 'AA' AS carrier, id AS flight, 'JFK' AS dest, 2012 AS year FROM range(40)"
 
 
 class Scene:
-    """The server's tables and users. The marker is in the rows, a column name and a comment of what `vic` alone reads."""
+    """The server's tables and users. A text and a number mark the rows, a column and the comments of what `vic` alone reads."""
 
     def __init__(self, server: Serving, data: Path) -> None:
         self.server = server
         self.port = int(server.health()["spark_port"])
         self.marker = f"marked{secrets.token_hex(8)}"
+        self.number = 2**61 + secrets.randbelow(2**60)
         self.owner = Person(server, (data / "owner.token").read_text(encoding="utf-8").strip())
         for name in ("raw", "trusted", "secret", "open"):
             self._post("/databases", name=name)
         for name, query in (*_TABLES.items(), ("open.w", _OPEN)):
-            self.owner.rows(f"CREATE TABLE lake.{name} COMMENT '{self._text(name)}' AS {query.format(m=self.marker)}")
+            marked = query.format(m=self.marker, n=self.number)
+            self.owner.rows(f"CREATE TABLE lake.{name} COMMENT '{self._text(name)}' AS {marked}")
         self.owner.rows("CREATE VIEW lake.trusted.v AS SELECT carrier FROM lake.raw.flights")
         self.vic, self.ed, self.nina = (self._person(name) for name in ("vic", "ed", "nina"))
         for database in ("raw", "trusted", "secret"):
             self._post("/assignments", subject="vic", role="viewer", resource=f"lake.{database}")
         self._post("/assignments", subject="ed", role="editor", resource="lake.open")
+
+    @property
+    def secrets(self) -> Sequence[bytes]:
+        """What marks the rows, as it can be in an answer: text, backwards and in hexadecimal digits, and a number."""
+        text = self.marker.encode()
+        return text, text[::-1], text.hex().encode(), str(self.number).encode(), self.number.to_bytes(8, "little")
 
     def _text(self, table: str) -> str:
         return "" if table.startswith("open.") else self.marker
@@ -56,41 +70,61 @@ class Scene:
 
 
 class Work:
-    """The work of the user who may read the marked rows: it goes on until it is stopped, and keeps what went wrong."""
+    """The work of the user who may read the marked rows: it goes on until it is stopped, and keeps what went wrong.
+
+    Beside it one session stays open, with a view, kept rows, and an operation whose results have not been read.
+    """
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self._open = connect(scene.port, scene.vic.token)
+        self._client = RawClient(f"127.0.0.1:{scene.port}", bearer(scene.vic.token))
         self.rounds = 0
         self.errors: list[str] = []
-        self.session_id = ""
+        self.operation_id = str(uuid.uuid4())
 
-    def start(self) -> None:
+    @property
+    def session_id(self) -> str:
+        """The session that stays open."""
+        return self._open.session_id
+
+    def __enter__(self) -> Self:
         """Begin, and return when the first round is done, so that there is something to find."""
+        _view(self._open, self._scene.marker)
+        self._open.table("lake.secret.salaries").persist().collect()
+        plan: Any = {"root": {"read": {"named_table": {"unparsed_identifier": "lake.secret.salaries"}}}}
+        options: Any = [{"reattach_options": {"reattachable": True}}]
+        request = base.ExecutePlanRequest(
+            session_id=self.session_id, operation_id=self.operation_id, plan=plan, request_options=options
+        )
+        assert self._client.send(EXECUTE_PLAN.name, [request.SerializeToString()]).code is grpc.StatusCode.OK
         self._thread.start()
-        deadline = time.monotonic() + 120
-        while not self.rounds and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert self.rounds, self.errors
+        until(lambda: self.rounds, lambda: f"no round of the other user's work ends: {self.errors}")
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """End after the round that it is in."""
         self._stopped.set()
         self._thread.join(120)
+        if self._thread.is_alive():
+            self.errors.append("a round does not end")
+        with suppress(Exception):
+            self._open.stop()
+        self._client.close()
 
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
                 self._round()
                 self.rounds += 1
-            except (PySparkException, AssertionError, pytest.fail.Exception) as error:
+            except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 (each is a finding)
                 self.errors.append(f"{type(error).__name__}: {error}"[:2000])
                 time.sleep(1)
 
     def _round(self) -> None:
         spark = connect(self._scene.port, self._scene.vic.token)
-        self.session_id = spark.session_id
         try:
             for step in STEPS:
                 step(spark, self._scene.marker)

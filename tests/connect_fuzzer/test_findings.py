@@ -1,18 +1,18 @@
 """What the fuzzer looks for is seen where it is there."""
 
 import socket
-import time
 from pathlib import Path
 
 import grpc
 import pytest
 
+from tests.app.serving import until
 from tests.conftest import IN_CI
 from tests.connect_fuzzer.canaries import Canaries
-from tests.connect_fuzzer.fuzzer import Finding, Judge, Report
+from tests.connect_fuzzer.fuzzer import Finding, Oracle, Report
 from tests.gateway.hostile_client import Answer
 
-JUDGE = Judge({b"marked17": "marked rows"})
+ORACLE = Oracle({b"marked17": "marked rows"})
 DENIED, UNKNOWN = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNKNOWN
 
 
@@ -25,12 +25,12 @@ DENIED, UNKNOWN = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNKNOWN
     ],
 )
 def test_a_marker_is_seen_in_rows_texts_and_details(answer: Answer) -> None:
-    assert JUDGE.wrong(answer) == "an answer has marked rows"
+    assert ORACLE.fault(answer) == "an answer has marked rows"
 
 
 def test_an_error_of_the_gateways_own_is_seen_and_a_refusal_is_none() -> None:
-    assert "KeyError" in JUDGE.wrong(Answer(UNKNOWN, "Unexpected <class 'KeyError'>: 3"))
-    assert JUDGE.wrong(Answer(DENIED, "you may not do this")) == ""
+    assert "KeyError" in ORACLE.fault(Answer(UNKNOWN, "Unexpected <class 'KeyError'>: 3"))
+    assert ORACLE.fault(Answer(DENIED, "you may not do this")) == ""
 
 
 def test_an_opened_file_and_a_connection_are_seen_once(tmp_path: Path) -> None:
@@ -49,8 +49,7 @@ def test_an_opened_file_and_a_connection_are_seen_once(tmp_path: Path) -> None:
         assert canaries.touched() == {"a home folder"}
         assert canaries.touched() == set()
         socket.create_connection(("127.0.0.1", canaries.port), 5).close()
-        time.sleep(0.2)
-        assert canaries.touched() == {"the port"}
+        assert until(canaries.touched, lambda: "the connection is not seen") == {"the port"}
 
 
 def test_the_report_shows_each_kind_once_with_how_often_it_was_found() -> None:

@@ -4,33 +4,41 @@ import itertools
 import os
 import secrets
 import sys
+import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import grpc
+import httpx
 import pytest
 
+from headgate.sandbox import Level
+from headgate.sandbox.machine import find_level
 from headgate.spark.gateway.protos import base
-from headgate.spark.gateway.rpcs import EXECUTE_PLAN
+from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
 from headgate.spark.toolchain import Toolchain, default_cache
 from tests.app.serving import HEADGATE, serving
 from tests.conftest import IN_CI
 from tests.connect_fuzzer.canaries import Canaries
-from tests.connect_fuzzer.fuzzer import Attacker, Fuzzer, Judge, Report
+from tests.connect_fuzzer.dictionary import statements, texts, values
+from tests.connect_fuzzer.fuzzer import Attacker, Finding, Fuzzer, Oracle, Report
 from tests.connect_fuzzer.messages import corpus, recorded
-from tests.connect_fuzzer.mutation import Mutant, Mutation, kept
+from tests.connect_fuzzer.mutation import Mutant, Mutation, regressions
 from tests.connect_fuzzer.scene import Scene, Work
-from tests.connect_fuzzer.words import statements, texts, values
 from tests.soak import count
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 SEED: Final = 16
-WITHOUT_SANDBOX: Final = (sys.executable, "-m", "tests.sandbox.without_landlock", str(HEADGATE))
-"""Starts Headgate on a kernel without Landlock: what the lists let through is not held by another layer, and is seen."""
-_SERVED: Final = 0.02
-"""The share of mutants that are carried out at least, or little is tried."""
+PROGRAMS: Final = defaultdict[Level, Sequence[str]](
+    lambda: (str(HEADGATE),),
+    {Level.NONE: (sys.executable, "-m", "tests.sandbox.without_landlock", str(HEADGATE))},
+)
+"""What starts Headgate at a level: as on this machine, or as on a kernel without Landlock."""
+_SERVED: Final = 0.005
+"""The share of mutants that are plans or analyses and are carried out at least, or little is tried."""
 
 
 @pytest.fixture
@@ -60,43 +68,43 @@ def watched(home: Path, data: Path) -> Iterator[Canaries]:
         yield canaries
 
 
-def fuzz(home: Path, program: Sequence[str], numbers: range) -> Report:
+def fuzz(home: Path, numbers: range, level: Level = Level.NONE) -> Report:
     """Send what was found before and the mutants of these numbers to a server of its own."""
     data, alias = home.parent / "data", home.parent.parent / "alias"
-    with serving(data, program=program) as server:
+    with serving(data, program=PROGRAMS[level]) as server:
         server.until_ready()
+        assert httpx.get(f"{server.url}/readyz", trust_env=False).json()["sandbox"].startswith(level.value)
         scene = Scene(server, data)
-        work = Work(scene)
-        work.start()
-        with watched(home, data) as canaries:
+        with Work(scene) as work, watched(home, data) as canaries:
             paths = [
                 alias / each for each in ("data/owner.token", "data/keys", "home/.ssh/id_rsa", "home/passwords.csv")
             ]
-            others = (work.session_id, "vic", "mine", "local", "anns", f"vic:{scene.vic.token.split('.')[1]}")
-            mutation = Mutation(
-                corpus([*recorded(), *statements()]), texts(paths, canaries.port, others), values(), SEED
+            others = ("vic", "mine", "local", "anns", f"vic:{scene.vic.token.split('.')[1]}")
+            requests = corpus([*recorded(), *statements()])
+            ids = (work.session_id, work.operation_id, str(uuid.UUID(int=SEED)))
+            mutation = Mutation(requests, texts(paths, canaries.port, others), values(), SEED, ids)
+            oracle = Oracle(
+                dict.fromkeys(scene.secrets, "marked rows") | {home.parent.name.encode(): "a path of the server"}
             )
-            judge = Judge({scene.marker.encode(): "marked rows", home.parent.name.encode(): "a path of the server"})
             tokens = (scene.nina.token, scene.nina.token, scene.nina.token, scene.ed.token)
-            fuzzer = Fuzzer(
-                server,
-                lambda: [Attacker(scene.port, each) for each in tokens],
-                judge,
-                canaries,
-                lambda text: print(text, flush=True),  # noqa: T201
-                work,
-            )
-            require_sight(Attacker(scene.port, scene.vic.token), judge, canaries, home)
-            report = fuzzer.run(itertools.chain(kept(), map(mutation.mutant, numbers)))
-        assert "Traceback" not in server.output, server.output
+            attackers = partial(_attackers, scene.port, tokens)
+            require_sight(Attacker(scene.port, scene.vic.token), oracle, canaries, home)
+            fuzzer = Fuzzer(server, attackers, oracle, canaries, partial(print, flush=True), work)
+            report = fuzzer.run(itertools.chain(regressions(), map(mutation.mutant, numbers)))
+        if "Traceback" in server.output:
+            report.findings.append(Finding("the server printed a traceback", None, server.output[-4000:]))
     return report
 
 
-def require_sight(vic: Attacker, judge: Judge, canaries: Canaries, home: Path) -> None:
+def _attackers(port: int, tokens: Sequence[str]) -> Sequence[Attacker]:
+    return [Attacker(port, each) for each in tokens]
+
+
+def require_sight(vic: Attacker, oracle: Oracle, canaries: Canaries, home: Path) -> None:
     """Fail unless what would be a finding is seen: marked rows in an answer, and a canary that is opened."""
     plan: Any = {"root": {"read": {"named_table": {"unparsed_identifier": "lake.secret.salaries"}}}}
     request = base.ExecutePlanRequest(plan=plan).SerializeToString()
-    assert judge.wrong(vic.send(Mutant(0, EXECUTE_PLAN, request))) == "an answer has marked rows"
+    assert oracle.fault(vic.send(Mutant(0, EXECUTE_PLAN, request))) == "an answer has marked rows"
     vic.close()
     canaries.touched()
     (home / "passwords.csv").read_text(encoding="utf-8")
@@ -109,17 +117,18 @@ def require_no_findings(report: Report, least: int) -> None:
     if report.findings:
         pytest.fail(report.described())
     assert report.sent >= least
-    assert report.codes[grpc.StatusCode.OK.name] >= _SERVED * report.sent, report.codes
+    for call in (EXECUTE_PLAN, ANALYZE_PLAN):
+        assert report.served[call.name] >= _SERVED * least, report.served
 
 
 def test_mutated_requests_of_a_user_without_rights_reach_nothing(home: Path, toolchain: Toolchain) -> None:
     assert toolchain.guard_jar.exists()
-    require_no_findings(fuzz(home, WITHOUT_SANDBOX, range(400)), 400)
+    require_no_findings(fuzz(home, range(400)), 400)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(4))
 def test_five_thousand_mutated_requests_more_reach_nothing(home: Path, part: int) -> None:
-    """Three of four parts without a sandbox, where what the lists let through is seen."""
-    program = WITHOUT_SANDBOX if part else (str(HEADGATE),)
-    require_no_findings(fuzz(home, program, range(5000 * (part + 1), 5000 * (part + 2))), 5000)
+    """Three of four parts without a sandbox, where it cannot hide a gap in the lists."""
+    level = Level.NONE if part else find_level()[0]
+    require_no_findings(fuzz(home, range(5000 * (part + 1), 5000 * (part + 2)), level), 5000)

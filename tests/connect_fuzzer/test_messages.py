@@ -4,8 +4,8 @@ from typing import Any
 
 from headgate.spark.gateway.allowed import ALLOWED
 from headgate.spark.gateway.rpcs import RPCS
+from tests.connect_fuzzer.dictionary import statements
 from tests.connect_fuzzer.messages import ANY, RECORDED, Request, corpus, line, name_of, pairs, recorded
-from tests.connect_fuzzer.words import statements
 
 
 def fields() -> set[tuple[str, str]]:

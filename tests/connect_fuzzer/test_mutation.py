@@ -5,10 +5,10 @@ from typing import Any
 
 from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN
+from tests.connect_fuzzer.dictionary import texts, values
 from tests.connect_fuzzer.fuzzer import shrink
 from tests.connect_fuzzer.messages import Request, corpus
-from tests.connect_fuzzer.mutation import Mutation, change_bytes, smaller
-from tests.connect_fuzzer.words import texts, values
+from tests.connect_fuzzer.mutation import Mutation, change_bytes, shrink_candidates
 
 
 def request(text: str = "SELECT 1") -> Request:
@@ -49,7 +49,7 @@ def test_changed_bytes_differ_and_stay_short() -> None:
 
 
 def test_what_is_smaller_has_one_part_less() -> None:
-    found = smaller(request().message)
+    found = shrink_candidates(request().message)
 
     assert found
     assert all(each.ByteSize() < request().message.ByteSize() for each in found)

@@ -2,6 +2,7 @@
 
 import resource
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from multiprocessing.process import BaseProcess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from headgate.app.deployment import open_deployment
+from headgate.doors.http.probes import READY_FOR
 from headgate.store import SqlStore
 from tests.app.serving import until
 from tests.soak import count
@@ -18,7 +20,7 @@ from tests.survival.racing import in_log
 from tests.survival.replica import settings_of
 from tests.survival.replicas import Facts, facts_in, process
 
-SOAK_ROUNDS = 20
+SOAK_ROUNDS = 8
 
 
 @contextmanager
@@ -76,7 +78,9 @@ def require_survival(tmp_path: Path, trouble: str, rounds: int) -> None:
     (pair,) = facts.pairs
     with process(tmp_path) as server, http() as connections:
         owner = Client(connections, server.address, facts.owner)
-        for _ in range(rounds):
+        for number in range(rounds):
+            if number:
+                time.sleep(READY_FOR)  # so long an answer of `/readyz` about the store is good
             assert owner.give(pair).is_success
 
             with TROUBLES[trouble](tmp_path, server.process):

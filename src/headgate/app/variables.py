@@ -115,8 +115,8 @@ _LISTENING = (
         "HEADGATE_SANDBOX",
         "choice",
         "sandbox",
-        "whether Spark's processes must run in a full sandbox (`require`), or also where the machine has none (`prefer`)",
-        "`require`, and `prefer` where only this machine reaches the server",
+        "`require`: the server does not start if the machine enforces less than the full sandbox of Spark's processes; `prefer`: it starts, and says what is not enforced",
+        "`prefer` if `HEADGATE_BIND` is a loopback address, otherwise `require`",
         choices=("require", "prefer"),
     ),
     Variable(

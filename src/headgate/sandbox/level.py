@@ -21,6 +21,6 @@ class Level(enum.Enum):
 
 _MISSING = {
     Level.FULL: "",
-    Level.FILES_ONLY: "the TCP ports that they connect are not enforced",
+    Level.FILES_ONLY: "the TCP ports that they connect to are not enforced",
     Level.NONE: "their files, TCP ports, system calls and memory are not enforced",
 }

@@ -81,7 +81,7 @@ class DriverSandbox:
     forbidden: tuple[str, ...] = ()
     """What it must not be able to open, or it does not start."""
     connects: tuple[int, ...] = ()
-    """The ports of the API."""
+    """The ports of the server that it connects to: the API, and the relay of databases."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ def sandbox(settings: Settings, _environ: Mapping[str, str], _now: float) -> Ite
     try:
         line = describe_unenforced(settings, level, why)
     except SandboxRequiredError as error:
-        yield failed(_WHAT, str(error), f"change the kernel, or {SETTING}")
+        yield failed(_WHAT, str(error), f"use Linux 6.7 or newer, or set {SETTING}=prefer")
         return
     if line:
         yield doubtful(_WHAT, line, "use Linux 6.7 or newer")
