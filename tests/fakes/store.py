@@ -1,6 +1,7 @@
 """A store in memory that keeps the port's promises, and can be made to lose a race."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -129,6 +130,9 @@ class FakeStore:
             found.sort(key=lambda each: (each.lease or 0.0, each.run))
         else:
             found.sort(key=lambda each: (each.queued, each.run), reverse=True)
+        if wanted.of_each is not None:
+            before = [Counter(each.pipeline for each in found[:place]) for place in range(len(found))]
+            found = [each for each, counts in zip(found, before, strict=True) if counts[each.pipeline] < wanted.of_each]
         return found[:limit]
 
     def put_run(self, put: RunPut) -> None:

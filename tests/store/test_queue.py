@@ -105,6 +105,17 @@ class TestRuns:
 
         assert [each.run for each in store.runs(wanted)] == found
 
+    def test_that_are_due_come_so_many_of_each_pipeline_as_are_asked_for(self, store: Store) -> None:
+        fourth = RunId("r4")
+        queue(store, row(R1, ONE, 1.0, 1.0), row(R2, ONE, 2.0, 2.0), row(R3, ONE, 3.0, 0.5), row(fourth, TWO, 4.0, 3.0))
+
+        found = {
+            count: [each.run for each in store.runs(RunWanted(states=("queued",), due_before=8.0, of_each=count))]
+            for count in (1, 2)
+        }
+
+        assert found == {1: [R3, fourth], 2: [R3, R1, fourth]}
+
 
 class TestRenewing:
     def test_puts_the_end_of_the_lease_off_and_keeps_figures(self, store: Store) -> None:

@@ -69,6 +69,8 @@ class RunWanted:
     states: Sequence[str] | None = None
     due_before: float | None = None
     """Those that were due at this time."""
+    of_each: int | None = None
+    """So many of each pipeline at most, of those that are due: the first ones."""
     lease_before: float | None = None
     """Those whose lease ended before this time."""
     since: float | None = None

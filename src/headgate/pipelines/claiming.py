@@ -24,12 +24,11 @@ AGAIN: Final = 2.0
 
 @dataclass(slots=True)
 class _Waiting:
-    """Why no run of a pipeline could begin at a revision, until when it is not tried again, and its runs that are due."""
+    """Why no run of a pipeline could begin at a revision, and until when none is tried again."""
 
     revision: int
     until: float
     why: str
-    runs: set[RunId]
 
 
 class Claims:
@@ -49,9 +48,15 @@ class Claims:
         """The pipelines of which no run could begin, by organization and pipeline."""
 
     @property
-    def left_alone(self) -> int:
-        """How many runs were tried lately and could not begin: they are due all the same, and stand before others."""
-        return len(self._tried) + sum(len(each.runs) for each in self._waiting.values())
+    def waiting_pipelines(self) -> int:
+        """How many pipelines were tried lately and could not begin a run: their runs are due all the same, before others."""
+        return len(self._waiting)
+
+    def count_tried_runs(self) -> int:
+        """Return how many runs were tried lately and could not begin: they are due all the same, before others."""
+        now = time.monotonic()
+        self._tried = {run: until for run, until in self._tried.items() if until > now}
+        return len(self._tried)
 
     def begin(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:
         """Return the attempt that begins, or None. `running` counts what is under way on each cluster.
@@ -86,14 +91,13 @@ class Claims:
         if waiting.until <= now or waiting.revision != organization.control.snapshot.revision:
             del self._waiting[place]
             return False
-        waiting.runs.add(row.run)
         _say_why(organization, row, waiting.why)
         return True
 
     def _wait_with_others(self, organization: Organization, row: RunRow, why: str) -> None:
         now, revision = time.monotonic(), organization.control.snapshot.revision
         self._waiting = {place: each for place, each in self._waiting.items() if each.until > now}
-        self._waiting[organization.id, row.pipeline] = _Waiting(revision, now + AGAIN, why, {row.run})
+        self._waiting[organization.id, row.pipeline] = _Waiting(revision, now + AGAIN, why)
         _say_why(organization, row, why)
 
     def _begun(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:

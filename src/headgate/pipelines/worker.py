@@ -163,8 +163,9 @@ class Worker:
         if not free:
             return
         store = organization.store
-        wanted = RunWanted(states=(QUEUED,), due_before=organization.control.now)
-        due = store.runs(wanted, _LOOKED + self._claims.left_alone)
+        each = free + self._claims.count_tried_runs()
+        wanted = RunWanted(states=(QUEUED,), due_before=organization.control.now, of_each=each)
+        due = store.runs(wanted, _LOOKED + each * self._claims.waiting_pipelines)
         if not due or not self._ready():
             return
         running = Counter(row.cluster for row in store.runs(RunWanted(states=(RUNNING,)), _LOOKED))

@@ -35,7 +35,8 @@ class Queue:
     def runs(self, wanted: RunWanted, limit: int) -> Sequence[RunRow]:
         """Return the runs that are wanted, so many at most."""
         query = select(runs).where(runs.c.log_id == self._root, *_conditions(wanted))
-        return [_run(row) for row in self._database.rows(_ordered(query, wanted).limit(limit))]
+        found = _ordered(query, wanted) if wanted.of_each is None else _first_of_each(query, wanted.of_each)
+        return [_run(row) for row in self._database.rows(found.limit(limit))]
 
     def put(self, connection: Connection, put: RunPut) -> None:
         """Write a run within a transaction. Raises `RunConflictError` if it is not as expected."""
@@ -106,6 +107,13 @@ def _ordered(query: Select[Any], wanted: RunWanted) -> Select[Any]:
     if wanted.lease_before is not None:
         return query.order_by(runs.c.lease, runs.c.run)
     return query.order_by(runs.c.queued.desc(), runs.c.run.desc())
+
+
+def _first_of_each(query: Select[Any], count: int) -> Select[Any]:
+    """Return the query for the first runs of each pipeline, in the order in which they were due."""
+    place = func.row_number().over(partition_by=runs.c.pipeline, order_by=(runs.c.due, runs.c.run)).label("place")
+    numbered = query.add_columns(place).subquery()
+    return select(numbered).where(numbered.c.place <= count).order_by(numbered.c.due, numbered.c.run)
 
 
 def _run(row: Row[Any]) -> RunRow:
