@@ -18,6 +18,7 @@ from headgate.control.suspension import ResumeOrganization, SuspendOrganization
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked, RunStarted
 from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines import claiming
 from headgate.pipelines.attempt import FAILURES, INTERRUPTIONS, MOST_INTERRUPTIONS, Attempt
 from headgate.pipelines.worker import SETTLING, Worker, WorkerSettings
 from tests.fakes.store import FakeStore
@@ -134,6 +135,19 @@ class TestARun:
             until(lambda: "running" in row(organization, "b").why)
 
         assert [run for run, _ in work.done] == ["a", "c"]
+
+    def test_begins_soon_when_its_pipeline_lets_more_run_at_once(
+        self, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A definition is no part of a revision, so only time tells that a pipeline can be tried again."""
+        monkeypatch.setattr(claiming, "AGAIN", 0.1)
+        organization = opened(clock)
+        queued(organization, "a", "b")
+        with working(organization, Work({"a": [lasting], "b": [lasting]})) as one:
+            until(lambda: "running" in row(organization, "b").why)
+            organization.store.put_document(defined(DELAYS, at_once=2))
+
+            until(lambda: one.under_way == 2)
 
     def test_waits_for_a_slot_and_for_room_on_its_cluster(self, clock: Clock) -> None:
         organization = opened(clock)
