@@ -39,9 +39,14 @@ class Truth:
 
 
 class Race:
-    """Some pairs have one writer each, whose every write is checked at another replica at once; one pair has all."""
+    """Some pairs have one writer each, whose every write is checked at another replica at once; one pair has all.
 
-    def __init__(self, clients: Sequence[Client], pairs: Sequence[Pair], operations: int, seed: int) -> None:
+    Without `others` only these writers race, so that half of the operations are revokes.
+    """
+
+    def __init__(
+        self, clients: Sequence[Client], pairs: Sequence[Pair], operations: int, seed: int, *, others: bool = True
+    ) -> None:
         self.clients = clients
         self.told = Told()
         self._shared, *own = pairs
@@ -49,13 +54,14 @@ class Race:
         self._left = iter(range(operations))
         self._lock = threading.Lock()
         self._seed = seed
+        self._others = clients if others else ()
 
     def run(self) -> Told:
         """Race until the operations are used up. Raises the first `AssertionError` of any client."""
         work = [
             *((self._own, each) for each in self._truths),
-            *((self._look_on, None) for _ in self.clients),
-            *((self._contend, None) for _ in self.clients),
+            *((self._look_on, None) for _ in self._others),
+            *((self._contend, None) for _ in self._others),
         ]
         with ThreadPoolExecutor(len(work)) as threads:
             done = [
