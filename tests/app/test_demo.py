@@ -17,6 +17,7 @@ from tests.app.inside_driver import InsideDriver
 from tests.app.serving import HEADGATE, Serving, children, is_alive, serving, until
 from tests.conftest import IN_CI
 from tests.postgres import PostgresServer
+from tests.sandbox import without_landlock
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -113,7 +114,7 @@ def test_the_demo_can_be_run_again_after_it_was_interrupted(tmp_path: Path) -> N
 @pytest.mark.soak
 def test_the_demo_runs_where_the_machine_has_no_sandbox_and_says_so(tmp_path: Path) -> None:
     demo = [str(HEADGATE), "demo", "--once", "--data", str(tmp_path / "d"), "--api-port", "0", "--spark-port", "0"]
-    without = [sys.executable, "-m", "tests.sandbox.without_landlock", *demo]
+    without = [*without_landlock.COMMAND, *demo]
 
     ends = {
         wanted: subprocess.run(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.sandboxes import SandboxRequiredError, describe_unenforced, driver_sandbox, forbidden_files
+from headgate.app.sandboxes import SandboxRequiredError, describe_unenforced, forbidden_files, prepare_driver_sandbox
 from headgate.app.settings import Settings
 from headgate.control.clusters import EMBEDDED
 from headgate.sandbox import Level
@@ -50,7 +50,9 @@ def test_the_setting_comes_before_the_address(settings: Settings) -> None:
 class TestDriver:
     def test_writes_the_folders_of_its_organization(self, tmp_path: Path) -> None:
         with world_in(tmp_path) as world:
-            sandbox = driver_sandbox(world.deployment, world.deployment.home, Cluster(EMBEDDED), Level.FULL, PORTS, {})
+            sandbox = prepare_driver_sandbox(
+                world.deployment, world.deployment.home, Cluster(EMBEDDED), Level.FULL, PORTS, {}
+            )
             data = world.deployment.settings.folder
 
         assert sandbox.writes == tuple(data / each / "organization" for each in ("warehouse", "checkpoints", "scratch"))
@@ -64,7 +66,9 @@ class TestDriver:
             for name in (database(world), other.opened.id, "unknown"):
                 (warehouse / name).mkdir(parents=True, exist_ok=True)
 
-            sandbox = driver_sandbox(world.deployment, world.deployment.home, Cluster(EMBEDDED), Level.FULL, PORTS, {})
+            sandbox = prepare_driver_sandbox(
+                world.deployment, world.deployment.home, Cluster(EMBEDDED), Level.FULL, PORTS, {}
+            )
 
         assert {each.name for each in sandbox.writes if each.parent == warehouse} == {"organization", database(world)}
 
@@ -76,7 +80,7 @@ class TestDriver:
             "spark.eventLog.dir": f"file://{tmp_path}/events",
         }
         with world_in(tmp_path) as world:
-            sandbox = driver_sandbox(
+            sandbox = prepare_driver_sandbox(
                 world.deployment, world.deployment.home, Cluster("far", "yarn", conf=conf), Level.FULL, PORTS, {}
             )
 

@@ -28,7 +28,7 @@ _CALL_SECONDS: Final = 10.0
 _PER_SESSION: Final = 32
 """Mutants that a worker sends before it begins another session."""
 _LOOK_EVERY: Final = 100
-"""Mutants between two looks at the processes and canaries."""
+"""Mutants between two looks at the processes; canaries are looked at after each mutant."""
 _SUSPECTS: Final = 8
 """The last mutants of each worker, of which one may have ended a process."""
 _END_SECONDS: Final = 60.0
@@ -87,31 +87,32 @@ class Attacker:
 
     def __init__(self, port: int, token: str) -> None:
         self._client = RawClient(f"127.0.0.1:{port}", bearer(token))
-        self._sessions = {str(uuid.uuid4())}
-        self.session = next(iter(self._sessions))
-        self.operation = str(uuid.uuid4())
+        self._begin_session()
 
     def send(self, mutant: Mutant) -> Answer:
         """Send a mutant in this session and about the last operation, unless it names others."""
-        message = mutant.parsed()
-        if named := getattr(message, "session_id", ""):
-            self._sessions.add(named)
+        if named := getattr(mutant.parsed(), "session_id", ""):
+            self._named.add(named)
         # What comes first yields to what the mutant says itself.
-        first = mutant.rpc.request(session_id=self.session)
+        first = mutant.rpc.request(session_id=self._session)
+        if mutant.rpc is EXECUTE_PLAN:
+            self._operation = str(uuid.uuid4())
         if "operation_id" in first.DESCRIPTOR.fields_by_name:
-            self.operation = str(uuid.uuid4()) if mutant.rpc is EXECUTE_PLAN else self.operation
-            first.operation_id = self.operation
+            first.operation_id = self._operation
         prefix = first.SerializeToString()
         requests = [prefix + each for each in (mutant.data, *mutant.more)]
         return self._client.send(mutant.rpc.name, requests, seconds=_CALL_SECONDS)
 
     def renew(self) -> None:
         """End every session that a mutant named, and begin another."""
-        for each in self._sessions:
+        for each in (self._session, *self._named):
             request = RELEASE_SESSION.request(session_id=each).SerializeToString()
             self._client.send(RELEASE_SESSION.name, [request], seconds=_CALL_SECONDS)
-        self._sessions = {str(uuid.uuid4())}
-        self.session = next(iter(self._sessions))
+        self._begin_session()
+
+    def _begin_session(self) -> None:
+        self._session, self._operation = str(uuid.uuid4()), str(uuid.uuid4())
+        self._named = set[str]()
 
     def close(self) -> None:
         """End the sessions and the connection."""
@@ -233,7 +234,7 @@ class Fuzzer:
 
     def _check_other(self, rounds: int) -> None:
         """End the other user's work, and add a finding unless it went on without an error or a driver ended."""
-        self._other.__exit__()
+        self._other.stop()
         errors = list(self._other.errors)
         if self._other.rounds == rounds:
             errors.append("no round was done meanwhile")

@@ -23,26 +23,8 @@ _LONGEST: Final = 256 * 1024
 """Bytes of a mutant: what is longer is tried by the tests of sizes."""
 _MOST_CHANGES: Final = 4
 _TRIES: Final = 8
-_NUMBERS: Final = (
-    0,
-    1,
-    -1,
-    2,
-    7,
-    63,
-    64,
-    127,
-    128,
-    255,
-    1000,
-    65535,
-    2**20,
-    2**31 - 1,
-    -(2**31),
-    2**53,
-    2**63 - 1,
-    -(2**63),
-)
+_BOUNDS: Final = (0, 1, 3, 6, 7, 8, 10, 16, 20, 31, 32, 53, 63)
+_NUMBERS: Final = tuple(sign * (2**bound + more) for bound in _BOUNDS for more in (-1, 0) for sign in (1, -1))
 _BYTES_SHARE: Final = 0.15
 """The share of mutants whose bytes are changed, too."""
 _REPEATS: Final = (2, 3, 10, 100)
@@ -76,14 +58,16 @@ class Mutant:
 def regressions() -> Iterator[Mutant]:
     """Yield what was found before, each with a number below 0."""
     for number, each in enumerate(REGRESSIONS.read_text(encoding="utf-8").splitlines(), start=1):
-        said = json.loads(each)
-        yield Mutant(-number, RPCS[SERVICE + said["call"]], bytes.fromhex(said["bytes"]))
+        kept = json.loads(each)
+        first, *more = map(bytes.fromhex, kept["requests"])
+        yield Mutant(-number, RPCS[SERVICE + kept["call"]], first, tuple(more))
 
 
 def regression(mutant: Mutant) -> str:
-    """Return the line by which a mutant is sent again in later runs, with the request as far as it can be read."""
-    shown = {"call": mutant.rpc.name, "bytes": mutant.data.hex(), "request": str(mutant.parsed() or "")}
-    return json.dumps(shown, ensure_ascii=False)
+    """Return the line by which a mutant is sent again in later runs, with its first request as far as it can be read."""
+    requests = [each.hex() for each in (mutant.data, *mutant.more)]
+    kept = {"call": mutant.rpc.name, "requests": requests, "first": str(mutant.parsed() or "")}
+    return json.dumps(kept, ensure_ascii=False)
 
 
 class Mutation:
@@ -94,8 +78,8 @@ class Mutation:
         requests: Sequence[Request],
         texts: Sequence[str],
         values: Sequence[bytes],
+        ids: Sequence[str],
         seed: int,
-        ids: Sequence[str] = ("",),
     ) -> None:
         self._requests = defaultdict[str, list[Request]](list)
         for each in requests:
@@ -212,14 +196,14 @@ class Mutation:
         if kind == FieldDescriptor.CPPTYPE_ENUM:
             return chance.choice([*field.enum_type.values_by_number, 99])
         if kind == FieldDescriptor.CPPTYPE_STRING:
-            bytes_ = field.type == FieldDescriptor.TYPE_BYTES
-            if field.name.endswith(_IDS) and chance.random() < 3 / 4:
-                return chance.choice(self._ids)
-            return self._bytes(chance, now or b"") if bytes_ else self._text(chance, now or "")
+            is_bytes = field.type == FieldDescriptor.TYPE_BYTES
+            return self._bytes(chance, now or b"") if is_bytes else self._text(field, chance, now or "")
         least, most = _BITS[kind]
         return min(max(chance.choice((*_NUMBERS, (now or 0) + 1, (now or 0) - 1)), least), most)
 
-    def _text(self, chance: random.Random, now: str) -> str:
+    def _text(self, field: Any, chance: random.Random, now: str) -> str:
+        if field.name.endswith(_IDS) and chance.random() < 3 / 4:
+            return chance.choice(self._ids)
         if not now or chance.random() < 3 / 4:
             return chance.choice(self._texts)
         changed = change_bytes(now.encode(), chance).decode(errors="replace")
@@ -281,20 +265,20 @@ def shrink_candidates(message: Message) -> Sequence[Message]:
     found = list[Message]()
     for place, each in enumerate(walk(message)):
         for field, value in each.ListFields():
-            found.append(_changed(message, place, lambda at, name=field.name: at.ClearField(name)))
+            found.append(_with_change(message, place, lambda at, name=field.name: at.ClearField(name)))
             if field.is_repeated and not is_map(field) and len(value) > 1:
                 found.extend(
-                    _changed(message, place, lambda at, name=field.name, n=number: getattr(at, name).pop(n))
+                    _with_change(message, place, lambda at, name=field.name, n=number: getattr(at, name).pop(n))
                     for number in range(min(len(value), 20))
                 )
         for inner in walk(each):
             if inner is not each and inner.DESCRIPTOR is each.DESCRIPTOR:
-                found.append(_changed(message, place, lambda at, it=inner: at.CopyFrom(_copy(it))))
+                found.append(_with_change(message, place, lambda at, it=inner: at.CopyFrom(_copy(it))))
                 break
     return sorted((each for each in found if each != message), key=lambda each: each.ByteSize())
 
 
-def _changed(message: Message, place: int, change: Callable[[Any], object]) -> Message:
+def _with_change(message: Message, place: int, change: Callable[[Any], object]) -> Message:
     copy = _copy(message)
     change(list(walk(copy))[place])
     return copy

@@ -94,25 +94,26 @@ class Work:
         """Begin, and return when the first round is done, so that there is something to find."""
         _view(self._open, self._scene.marker)
         self._open.table("lake.secret.salaries").persist().collect()
-        plan: Any = {"root": {"read": {"named_table": {"unparsed_identifier": "lake.secret.salaries"}}}}
-        options: Any = [{"reattach_options": {"reattachable": True}}]
-        request = base.ExecutePlanRequest(
-            session_id=self.session_id, operation_id=self.operation_id, plan=plan, request_options=options
-        )
-        assert self._client.send(EXECUTE_PLAN.name, [request.SerializeToString()]).code is grpc.StatusCode.OK
+        options = [{"reattach_options": {"reattachable": True}}]
+        request = read_salaries(session_id=self.session_id, operation_id=self.operation_id, request_options=options)
+        assert self._client.send(EXECUTE_PLAN.name, [request]).code is grpc.StatusCode.OK
         self._thread.start()
         until(lambda: self.rounds, lambda: f"no round of the other user's work ends: {self.errors}")
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Stop, if it was not stopped before."""
+        self.stop()
+        with suppress(Exception):
+            self._open.stop()
+        self._client.close()
+
+    def stop(self) -> None:
         """End after the round that it is in."""
         self._stopped.set()
         self._thread.join(120)
         if self._thread.is_alive():
             self.errors.append("a round does not end")
-        with suppress(Exception):
-            self._open.stop()
-        self._client.close()
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -130,6 +131,12 @@ class Work:
                 step(spark, self._scene.marker)
         finally:
             spark.stop()
+
+
+def read_salaries(**fields: Any) -> bytes:
+    """Return the request that reads marked rows."""
+    plan: Any = {"root": {"read": {"named_table": {"unparsed_identifier": "lake.secret.salaries"}}}}
+    return base.ExecutePlanRequest(plan=plan, **fields).SerializeToString()
 
 
 def _rows(spark: SparkSession, marker: str) -> None:

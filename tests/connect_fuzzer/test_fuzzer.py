@@ -3,40 +3,31 @@
 import itertools
 import os
 import secrets
-import sys
 import uuid
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import httpx
 import pytest
 
 from headgate.sandbox import Level
 from headgate.sandbox.machine import find_level
-from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
 from headgate.spark.toolchain import Toolchain, default_cache
 from tests.app.serving import HEADGATE, serving
-from tests.conftest import IN_CI
-from tests.connect_fuzzer.canaries import Canaries
+from tests.connect_fuzzer.canaries import Canaries, watched
 from tests.connect_fuzzer.dictionary import statements, texts, values
 from tests.connect_fuzzer.fuzzer import Attacker, Finding, Fuzzer, Oracle, Report
 from tests.connect_fuzzer.messages import corpus, recorded
 from tests.connect_fuzzer.mutation import Mutant, Mutation, regressions
-from tests.connect_fuzzer.scene import Scene, Work
+from tests.connect_fuzzer.scene import Scene, Work, read_salaries
+from tests.sandbox import without_landlock
 from tests.soak import count
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 SEED: Final = 16
-PROGRAMS: Final = defaultdict[Level, Sequence[str]](
-    lambda: (str(HEADGATE),),
-    {Level.NONE: (sys.executable, "-m", "tests.sandbox.without_landlock", str(HEADGATE))},
-)
-"""What starts Headgate at a level: as on this machine, or as on a kernel without Landlock."""
 _SERVED: Final = 0.005
 """The share of mutants that are plans or analyses and are carried out at least, or little is tried."""
 
@@ -55,34 +46,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-@contextmanager
-def watched(home: Path, data: Path) -> Iterator[Canaries]:
-    """Watch the token, the keys and the home folder."""
-    try:
-        canaries = Canaries({data / "owner.token": "the token", data / "keys": "a key", home: "a home folder"})
-    except OSError as error:
-        if IN_CI:
-            raise
-        pytest.skip(str(error))
-    with canaries:
-        yield canaries
-
-
 def fuzz(home: Path, numbers: range, level: Level = Level.NONE) -> Report:
     """Send what was found before and the mutants of these numbers to a server of its own."""
     data, alias = home.parent / "data", home.parent.parent / "alias"
-    with serving(data, program=PROGRAMS[level]) as server:
+    kernel = without_landlock.COMMAND if level is Level.NONE else ()
+    with serving(data, program=(*kernel, str(HEADGATE))) as server:
         server.until_ready()
         assert httpx.get(f"{server.url}/readyz", trust_env=False).json()["sandbox"].startswith(level.value)
         scene = Scene(server, data)
-        with Work(scene) as work, watched(home, data) as canaries:
+        places = {data / "owner.token": "the token", data / "keys": "a key", home: "a home folder"}
+        with Work(scene) as work, watched(places) as canaries:
             paths = [
                 alias / each for each in ("data/owner.token", "data/keys", "home/.ssh/id_rsa", "home/passwords.csv")
             ]
             others = ("vic", "mine", "local", "anns", f"vic:{scene.vic.token.split('.')[1]}")
             requests = corpus([*recorded(), *statements()])
             ids = (work.session_id, work.operation_id, str(uuid.UUID(int=SEED)))
-            mutation = Mutation(requests, texts(paths, canaries.port, others), values(), SEED, ids)
+            mutation = Mutation(requests, texts(paths, canaries.port, others), values(), ids, SEED)
             oracle = Oracle(
                 dict.fromkeys(scene.secrets, "marked rows") | {home.parent.name.encode(): "a path of the server"}
             )
@@ -102,9 +82,7 @@ def _attackers(port: int, tokens: Sequence[str]) -> Sequence[Attacker]:
 
 def require_sight(vic: Attacker, oracle: Oracle, canaries: Canaries, home: Path) -> None:
     """Fail unless what would be a finding is seen: marked rows in an answer, and a canary that is opened."""
-    plan: Any = {"root": {"read": {"named_table": {"unparsed_identifier": "lake.secret.salaries"}}}}
-    request = base.ExecutePlanRequest(plan=plan).SerializeToString()
-    assert oracle.fault(vic.send(Mutant(0, EXECUTE_PLAN, request))) == "an answer has marked rows"
+    assert oracle.fault(vic.send(Mutant(0, EXECUTE_PLAN, read_salaries()))) == "an answer has marked rows"
     vic.close()
     canaries.touched()
     (home / "passwords.csv").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ def request(text: str = "SELECT 1") -> Request:
 
 
 def mutation(seed: int = 1) -> Mutation:
-    return Mutation(corpus([request()]), texts([], 1, []), values(), seed)
+    return Mutation(corpus([request()]), texts([], 1, []), values(), ["1"], seed)
 
 
 def test_a_mutant_is_the_same_each_time_it_is_made() -> None:

@@ -8,6 +8,7 @@ import pytest
 from headgate.sandbox import Level, landlock
 from headgate.sandbox.machine import find_level
 from tests.conftest import IN_CI
+from tests.sandbox import without_landlock
 
 SAY = "from headgate.sandbox.machine import find_level; level, why = find_level(); print(level.value, '|', why)"
 
@@ -24,7 +25,7 @@ def test_this_kernel_enforces_what_its_landlock_knows() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has Landlock")
 def test_a_kernel_without_landlock_enforces_nothing_and_says_so() -> None:
     done = subprocess.run(
-        (sys.executable, "-m", "tests.sandbox.without_landlock", sys.executable, "-c", SAY),
+        (*without_landlock.COMMAND, sys.executable, "-c", SAY),
         capture_output=True,
         text=True,
         check=True,

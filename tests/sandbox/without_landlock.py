@@ -8,6 +8,8 @@ from typing import Final
 from headgate.sandbox import kernel
 from headgate.sandbox.call_filter import install
 
+COMMAND: Final = (sys.executable, "-m", "tests.sandbox.without_landlock")
+"""What begins the command line of a program on such a kernel; it is run from the project's folder."""
 _FIRST, _LAST = 444, 446
 """The calls of Landlock."""
 

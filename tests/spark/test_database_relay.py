@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from headgate.control.connections import Entrance
 from headgate.control.supervision import BackgroundTasks
+from headgate.spark import database_relay
 from headgate.spark.database_relay import OPEN, REFUSED, UNREACHABLE, DatabaseRelay
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the relay is for sandboxes, which only Linux has")
@@ -220,3 +221,24 @@ def test_the_end_of_the_relay_ends_its_connections(relay: DatabaseRelay, echo: E
     assert client.recv(1) == b""
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((HERE, port), 1)
+
+
+def test_a_database_that_answers_after_the_end_of_the_relay_is_not_relayed(
+    relay: DatabaseRelay, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reach, began, goes_on = database_relay._connect, threading.Event(), threading.Event()  # pyright: ignore[reportPrivateUsage]
+
+    def reach_late(*arguments: Any) -> socket.socket | None:
+        began.set()
+        goes_on.wait(PATIENCE)
+        return reach(*arguments)
+
+    monkeypatch.setattr(database_relay, "_connect", reach_late)
+    with socket.create_connection((HERE, relay.port), PATIENCE) as client:
+        client.sendall(ticket(relay, echo.port).encode())
+        assert began.wait(PATIENCE)
+
+        relay.stop()
+        goes_on.set()
+
+        assert client.recv(1) == b""

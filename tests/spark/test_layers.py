@@ -20,7 +20,7 @@ from headgate.spark.jars import spark_jars
 from headgate.spark.starting import OPENED, DriverSandbox, DriverSettings, environment
 from headgate.spark.toolchain import Toolchain
 from tests.conftest import IN_CI
-from tests.connect_fuzzer.canaries import Canaries
+from tests.connect_fuzzer.canaries import Canaries, watched
 from tests.spark.guard_world import ADMIN, settings, world
 from tests.spark.programs import compile_program
 
@@ -94,13 +94,7 @@ class Target:
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     folder = tmp_path_factory.mktemp("target")
     (folder / "owner.token").write_text("secret\n", encoding="utf-8")
-    try:
-        canaries = Canaries({folder: "the token"})
-    except OSError as error:
-        if IN_CI:
-            raise
-        pytest.skip(str(error))
-    with canaries:
+    with watched({folder: "the token"}) as canaries:
         yield Target(folder, canaries)
 
 

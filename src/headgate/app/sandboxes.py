@@ -34,7 +34,7 @@ def describe_unenforced(settings: Settings, level: Level, why: str) -> str:
     return line
 
 
-def driver_sandbox(
+def prepare_driver_sandbox(
     deployment: Deployment,
     organization: Organization,
     cluster: Cluster,

@@ -13,7 +13,7 @@ from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
 from headgate.app.listening import Alone, ServerError
-from headgate.app.sandboxes import SandboxRequiredError, describe_unenforced, driver_sandbox, forbidden_files
+from headgate.app.sandboxes import SandboxRequiredError, describe_unenforced, forbidden_files, prepare_driver_sandbox
 from headgate.app.settings import Settings
 from headgate.control.clusters import EMBEDDED
 from headgate.control.connections import Entrance
@@ -61,7 +61,8 @@ class SparkSide:
         self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves, self._route)
         self._relay = DatabaseRelay()
         self._session_ports = SessionPorts()
-        self._level = Level.NONE
+        self._level: Level | None = None
+        """What the machine enforces; None until that was looked for."""
         self._knowing = Knowing(deployment, self.sparks, self._drivers)
         self._abandoned = AbandonedSessions()
         self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all, self._abandoned)
@@ -104,7 +105,7 @@ class SparkSide:
     @property
     def sandbox(self) -> str:
         """The level of the sandbox of Spark's processes, and what the machine does not enforce."""
-        if self._gateway is None:
+        if self._level is None:
             return "starting"
         return ": ".join(each for each in (self._level.value, self._level.missing) if each)
 
@@ -143,7 +144,7 @@ class SparkSide:
         gateway = asyncio.create_task(self._gateway.start())
         try:
             await self._drivers.begin(
-                lambda organization, cluster: self._driver(organization, cluster, tools, inner_url)
+                lambda organization, cluster: self._driver(organization, cluster, tools, inner_url, sandbox.level)
             )
         finally:
             await asyncio.wait({gateway})
@@ -167,16 +168,17 @@ class SparkSide:
         """Return the gateway's sandbox, and start the relay of databases. Raises `ServerError`."""
         settings = self._deployment.settings
         try:
-            self._level, why = await asyncio.to_thread(find_level)
-            line = describe_unenforced(settings, self._level, why)
+            level, why = await asyncio.to_thread(find_level)
+            line = describe_unenforced(settings, level, why)
             ports = self._session_ports.all
         except (SandboxRequiredError, NoPortError) as error:
             raise ServerError(str(error)) from None
         if line:
             self._say(line)
-        if self._level is Level.FULL:
+        if level is Level.FULL:
             self._relay.start(self._deployment.tasks)
-        return GatewaySandbox(self._level, ports, forbidden_files(settings, os.environ))
+        self._level = level
+        return GatewaySandbox(level, ports, forbidden_files(settings, os.environ))
 
     def _route(self, cluster: str, entrance: Entrance) -> Entrance:
         """Return how a driver enters a database. A sandboxed embedded driver uses the relay, executors of a cluster cannot."""
@@ -203,11 +205,13 @@ class SparkSide:
             self._releasing.cancel()
         self._releasing = self._deployment.tasks.start_task("release of abandoned sessions", release, _ABANDONED)
 
-    def _driver(self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str) -> Driver:
+    def _driver(
+        self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str, level: Level
+    ) -> Driver:
         settings, home = self._deployment.settings, organization is self._deployment.home
         ports = (urlsplit(inner_url).port, self._relay.port)
         connects = tuple(port for port in ports if port)
-        sandbox = driver_sandbox(self._deployment, organization, cluster, self._level, connects, os.environ)
+        sandbox = prepare_driver_sandbox(self._deployment, organization, cluster, level, connects, os.environ)
         cluster_folder = Path("clusters") / cluster.name if cluster.remote else Path()
         logs = cluster_folder if home else organization.id / cluster_folder
         settings_of_it = DriverSettings(

@@ -80,13 +80,13 @@ class DatabaseRelay:
 
     def stop(self) -> None:
         """End every connection, and listen no more."""
-        server, self._server = self._server, None
+        with self._lock:
+            server, self._server = self._server, None
+            for each in self._open:
+                _shut(each)
         if server:
             _shut(server)
             server.close()
-        with self._lock:
-            for each in self._open:
-                _shut(each)
 
     def route(self, entrance: Entrance) -> Entrance:
         """Return the same entrance by a ticket of the relay, in place of the addresses that were decided on."""
@@ -160,6 +160,8 @@ class DatabaseRelay:
             database.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             pair = {client, database}
             with self._lock:
+                if self._server is None:  # it was stopped while the database was being connected
+                    return
                 self._open |= pair
             try:
                 _answer(client, OPEN)
