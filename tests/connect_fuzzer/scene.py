@@ -104,16 +104,16 @@ class Work:
     def __exit__(self, *_: object) -> None:
         """Stop, if it was not stopped before."""
         self.stop()
-        with suppress(Exception):
-            self._open.stop()
-        self._client.close()
 
     def stop(self) -> None:
-        """End after the round that it is in."""
+        """End after the round that it is in, and close the session that stays open."""
         self._stopped.set()
         self._thread.join(120)
         if self._thread.is_alive():
             self.errors.append("a round does not end")
+        with suppress(Exception):
+            self._open.stop()
+        self._client.close()
 
     def _run(self) -> None:
         while not self._stopped.is_set():
