@@ -135,6 +135,9 @@ class FakeStore:
             found = [each for each, counts in zip(found, before, strict=True) if counts[each.pipeline] < wanted.of_each]
         return found[:limit]
 
+    def count_runs(self, wanted: RunWanted) -> int:
+        return sum(_is_wanted(each, wanted) for each in self.queue.values())
+
     def put_run(self, put: RunPut) -> None:
         self._require(put)
         self.queue[put.row.run] = put.row

@@ -104,6 +104,7 @@ class TestRuns:
         queue(store, replace(row(R3, ONE, 3.0, 6.0), state="running", worker="w", attempt=1, lease=5.0))
 
         assert [each.run for each in store.runs(wanted)] == found
+        assert store.count_runs(wanted) == len(found)
 
     def test_that_are_due_come_so_many_of_each_pipeline_as_are_asked_for(self, store: Store) -> None:
         fourth = RunId("r4")

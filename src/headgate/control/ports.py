@@ -231,6 +231,10 @@ class Store(Protocol):
         """Return so many runs at most: the newest first, or, of those that are due, what was due first."""
         ...
 
+    def count_runs(self, wanted: RunWanted) -> int:
+        """Return how many runs are wanted."""
+        ...
+
     def put_run(self, put: RunPut) -> None:
         """Write a run outside a command. Raises `RunConflictError` if it is not as expected."""
         ...

@@ -172,6 +172,10 @@ class SqlStore:
         """Return so many runs at most: the newest first, or, of those that are due, what was due first."""
         return self._queue.runs(wanted, limit)
 
+    def count_runs(self, wanted: RunWanted) -> int:
+        """Return how many runs are wanted."""
+        return self._queue.count(wanted)
+
     def put_run(self, put: RunPut) -> None:
         """Write a run outside a command. Raises `RunConflictError` if it is not as expected."""
         with self._database.writing() as connection:

@@ -38,6 +38,11 @@ class Queue:
         found = _ordered(query, wanted) if wanted.of_each is None else _first_of_each(query, wanted.of_each)
         return [_run(row) for row in self._database.rows(found.limit(limit))]
 
+    def count(self, wanted: RunWanted) -> int:
+        """Return how many runs are wanted."""
+        query = select(func.count()).select_from(runs).where(runs.c.log_id == self._root, *_conditions(wanted))
+        return int(self._database.rows(query)[0][0])
+
     def put(self, connection: Connection, put: RunPut) -> None:
         """Write a run within a transaction. Raises `RunConflictError` if it is not as expected."""
         row = {name: legible(getattr(put.row, name)) for name in _COLUMNS}

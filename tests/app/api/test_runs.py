@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from headgate.control.queue import RunPut, RunRow
+from headgate.control.queue import RunPut, RunRow, RunWanted
+from headgate.doors.api import running
 from headgate.doors.api.runs import read_cursor
 from headgate.doors.problems import ProblemError
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
@@ -306,6 +307,23 @@ class TestBackfill:
 
         assert answer.status_code == 422
         assert "only `append` and `merge` can be filled in by ranges" in answer.json()["detail"]
+
+    @pytest.mark.parametrize(("path", "body"), [("runs", None), ("backfill", {"since": 0, "until": 2, "step": 1})])
+    def test_that_would_queue_too_many_runs_of_a_pipeline_is_refused(
+        self, home: World, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any] | None
+    ) -> None:
+        home.call("ed", "POST", "/pipelines/delays/runs")
+        queued = home.deployment.home.store.count_runs(RunWanted(states=("queued",)))
+        room = 0 if body is None else 1
+        monkeypatch.setattr(running, "MOST_QUEUED", queued + room)
+
+        answer = home.call("ed", "POST", f"/pipelines/delays/{path}", body)
+
+        assert (answer.status_code, answer.json()["type"]) == (409, "urn:headgate:problem:queue-full")
+        assert f"has {queued} queued runs" in answer.json()["detail"]
+        assert home.deployment.home.store.count_runs(RunWanted(states=("queued",))) == queued
+        # What the pipeline has room for tells nothing to a user who may not trigger it.
+        assert home.call("vic", "POST", f"/pipelines/delays/{path}", body).status_code == 403
 
     def test_is_for_who_may_trigger(self, home: World) -> None:
         assert home.call("vic", "POST", "/pipelines/delays/backfill", {"since": 1}).status_code == 403

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from headgate.control.command import InvalidError
 from headgate.control.ids import new_id
-from headgate.control.queue import ENDED
+from headgate.control.queue import ENDED, QUEUED, RunWanted
 from headgate.control.runs import QueueRun
 from headgate.control.several import Several
 from headgate.doors.api.asking import Present
@@ -29,6 +29,9 @@ router = APIRouter(tags=["pipelines"])
 
 _MOST = 1000
 """So many runs of one backfill at most."""
+
+MOST_QUEUED = 10_000
+"""So many runs of one pipeline are queued at most: the workers read the queue in every round."""
 
 _NEXT = 0.001
 """So many seconds later each of them is due, so that they begin in their order."""
@@ -67,8 +70,8 @@ class Backfill(Strict):
 def trigger(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
     """Have a pipeline run as soon as it may; `/runs/{run}` tells how it goes."""
     run = RunId(new_id("run"))
-    command = QueueRun(run, resource(services, caller, pipeline))
-    answer = write.send(command, unless=lambda: _served(services), id=run, run=run)
+    target = resource(services, caller, pipeline)
+    answer = write.send(QueueRun(run, target), unless=lambda: _require_room(services, target), id=run, run=run)
     services.runner.wake()
     return answer
 
@@ -85,7 +88,7 @@ def backfill(pipeline: Called, body: Backfill, services: Uses, caller: By, write
     parts = [{"since": since, "until": until} for since, until in ranges]
 
     def fits() -> None:
-        _served(services)
+        _require_room(services, id, len(runs))
         _require_ranges(services, id)
 
     answer = write.send(Several(commands, "run.backfill"), unless=fits, runs=runs, ranges=parts)
@@ -102,7 +105,7 @@ def retry(run: Called, services: Uses, moment: Present, write: Writes) -> dict[s
     again = RunId(new_id("run"))
     why = "manual" if (row.since, row.until) == (None, None) else "backfill"
     command = QueueRun(again, row.pipeline, why, None, row.since, row.until)
-    answer = write.send(command, unless=lambda: _served(services), id=again, run=again)
+    answer = write.send(command, unless=lambda: _require_room(services, row.pipeline), id=again, run=again)
     services.runner.wake()
     return answer
 
@@ -139,6 +142,14 @@ def _require_ranges(services: Services, pipeline: ResourceId) -> None:
         raise InvalidError(whole)
 
 
-def _served(services: Services) -> None:
+def _require_room(services: Services, pipeline: ResourceId, more: int = 1) -> None:
+    """Raise `ProblemError` unless the organization has Spark here and the pipeline may have so many more queued runs."""
     if not services.deployed.has_spark(services.organization):
         raise ProblemError(409, "not-served", "this organization has no Spark here, on which its pipelines could run")
+    queued = services.store.count_runs(RunWanted(pipeline, states=(QUEUED,)))
+    if queued + more > MOST_QUEUED:
+        detail = (
+            f"the pipeline has {queued:,} queued runs, and at most {MOST_QUEUED:,} may be queued; "
+            "wait until some have ended, or cancel some"
+        )
+        raise ProblemError(409, "queue-full", detail)
