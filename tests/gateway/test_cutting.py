@@ -241,6 +241,20 @@ class TestBounds:
         assert list(second.answers)
         assert Client(gateway.port, "ann").call("ExecutePlan")
 
+    def test_the_statements_of_one_user_that_are_too_large_together_are_refused(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(operations, "BYTES_PER_PRINCIPAL", 1)
+        only = Statement(gateway, backend)
+
+        error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
+
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "too large together" in error.details()
+        backend.go_on.set()
+        assert list(only.answers)
+        assert Client(gateway.port, "ann").call("ExecutePlan")
+
     def test_a_slow_client_is_waited_for_and_not_buffered_for(
         self, gateway: RunningGateway, backend: FakeBackend
     ) -> None:

@@ -165,7 +165,7 @@ class World:
 
 
 @contextmanager
-def world(toolchain: Toolchain, folder: Path, **changes: Any) -> Iterator[World]:
+def world(toolchain: Toolchain, folder: Path, *, is_filled: bool = True, **changes: Any) -> Iterator[World]:
     """Run a driver over a lake of its own until the block ends. `changes` are settings of the driver."""
     decisions = DecisionService()
     made_with = settings(toolchain, folder, decisions.url)
@@ -176,7 +176,8 @@ def world(toolchain: Toolchain, folder: Path, **changes: Any) -> Iterator[World]
         run(driver.start())
         try:
             made = World(driver, decisions, folder / "warehouse")
-            made.fill()
+            if is_filled:
+                made.fill()
             yield made
             made.close()
         finally:

@@ -9,7 +9,7 @@ from typing import Final
 
 from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway.bindings import Binding
-from headgate.spark.gateway.errors import DriverGoneError, ExhaustedError
+from headgate.spark.gateway.errors import DriverGoneError, ExhaustedError, GatewayError
 from headgate.spark.gateway.operations import Kind, Operation, Operations
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, Rpc
 from headgate.spark.gateway.under_way import UnderWay
@@ -125,11 +125,21 @@ class Calls:
 
     async def _analyse(self, call: UnderWay, binding: Binding, request: bytes) -> bytes:
         principal = call.caller.principal
-        await self.analyses.take(principal)
         operation = Operation(
-            binding.key, f"analysis:{uuid.uuid4()}", binding.handle, principal, call.backend, kind=Kind.ANALYSIS
+            binding.key,
+            f"analysis:{uuid.uuid4()}",
+            binding.handle,
+            principal,
+            call.backend,
+            size=len(request),
+            kind=Kind.ANALYSIS,
         )
-        self._operations.begin(operation)
+        await self.analyses.take(principal)
+        try:
+            self._operations.begin(operation)
+        except GatewayError:
+            self.analyses.release(principal)
+            raise
         task = self._begin(ANALYZE_PLAN, call, request)
 
         def ended(_: "asyncio.Task[bytes]") -> None:

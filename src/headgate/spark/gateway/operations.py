@@ -16,6 +16,11 @@ from headgate.spark.gateway.identity import SessionKey
 
 PER_PRINCIPAL: Final = 64
 """Operations of one principal at the same time."""
+BYTES_PER_PRINCIPAL: Final = 32 * 1024 * 1024
+"""Bytes of the statements and analyses of one principal at the same time; one of them alone may be larger.
+
+The driver holds each statement several times while it plans it: as it came, as parsed text, as literals of a plan.
+"""
 DETACHED_SECONDS: Final = 300.0
 """How long an operation that clients may come back for waits for one. Spark keeps it as long."""
 ARRIVAL_SECONDS: Final = 30.0
@@ -40,6 +45,8 @@ class Operation:
     handle: str
     principal: PrincipalId
     backend: Backend
+    size: int = 0
+    """Bytes of the request that the driver was sent."""
     stays: bool = False
     """Whether a client may come back for it when the call has ended."""
     kind: Kind = Kind.STATEMENT
@@ -73,6 +80,7 @@ class Operations:
         self._clock = clock
         self._operations: dict[tuple[str, str], Operation] = {}
         self._held = Counter[PrincipalId]()
+        self._bytes = Counter[PrincipalId]()
 
     def begin(self, operation: Operation) -> Operation:
         """Track an operation from now on. Raises `ExhaustedError`, and `GatewayError` if the id is in use."""
@@ -83,9 +91,9 @@ class Operations:
             raise InvalidRequestError(
                 "[INVALID_HANDLE.OPERATION_ALREADY_EXISTS] an operation with this id runs already; choose another id"
             )
+        self._require_room(operation)
+        self._bytes[operation.principal] += operation.size
         if operation.kind is Kind.STATEMENT:
-            if self._held[operation.principal] >= PER_PRINCIPAL:
-                raise ExhaustedError(f"{PER_PRINCIPAL} operations of yours are under way; wait for one of them to end")
             self._held[operation.principal] += 1
         operation.left = self._clock()
         self._operations[_place(operation)] = operation
@@ -131,6 +139,8 @@ class Operations:
         if operation.ended:
             return
         operation.ended, operation.left = True, self._clock()
+        self._bytes[operation.principal] -= operation.size
+        self._bytes += Counter()
         if operation.kind is Kind.STATEMENT:
             self._held[operation.principal] -= 1
             self._held += Counter()
@@ -160,6 +170,16 @@ class Operations:
     def unattended(self) -> tuple[Operation, ...]:
         """Return the statements that are to be interrupted: cut ones, and those that no client waits for any more."""
         return tuple(each for each in self.running() if each.kind is Kind.STATEMENT and self._is_unattended(each))
+
+    def _require_room(self, operation: Operation) -> None:
+        if operation.kind is Kind.STATEMENT and self._held[operation.principal] >= PER_PRINCIPAL:
+            raise ExhaustedError(f"{PER_PRINCIPAL} operations of yours are under way; wait for one of them to end")
+        held = self._bytes[operation.principal]
+        if held and held + operation.size > BYTES_PER_PRINCIPAL:
+            raise ExhaustedError(
+                "your statements that are under way are too large together "
+                f"(at most {BYTES_PER_PRINCIPAL // 1024 // 1024} MiB of text); wait for one of them to end"
+            )
 
     def _is_unattended(self, operation: Operation) -> bool:
         if operation.error is not None or operation.backend.closed:

@@ -287,6 +287,7 @@ class Gateway:
                 handle=binding.handle,
                 principal=call.caller.principal,
                 backend=call.backend,
+                size=request.ByteSize(),
                 stays=any(each.reattach_options.reattachable for each in request.request_options),
             )
         )
