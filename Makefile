@@ -22,7 +22,7 @@ serve: setup ## start Headgate on the data folder ./.headgate
 test: setup ## every test but the soak: the fast ones first, then those on Spark
 	@tools/test
 
-soak: setup ## the long tests, part by part, with a summary; PART=kills runs one, `tools/soak --list` names them
+soak: setup ## the long tests, part by part, with a summary; PART=kills runs one, PART=--list names them
 	@$(BIN)/python tools/soak $(PART)
 
 check: setup ## format, lint, types, import contract, sizes, documentation

@@ -48,9 +48,18 @@ def test_the_page_shows_what_failed_and_what_was_counted(soak: ModuleType) -> No
 
     page = soak.page(found, "abc123", "2026-11-25")
 
-    assert "Run at `abc123` on 2026-11-25" in page
-    assert f"| `kills` | {kills.tries} | passed | 3:20 | 8 passed; 200 kills, 0 lost |" in page
+    assert f"| `kills` | {kills.tries} | passed | 3:20 | 8 passed; 200 kills, 0 lost | `abc123`, 2026-11-25 |" in page
     assert "| **failed** | 1:01 | 1 failed / 2 passed |" in page
+
+
+def test_the_page_keeps_the_rows_of_parts_that_did_not_run(soak: ModuleType) -> None:
+    kills, races = soak.PARTS[:2]
+    before = soak.page([soak.Result(kills, True, "8 passed", 200.0, ())], "old", "2026-11-24")  # noqa: FBT003 (its field)
+
+    page = soak.page([soak.Result(races, True, "2 passed", 61.0, ())], "new", "2026-11-25", before)  # noqa: FBT003
+
+    assert "| 8 passed | `old`, 2026-11-24 |" in page
+    assert "| 2 passed | `new`, 2026-11-25 |" in page
 
 
 def test_a_part_that_does_not_exist_is_refused(
