@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import subprocess
 import sys
 from collections import Counter
 from importlib.machinery import SourceFileLoader
@@ -26,12 +27,22 @@ def soak() -> ModuleType:
     return module
 
 
-def test_every_file_with_long_tests_is_in_one_part(soak: ModuleType) -> None:
+def test_every_file_with_long_tests_is_in_one_part_or_divided_among_several(soak: ModuleType) -> None:
     marked = {file.as_posix() for file in TESTS.rglob("*.py") if re.search(r"\bmark\.soak\b", file.read_text("utf-8"))}
-    named = Counter(file for part in soak.PARTS for file in part.tests)
+    named = Counter(test for part in soak.PARTS for test in part.tests)
 
-    assert set(named) == marked - {Path(__file__).relative_to(Path.cwd()).as_posix()}
+    assert {test.partition("::")[0] for test in named} == marked - {Path(__file__).relative_to(Path.cwd()).as_posix()}
     assert set(named.values()) == {1}
+
+
+def test_no_test_of_a_divided_file_is_left_out(soak: ModuleType) -> None:
+    divided = sorted(test for part in soak.PARTS for test in part.tests if "::" in test)
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "soak", "-p", "no:cacheprovider"]
+    files = sorted({test.partition("::")[0] for test in divided})
+
+    collected = subprocess.run([*command, *files], capture_output=True, text=True, check=True).stdout
+
+    assert sorted(line for line in collected.splitlines() if "::" in line) == divided
 
 
 def test_every_part_has_a_name_of_its_own_and_fits_ten_minutes(soak: ModuleType) -> None:
