@@ -130,6 +130,15 @@ def test_what_ends_a_statement(scene: Scene, revoke: Callable[[World], None]) ->
     assert scene.refused()
 
 
+def test_a_statement_that_has_dropped_its_database_goes_on(scene: Scene) -> None:
+    scene.world.give("vic", "manager", "lake.raw")
+    scene.begin(scene.world.tokens["vic"], READ, NameNeed(action="database.drop", object=("lake", "raw")))
+
+    drop_the_database(scene.world)
+
+    assert scene.refused() == ""
+
+
 def test_a_suspended_organization_answers_its_members_with_that_at_the_gateway_until_it_is_resumed(
     scene: Scene,
 ) -> None:

@@ -73,7 +73,7 @@ class FakeSpark:
     def __init__(self) -> None:
         self.sessions = Sessions()
         self.denied: dict[Need, str] = {}
-        self.works = Works(self.sessions, self._refusal)
+        self.works = Works(self.sessions, self._refusal, lambda _: None)
         self.reach = Nowhere()
 
     def forget(self) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from headgate.control.ports import LogRefusedError
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId
+from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.spark.gateway.authority import Refused
 from headgate.spark.needs import NameNeed, Need, PathNeed
 from headgate.spark.sessions import Sessions
@@ -14,6 +14,9 @@ from headgate.spark.works import ENDED, PER_SESSION, UNHEARD_SECONDS, UNREADABLE
 
 ANN = Caller(PrincipalId("ann"))
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
+DROP = NameNeed(action="table.drop", object=("lake", "raw", "t"))
+DROP_DATABASE = NameNeed(action="database.drop", object=("lake", "raw"))
+OLD, NEW = ResourceId("t-1"), ResourceId("t-2")
 FILE = PathNeed(action="path.read", path="/in/a.csv")
 
 
@@ -23,12 +26,16 @@ class Scene:
     def __init__(self) -> None:
         self.now = 0.0
         self.taken: set[Need] = set()
+        self.named: dict[Need, ResourceId] = {}
         self.sessions = Sessions()
         self.handle = self.sessions.open(ANN, "s")
-        self.works = Works(self.sessions, self.refusal, lambda: self.now)
+        self.works = Works(self.sessions, self.refusal, self.resource, lambda: self.now)
 
     def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
         return "no more" if caller == ANN and self.taken & set(needs) else None
+
+    def resource(self, need: Need) -> ResourceId | None:
+        return self.named.get(need)
 
     def refused(self, *running: str) -> list[Refused]:
         return self.works.refused([(self.handle, each) for each in running])
@@ -64,7 +71,7 @@ def test_work_in_an_organization_whose_log_cannot_be_read_is_refused(scene: Scen
     def refusal(_: Caller, __: Sequence[Need]) -> str | None:
         raise LogRefusedError("its log cannot be read")
 
-    works = Works(scene.sessions, refusal)
+    works = Works(scene.sessions, refusal, scene.resource)
     works.record(scene.handle, "op", [READ])
 
     assert works.refused([(scene.handle, "op")]) == [Refused(scene.handle, "op", UNREADABLE)]
@@ -122,3 +129,47 @@ def test_what_a_stream_needed_is_asked_for_after_its_end_while_its_session_is_op
     assert scene.works.refusal(scene.handle, "stream:1") == "no more"
     scene.sessions.close(scene.handle)
     assert scene.works.refusal(scene.handle, "stream:1") == ENDED
+
+
+@pytest.mark.parametrize("drop", [DROP, DROP_DATABASE])
+def test_a_statement_goes_on_after_it_has_dropped_what_it_was_allowed_to_drop(scene: Scene, drop: Need) -> None:
+    scene.named = {READ: OLD, drop: OLD}
+    scene.works.record(scene.handle, "op", [READ, drop])
+
+    scene.named.clear()
+    scene.taken |= {READ, drop}
+
+    assert scene.refused("op") == []
+    assert scene.works.refusal(scene.handle, "op") is None
+
+
+def test_a_statement_is_refused_when_its_table_is_gone_and_it_was_not_allowed_to_drop_that(scene: Scene) -> None:
+    scene.named = {READ: OLD}
+    scene.works.record(scene.handle, "op", [READ])
+    scene.works.record(scene.handle, "other", [DROP])
+
+    scene.named.clear()
+    scene.taken.add(READ)
+
+    assert scene.refused("op", "other") == [Refused(scene.handle, "op", "no more")]
+
+
+def test_a_statement_that_may_drop_a_table_is_refused_when_a_right_on_it_goes_first(scene: Scene) -> None:
+    scene.named = {READ: OLD, DROP: OLD}
+    scene.works.record(scene.handle, "op", [READ, DROP])
+
+    scene.taken.add(READ)
+
+    assert scene.refused("op") == [Refused(scene.handle, "op", "no more")]
+
+
+def test_a_right_on_the_table_that_a_statement_made_under_the_dropped_name_is_asked_for_again(scene: Scene) -> None:
+    scene.named = {READ: OLD, DROP: OLD}
+    scene.works.record(scene.handle, "op", [READ, DROP])
+    scene.named = {READ: NEW, DROP: NEW}
+    scene.works.record(scene.handle, "op", [READ])
+
+    scene.taken.add(DROP)
+    assert scene.refused("op") == []
+    scene.taken.add(READ)
+    assert scene.refused("op") == [Refused(scene.handle, "op", "no more")]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Final, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from headgate.control.connections import Entrance
 from headgate.control.names import named
@@ -43,25 +43,21 @@ _NO_PATH: Final = (
 )
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PathNeed(_Strict):
+class PathNeed(BaseModel, extra="forbid", frozen=True):
     """A file or folder that is touched through a connection, or by a stream that keeps its progress there."""
 
     action: Literal["path.read", "path.write", "path.checkpoint"]
     path: str
 
 
-class ConnectionNeed(_Strict):
+class ConnectionNeed(BaseModel, extra="forbid", frozen=True):
     """A database that is reached through a connection."""
 
     action: Literal["connection.use"]
     connection: str
 
 
-class NameNeed(_Strict):
+class NameNeed(BaseModel, extra="forbid", frozen=True):
     """An action on a full name; `discover` asks only whether the caller may know it."""
 
     action: str

@@ -2,14 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from headgate.control.ports import LogRefusedError
 from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
 from headgate.spark.gateway.authority import STREAM, Refused
-from headgate.spark.needs import Need
+from headgate.spark.needs import NameNeed, Need
 from headgate.spark.sessions import Sessions
 
 PER_SESSION: Final = 1000
@@ -18,10 +19,13 @@ UNHEARD_SECONDS: Final = 30.0
 """So long an operation is kept in mind that nobody says to be running: it may be about to be said."""
 ENDED: Final = "the session that this was started in has ended"
 UNREADABLE: Final = "the rights in this organization cannot be read now; run it again later"
+_DROPS: Final = ("table.drop", "database.drop")
 
 Work = tuple[str, str]
 """A session's handle, and an operation of it."""
 Refusal = Callable[[Caller, Sequence[Need]], str | None]
+Resource = Callable[[Need], ResourceId | None]
+"""Returns the resource that a need names now, or None."""
 
 
 class TooMuchWorkError(Exception):
@@ -31,8 +35,8 @@ class TooMuchWorkError(Exception):
 @dataclass(slots=True)
 class _Kept:
     at: float
-    needs: dict[Need, None] = field(default_factory=dict[Need, None])
-    """Each once, in the order in which they came."""
+    needs: dict[Need, ResourceId | None] = field(default_factory=dict[Need, ResourceId | None])
+    """Each once, in the order in which they came, with the resource that it named when it was allowed last."""
     has_ended: bool = False
     """A stream that has: the driver keeps its progress for as long as the session."""
 
@@ -40,9 +44,12 @@ class _Kept:
 class Works:
     """What runs now, with everything that was allowed for it. Safe to use from several threads."""
 
-    def __init__(self, sessions: Sessions, refusal: Refusal, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, sessions: Sessions, refusal: Refusal, resource: Resource, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._sessions = sessions
         self._refusal = refusal
+        self._resource = resource
         self._clock = clock
         self._lock = threading.Lock()
         self._works: dict[str, dict[str, _Kept]] = {}
@@ -50,13 +57,14 @@ class Works:
 
     def record(self, handle: str, operation: str, needs: Iterable[Need]) -> None:
         """Keep in mind what an operation was allowed, beside what it was allowed before. Raises `TooMuchWorkError`."""
+        named = {need: self._resource(need) for need in needs}
         with self._lock:
             of_session = self._works.setdefault(handle, {})
             kept = of_session.pop(operation, None) or _Kept(0.0)
             _make_room(of_session)
             of_session[operation] = kept
             kept.at, kept.has_ended = self._clock(), False
-            kept.needs.update(dict.fromkeys(needs))
+            kept.needs.update(named)
 
     def refused(self, running: Collection[Work]) -> list[Refused]:
         """Ask again about all that is recorded, and about who runs what is `running`; return what may not go on.
@@ -65,10 +73,10 @@ class Works:
         """
         with self._lock:
             self._forget(running)
-            needs: dict[Work, Sequence[Need]] = dict.fromkeys(running, ())
+            needs: dict[Work, Mapping[Need, ResourceId | None]] = {work: {} for work in running}
             for handle, of_session in self._works.items():
                 needs |= {
-                    (handle, operation): tuple(kept.needs)
+                    (handle, operation): dict(kept.needs)
                     for operation, kept in of_session.items()
                     if not kept.has_ended
                 }
@@ -79,7 +87,7 @@ class Works:
         """Ask again about all that one operation was allowed; return why it is refused now, or None."""
         with self._lock:
             kept = self._works.get(handle, {}).get(operation)
-            needs = tuple(kept.needs) if kept else ()
+            needs = dict(kept.needs) if kept else {}
         return self._refused(handle, needs)
 
     def ended(self, handle: str, operation: str) -> None:
@@ -100,15 +108,25 @@ class Works:
         with self._lock:
             return sum(not kept.has_ended for of_session in self._works.values() for kept in of_session.values())
 
-    def _refused(self, handle: str, needs: Sequence[Need]) -> str | None:
+    def _refused(self, handle: str, needs: Mapping[Need, ResourceId | None]) -> str | None:
         caller = self._sessions.peek(handle)
         if caller is None:
             return ENDED
         try:
-            return self._refusal(caller, needs)
+            return self._refusal(caller, [need for need in needs if not self._is_spent(need, needs)])
         except LogRefusedError:
             # Of this organization nothing can be decided; the answers about the others are not kept back by that.
             return UNREADABLE
+
+    def _is_spent(self, need: Need, needs: Mapping[Need, ResourceId | None]) -> bool:
+        """Tell whether a need is of a resource that is gone from its name, by an operation that was allowed to drop it.
+
+        A statement that drops or renames a table has ended what it was allowed there by its own success.
+        """
+        named = needs[need]
+        if named is None or not isinstance(need, NameNeed):
+            return False
+        return any(_drops(each, need) for each in needs) and self._resource(need) != named
 
     def _forget(self, running: Collection[Work]) -> None:
         """Drop what has ended: the operations that do not run, and the streams of sessions that are gone."""
@@ -124,6 +142,11 @@ class Works:
                 self._works[handle] = kept
             else:
                 del self._works[handle]
+
+
+def _drops(need: Need, other: NameNeed) -> bool:
+    """Tell whether a need is to drop what another one is about, or what that lies in. A rename needs it too."""
+    return isinstance(need, NameNeed) and need.action in _DROPS and other.object[: len(need.object)] == need.object
 
 
 def _make_room(of_session: dict[str, _Kept]) -> None:
