@@ -73,15 +73,22 @@ class FakeSpark:
     def __init__(self) -> None:
         self.sessions = Sessions()
         self.denied: dict[Need, str] = {}
-        self.works = Works(self.sessions, self._refusal, lambda _: None)
+        self.works = Works(self.sessions, self)
         self.reach = Nowhere()
 
     def forget(self) -> None:
         """End all sessions."""
         self.sessions.close_where(lambda _: True)
 
-    def _refusal(self, _caller: Caller, needs: Sequence[Need]) -> str | None:
+    def refusal(self, _caller: Caller, needs: Sequence[Need]) -> str | None:
+        """Return why not all of this is allowed, or None."""
         return next((self.denied[need] for need in needs if need in self.denied), None)
+
+    def resource(self, _need: Need) -> None:
+        """Know no resource."""
+
+    def full_name(self, _resource: ResourceId) -> None:
+        """Know no resource."""
 
 
 class RunningGateway:

@@ -27,15 +27,19 @@ class Scene:
         self.now = 0.0
         self.taken: set[Need] = set()
         self.named: dict[Need, ResourceId] = {}
+        self.names: dict[ResourceId, tuple[str, ...]] = {}
         self.sessions = Sessions()
         self.handle = self.sessions.open(ANN, "s")
-        self.works = Works(self.sessions, self.refusal, self.resource, lambda: self.now)
+        self.works = Works(self.sessions, self, lambda: self.now)
 
     def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
         return "no more" if caller == ANN and self.taken & set(needs) else None
 
     def resource(self, need: Need) -> ResourceId | None:
         return self.named.get(need)
+
+    def full_name(self, resource: ResourceId) -> tuple[str, ...] | None:
+        return self.names.get(resource)
 
     def refused(self, *running: str) -> list[Refused]:
         return self.works.refused([(self.handle, each) for each in running])
@@ -68,10 +72,11 @@ def test_what_needs_a_right_that_went_is_refused_until_it_ends(scene: Scene, tak
 
 
 def test_work_in_an_organization_whose_log_cannot_be_read_is_refused(scene: Scene) -> None:
-    def refusal(_: Caller, __: Sequence[Need]) -> str | None:
-        raise LogRefusedError("its log cannot be read")
+    class Unreadable(Scene):
+        def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+            raise LogRefusedError("its log cannot be read")
 
-    works = Works(scene.sessions, refusal, scene.resource)
+    works = Works(scene.sessions, Unreadable())
     works.record(scene.handle, "op", [READ])
 
     assert works.refused([(scene.handle, "op")]) == [Refused(scene.handle, "op", UNREADABLE)]
@@ -161,6 +166,19 @@ def test_a_statement_that_may_drop_a_table_is_refused_when_a_right_on_it_goes_fi
     scene.taken.add(READ)
 
     assert scene.refused("op") == [Refused(scene.handle, "op", "no more")]
+
+
+def test_a_statement_that_renames_reads_on_only_by_the_rights_under_the_new_name(scene: Scene) -> None:
+    moved = NameNeed(action="table.select", object=("lake", "secret", "t"))
+    scene.named = {READ: OLD, DROP: OLD}
+    scene.works.record(scene.handle, "op", [READ, DROP])
+    scene.named, scene.names = {}, {OLD: moved.object}
+
+    scene.taken = {READ, DROP}
+    assert scene.refused("op") == []
+    scene.taken = {moved}
+    [refused] = scene.refused("op")
+    assert refused.message == "`lake.raw.t` was renamed, and you may not read it under its new name"
 
 
 def test_a_right_on_the_table_that_a_statement_made_under_the_dropped_name_is_asked_for_again(scene: Scene) -> None:

@@ -99,6 +99,11 @@ class Judge:
         found = named(self._organization.control.snapshot, need.object) if isinstance(need, NameNeed) else None
         return found.id if found else None
 
+    def full_name(self, resource: ResourceId) -> Names | None:
+        """Return the full name of a resource now, or None if it is gone."""
+        facts = self._organization.control.snapshot
+        return facts.full_name(resource) if resource in facts.resources else None
+
     def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
         """Return why the caller may not have all of this now, or None. Who is nobody any more may have nothing."""
         return next((each.message for each in self._refusals(caller, needs)), None)

@@ -42,7 +42,7 @@ class OrganizationSpark:
         self.sessions = Sessions()
         self.calls = DriverCalls(key, self.sessions)
         self.judge = Judge(organization, reach)
-        self.works = Works(self.sessions, self.judge.refusal, self.judge.resource)
+        self.works = Works(self.sessions, self.judge)
         self._route = route
 
     def entrance(self, caller: Caller, connection: str) -> Entrance:

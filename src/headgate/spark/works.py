@@ -2,15 +2,16 @@
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from headgate.control.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
+from headgate.spark.followed_operations import DecidesNeeds
 from headgate.spark.gateway.authority import STREAM, Refused
-from headgate.spark.needs import NameNeed, Need
+from headgate.spark.needs import NameNeed, Names, Need
 from headgate.spark.sessions import Sessions
 
 PER_SESSION: Final = 1000
@@ -20,12 +21,18 @@ UNHEARD_SECONDS: Final = 30.0
 ENDED: Final = "the session that this was started in has ended"
 UNREADABLE: Final = "the rights in this organization cannot be read now; run it again later"
 _DROPS: Final = ("table.drop", "database.drop")
+_READ: Final = "table.select"
 
 Work = tuple[str, str]
 """A session's handle, and an operation of it."""
-Refusal = Callable[[Caller, Sequence[Need]], str | None]
-Resource = Callable[[Need], ResourceId | None]
-"""Returns the resource that a need names now, or None."""
+
+
+class Judge(DecidesNeeds, Protocol):
+    """Decides on needs in one organization, and knows what a resource is called: `headgate.spark.needs.Judge`."""
+
+    def full_name(self, resource: ResourceId, /) -> Names | None:
+        """Return the full name of a resource now, or None if it is gone."""
+        ...
 
 
 class TooMuchWorkError(Exception):
@@ -44,12 +51,9 @@ class _Kept:
 class Works:
     """What runs now, with everything that was allowed for it. Safe to use from several threads."""
 
-    def __init__(
-        self, sessions: Sessions, refusal: Refusal, resource: Resource, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, sessions: Sessions, judge: Judge, clock: Callable[[], float] = time.monotonic) -> None:
         self._sessions = sessions
-        self._refusal = refusal
-        self._resource = resource
+        self._judge = judge
         self._clock = clock
         self._lock = threading.Lock()
         self._works: dict[str, dict[str, _Kept]] = {}
@@ -57,7 +61,7 @@ class Works:
 
     def record(self, handle: str, operation: str, needs: Iterable[Need]) -> None:
         """Keep in mind what an operation was allowed, beside what it was allowed before. Raises `TooMuchWorkError`."""
-        named = {need: self._resource(need) for need in needs}
+        named = {need: self._judge.resource(need) for need in needs}
         with self._lock:
             of_session = self._works.setdefault(handle, {})
             kept = of_session.pop(operation, None) or _Kept(0.0)
@@ -113,20 +117,10 @@ class Works:
         if caller is None:
             return ENDED
         try:
-            return self._refusal(caller, [need for need in needs if not self._is_spent(need, needs)])
+            return _refusal(self._judge, caller, needs)
         except LogRefusedError:
             # Of this organization nothing can be decided; the answers about the others are not kept back by that.
             return UNREADABLE
-
-    def _is_spent(self, need: Need, needs: Mapping[Need, ResourceId | None]) -> bool:
-        """Tell whether a need is of a resource that is gone from its name, by an operation that was allowed to drop it.
-
-        A statement that drops or renames a table has ended what it was allowed there by its own success.
-        """
-        named = needs[need]
-        if named is None or not isinstance(need, NameNeed):
-            return False
-        return any(_drops(each, need) for each in needs) and self._resource(need) != named
 
     def _forget(self, running: Collection[Work]) -> None:
         """Drop what has ended: the operations that do not run, and the streams of sessions that are gone."""
@@ -144,9 +138,35 @@ class Works:
                 del self._works[handle]
 
 
-def _drops(need: Need, other: NameNeed) -> bool:
-    """Tell whether a need is to drop what another one is about, or what that lies in. A rename needs it too."""
-    return isinstance(need, NameNeed) and need.action in _DROPS and other.object[: len(need.object)] == need.object
+def _refusal(judge: Judge, caller: Caller, allowed: Mapping[Need, ResourceId | None]) -> str | None:
+    """Ask again about what an operation was allowed; return why not all of it is allowed now, or None.
+
+    A statement that drops or renames a table has ended what it was allowed there by its own success. What it has read
+    of a table that was renamed, it reads on only by the rights under the new name, which the text does not tell.
+    """
+    spent = _spent(judge, allowed)
+    moved = next((need for need, resource in spent.items() if not _may_read_on(judge, caller, need, resource)), None)
+    if moved is not None:
+        return f"`{'.'.join(moved.object)}` was renamed, and you may not read it under its new name"
+    return judge.refusal(caller, [need for need in allowed if need not in spent])
+
+
+def _spent(judge: Judge, allowed: Mapping[Need, ResourceId | None]) -> dict[NameNeed, ResourceId]:
+    """Return the needs of what is gone from its name, where the operation was allowed to drop it or what it lay in."""
+    named = {need: resource for need, resource in allowed.items() if isinstance(need, NameNeed) and resource}
+    dropped = {need.object for need in named if need.action in _DROPS}
+    return {
+        need: resource
+        for need, resource in named.items()
+        if any(need.object[:depth] in dropped for depth in range(1, len(need.object) + 1))
+        and judge.resource(need) != resource
+    }
+
+
+def _may_read_on(judge: Judge, caller: Caller, need: NameNeed, resource: ResourceId) -> bool:
+    """Tell whether the caller may read a resource under its new name, if the need is to read and there is a new name."""
+    name = judge.full_name(resource) if need.action == _READ else None
+    return name is None or judge.refusal(caller, [need.model_copy(update={"object": name})]) is None
 
 
 def _make_room(of_session: dict[str, _Kept]) -> None:
