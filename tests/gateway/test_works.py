@@ -148,6 +148,20 @@ def test_a_statement_goes_on_after_it_has_dropped_what_it_was_allowed_to_drop(sc
     assert scene.works.refusal(scene.handle, "op") is None
 
 
+def test_a_statement_that_drops_its_table_while_it_is_decided_on_goes_on(scene: Scene) -> None:
+    class Dropping(Scene):
+        def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+            self.named.clear()
+            return "there is no such table" if DROP in needs else None
+
+    judge = Dropping()
+    judge.named = {READ: OLD, DROP: OLD}
+    works = Works(scene.sessions, judge)
+    works.record(scene.handle, "op", [READ, DROP])
+
+    assert works.refusal(scene.handle, "op") is None
+
+
 def test_a_statement_is_refused_when_its_table_is_gone_and_it_was_not_allowed_to_drop_that(scene: Scene) -> None:
     scene.named = {READ: OLD}
     scene.works.record(scene.handle, "op", [READ])

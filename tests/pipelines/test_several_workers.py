@@ -90,7 +90,7 @@ class _Passing:
         rows, now = runs(self._organization, QUEUED, RUNNING), time.monotonic()
         if rows != self._seen or self._workers.under_way:
             self._seen, self._since = rows, now
-        # Later, so that every worker has had a round in which it could begin one.
+        # Later, so that every worker has had a round, and one that has begun an attempt and does not count it yet has its lease.
         elif now - self._since > QUIET:
             self.waited += now - self._since
             self._since = now

@@ -18,7 +18,9 @@ from headgate.store import open_stores
 from tests.fakes.world import ROOT
 from tests.pipelines.working import opened
 
-LEASE = 60.0
+_LEASE = 60.0
+_ENDS_WITHIN = 60.0
+"""Seconds that a worker has for ending what is under way."""
 _ROUND = 0.1
 """Seconds: shorter than a server's, so that little time goes by until the test sees that nothing can happen."""
 _SPAWN = multiprocessing.get_context("spawn")
@@ -99,7 +101,7 @@ def _work(url: str, number: int, seed: int, clock: SharedClock, seen: _Seen, end
     """Be a worker until told to end."""
     stores = open_stores(url)
     organization = opened(clock, stores.log(ROOT))
-    settings = WorkerSettings(name=f"w{number}", slots=2, round=_ROUND, lease=LEASE)
+    settings = WorkerSettings(name=f"w{number}", slots=2, round=_ROUND, lease=_LEASE)
     attempts = _Attempts(seen, random.Random(seed + number))  # noqa: S311 (a test's)
     worker = Worker(organization.control.catch_up, lambda: [organization], attempts, settings)
     worker._schedulers[ROOT] = _NoSchedules(organization.control, organization.store)
@@ -146,7 +148,7 @@ class WorkerProcesses:
     def _take_note(self) -> None:
         ended = 0
         while ended < len(self._processes):
-            message = self._seen.messages.get(timeout=LEASE)
+            message = self._seen.messages.get(timeout=_ENDS_WITHIN)
             if message is None:
                 ended += 1
                 continue

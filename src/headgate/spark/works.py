@@ -27,7 +27,7 @@ Work = tuple[str, str]
 """A session's handle, and an operation of it."""
 
 
-class Judge(DecidesNeeds, Protocol):
+class NamesResources(DecidesNeeds, Protocol):
     """Decides on needs in one organization, and knows what a resource is called: `headgate.spark.needs.Judge`."""
 
     def full_name(self, resource: ResourceId, /) -> Names | None:
@@ -51,7 +51,7 @@ class _Kept:
 class Works:
     """What runs now, with everything that was allowed for it. Safe to use from several threads."""
 
-    def __init__(self, sessions: Sessions, judge: Judge, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, sessions: Sessions, judge: NamesResources, clock: Callable[[], float] = time.monotonic) -> None:
         self._sessions = sessions
         self._judge = judge
         self._clock = clock
@@ -138,21 +138,23 @@ class Works:
                 del self._works[handle]
 
 
-def _refusal(judge: Judge, caller: Caller, allowed: Mapping[Need, ResourceId | None]) -> str | None:
-    """Ask again about what an operation was allowed; return why not all of it is allowed now, or None.
+def _refusal(judge: NamesResources, caller: Caller, allowed: Mapping[Need, ResourceId | None]) -> str | None:
+    """Decide again on what an operation was allowed; return why not all of it is allowed now, or None.
 
-    A statement that drops or renames a table has ended what it was allowed there by its own success. What it has read
-    of a table that was renamed, it reads on only by the rights under the new name, which the text does not tell.
+    A statement that drops or renames a table gives up what it was allowed on the old name by its own success. It reads
+    a renamed table on only if the caller may read it under the new name, which the message does not contain.
     """
     spent = _spent(judge, allowed)
     moved = next((need for need, resource in spent.items() if not _may_read_on(judge, caller, need, resource)), None)
     if moved is not None:
         return f"`{'.'.join(moved.object)}` was renamed, and you may not read it under its new name"
-    return judge.refusal(caller, [need for need in allowed if need not in spent])
+    why = judge.refusal(caller, [need for need in allowed if need not in spent])
+    # The statement may have dropped more while this was decided: then the refusal is of a name that it gave up.
+    return why if why is None or _spent(judge, allowed) == spent else _refusal(judge, caller, allowed)
 
 
-def _spent(judge: Judge, allowed: Mapping[Need, ResourceId | None]) -> dict[NameNeed, ResourceId]:
-    """Return the needs of what is gone from its name, where the operation was allowed to drop it or what it lay in."""
+def _spent(judge: NamesResources, allowed: Mapping[Need, ResourceId | None]) -> dict[NameNeed, ResourceId]:
+    """Return the needs whose resource has left its name, where the operation was allowed to drop it or what it lay in."""
     named = {need: resource for need, resource in allowed.items() if isinstance(need, NameNeed) and resource}
     dropped = {need.object for need in named if need.action in _DROPS}
     return {
@@ -163,8 +165,8 @@ def _spent(judge: Judge, allowed: Mapping[Need, ResourceId | None]) -> dict[Name
     }
 
 
-def _may_read_on(judge: Judge, caller: Caller, need: NameNeed, resource: ResourceId) -> bool:
-    """Tell whether the caller may read a resource under its new name, if the need is to read and there is a new name."""
+def _may_read_on(judge: NamesResources, caller: Caller, need: NameNeed, resource: ResourceId) -> bool:
+    """Tell whether the caller may read a renamed resource under its new name; true if it was not read, or is gone."""
     name = judge.full_name(resource) if need.action == _READ else None
     return name is None or judge.refusal(caller, [need.model_copy(update={"object": name})]) is None
 
