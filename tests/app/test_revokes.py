@@ -15,8 +15,9 @@ from headgate.app.knowing import Knowing
 from headgate.control.clusters import EMBEDDED
 from headgate.control.command import SuspendedError
 from headgate.control.organization import Organization
+from headgate.control.resources import CreateResource
 from headgate.control.suspension import ResumeOrganization, SuspendOrganization
-from headgate.control.tables import DropDatabase
+from headgate.control.tables import DropDatabase, RenameTable
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.spark.abandoned_sessions import AbandonedSessions
@@ -114,9 +115,7 @@ def suspend_the_organization(world: World) -> None:
 
 def drop_the_database(world: World) -> None:
     home = world.deployment.home
-    database = home.control.snapshot.find(("lake", "raw"))
-    assert database is not None
-    home.control.execute(DropDatabase(database.id), world.caller("owner"))
+    home.control.execute(DropDatabase(find(home, "lake", "raw")), world.caller("owner"))
 
 
 @pytest.mark.parametrize(
@@ -137,6 +136,32 @@ def test_a_statement_that_has_dropped_its_database_goes_on(scene: Scene) -> None
     drop_the_database(scene.world)
 
     assert scene.refused() == ""
+
+
+@pytest.mark.parametrize("may_read", [True, False])
+def test_a_statement_that_has_renamed_a_table_reads_on_by_the_rights_under_the_new_name(
+    scene: Scene, *, may_read: bool
+) -> None:
+    home, owner, table = scene.deployment.home, scene.world.caller("owner"), ResourceId("r-t")
+    home.control.execute(CreateResource(table, "table", find(home, "lake", "raw"), "t"), owner)
+    scene.world.create("/databases", {"name": "hidden"})
+    scene.world.give("vic", "manager", "lake.raw")
+    if may_read:
+        scene.world.give("vic", "viewer", "lake.hidden")
+    names = ("lake", "raw", "t")
+    needs = [NameNeed(action=action, object=names) for action in ("table.select", "table.alter", "table.drop")]
+    scene.begin(scene.world.tokens["vic"], *needs)
+
+    home.control.execute(RenameTable(table, find(home, "lake", "hidden"), "moved"), owner)
+
+    denied = "`lake.raw.t` was renamed, and you may not read it under its new name"
+    assert scene.refused() == ("" if may_read else denied)
+
+
+def find(organization: Organization, *names: str) -> ResourceId:
+    found = organization.control.snapshot.find(names)
+    assert found is not None
+    return found.id
 
 
 def test_a_suspended_organization_answers_its_members_with_that_at_the_gateway_until_it_is_resumed(

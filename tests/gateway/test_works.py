@@ -162,6 +162,25 @@ def test_a_statement_that_drops_its_table_while_it_is_decided_on_goes_on(scene: 
     assert works.refusal(scene.handle, "op") is None
 
 
+def test_a_user_who_renames_without_end_is_decided_on_twice(scene: Scene) -> None:
+    class Renaming(Scene):
+        asked = 0
+
+        def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+            self.asked += 1
+            self.named = {READ: OLD, DROP: OLD} if self.asked % 2 else {}
+            return "there is no such table"
+
+    judge = Renaming()
+    judge.named = {READ: OLD, DROP: OLD}
+    works = Works(scene.sessions, judge)
+    works.record(scene.handle, "op", [READ, DROP])
+    judge.named = {}
+
+    assert works.refusal(scene.handle, "op") == "there is no such table"
+    assert judge.asked == 2
+
+
 def test_a_statement_is_refused_when_its_table_is_gone_and_it_was_not_allowed_to_drop_that(scene: Scene) -> None:
     scene.named = {READ: OLD}
     scene.works.record(scene.handle, "op", [READ])

@@ -145,12 +145,19 @@ def _refusal(judge: NamesResources, caller: Caller, allowed: Mapping[Need, Resou
     a renamed table on only if the caller may read it under the new name, which the message does not contain.
     """
     spent = _spent(judge, allowed)
+    why = _refusal_without(spent, judge, caller, allowed)
+    # The statement may have dropped more while this was decided. Once: a user who renames without end gains nothing.
+    later = _spent(judge, allowed) if why else spent
+    return why if later == spent else _refusal_without(later, judge, caller, allowed)
+
+
+def _refusal_without(
+    spent: Mapping[NameNeed, ResourceId], judge: NamesResources, caller: Caller, allowed: Iterable[Need]
+) -> str | None:
     moved = next((need for need, resource in spent.items() if not _may_read_on(judge, caller, need, resource)), None)
     if moved is not None:
         return f"`{'.'.join(moved.object)}` was renamed, and you may not read it under its new name"
-    why = judge.refusal(caller, [need for need in allowed if need not in spent])
-    # The statement may have dropped more while this was decided: then the refusal is of a name that it gave up.
-    return why if why is None or _spent(judge, allowed) == spent else _refusal(judge, caller, allowed)
+    return judge.refusal(caller, [need for need in allowed if need not in spent])
 
 
 def _spent(judge: NamesResources, allowed: Mapping[Need, ResourceId | None]) -> dict[NameNeed, ResourceId]:
