@@ -62,6 +62,8 @@ class FakeBackend(grpc.GenericRpcHandler):
     held: bool = False
     held_analyses: bool = False
     """An analysis goes on until the test says so, as Spark's do: nothing interrupts it."""
+    held_statuses: bool = False
+    """A question for artifacts is answered once the test says so."""
     held_configs: bool = False
     """A question about the configuration is answered once the test says so."""
     config_seconds: float = 0.0
@@ -105,6 +107,8 @@ class FakeBackend(grpc.GenericRpcHandler):
             if rpc.name == "Interrupt":
                 self._interrupt(request.operation_id)
             if rpc.name == "AnalyzePlan" and self.held_analyses:
+                self.go_on.wait()
+            if rpc.name == "ArtifactStatus" and self.held_statuses:
                 self.go_on.wait()
             if rpc.name == "Config":
                 time.sleep(self.config_seconds)

@@ -25,12 +25,14 @@ from headgate.spark.gateway.artifact_names import (
     restore_summaries,
 )
 from headgate.spark.gateway.artifacts import MAX_ARTIFACT_BYTES
+from headgate.spark.gateway.calls import STATUSES_PER_PRINCIPAL
 from headgate.spark.gateway.errors import ExhaustedError, InvalidRequestError
 from headgate.spark.gateway.rpcs import SERVICE
 from headgate.spark.gateway.upload_budget import UploadBudget
 from headgate.spark.gateway.uploads import Upload
 from headgate.untrusted_input.pool import ParserPool
 from tests.arrow_streams import artifact_name, chunk, column, read, rows, stream, with_offsets
+from tests.threads import wait_until
 
 base: Any = protos.base
 DENIED, INVALID = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.INVALID_ARGUMENT
@@ -332,6 +334,31 @@ class TestNames:
         assert {name: status.exists for name, status in restored.statuses.items()} == {
             artifact_name(HONEST): kind != "none"
         }
+
+
+class TestQuestionsForArtifacts:
+    def test_of_one_user_are_answered_two_at_a_time_and_keep_no_other_user_waiting(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        backend.held_statuses = True
+        many = [_ask_for_artifacts(gateway, "ann") for _ in range(8)]
+        wait_until(lambda: backend.names().count("ArtifactStatus") == STATUSES_PER_PRINCIPAL)
+
+        other = _ask_for_artifacts(gateway, "bob")
+        wait_until(lambda: backend.names().count("ArtifactStatus") == STATUSES_PER_PRINCIPAL + 1)
+
+        assert not any(each.done() for each in many)
+        backend.go_on.set()
+        assert all(each.result() for each in (*many, other))
+
+
+def _ask_for_artifacts(gateway: RunningGateway, name: str) -> Any:
+    client = Client(gateway.port, name)
+    rpc, request = (
+        "/spark.connect.SparkConnectService/ArtifactStatus",
+        client.request("ArtifactStatus", names=[artifact_name(HONEST)]),
+    )
+    return client.channel.unary_unary(rpc).future(request, metadata=client.metadata)
 
 
 class TestBudget:

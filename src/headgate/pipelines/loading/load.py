@@ -90,7 +90,8 @@ class _Load:
         goal = execution.staging / stream.into
         bound = {"parquet": execution.parquet, "json": require_small_document}.get(stream.format, require_short_lines)
         count, size = stage_files(stream, folder, goal, bound, partial(execution.wait, 0))
-        execution.say(f"stream `{stream.name}`: {count:,} files with {size:,} bytes")
+        files = "1 file" if count == 1 else f"{count:,} files"
+        execution.say(f"stream `{stream.name}`: {files}, {size:,} bytes in all")
         return goal
 
     def _fetched(self, stream: ApiStream, so_far: Reached | None) -> Sequence[DataFrame]:

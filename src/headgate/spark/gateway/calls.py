@@ -19,6 +19,9 @@ ANALYSES_PER_PRINCIPAL: Final = 4
 ANALYSES: Final = 64
 CALLS_PER_PRINCIPAL: Final = 64
 CALLS: Final = 512
+STATUSES_PER_PRINCIPAL: Final = 2
+STATUSES: Final = 16
+"""Questions which artifacts are there. Each may name 65,536, and the gateway names all of them anew, twice."""
 UPLOADS_PER_PRINCIPAL: Final = 32
 UPLOADS: Final = 256
 _WAIT_SECONDS: Final = 10.0
@@ -105,6 +108,7 @@ class Calls:
         self._operations = operations
         self.analyses = Slots("analyses", ANALYSES_PER_PRINCIPAL, ANALYSES)
         self.others = Slots("calls", CALLS_PER_PRINCIPAL, CALLS)
+        self.statuses = Slots("questions for artifacts", STATUSES_PER_PRINCIPAL, STATUSES)
         self.uploads = Slots("uploads", UPLOADS_PER_PRINCIPAL, UPLOADS)
         self._sent = set[asyncio.Task[bytes]]()
 

@@ -169,12 +169,17 @@ class Gateway:
             return await self._clone(rpc, call, admitted)
         if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
             return await self._release(call, admitted, binding)
-        # They may be many, so neither is done on the event loop.
-        asked = await asyncio.to_thread(name_asked_artifacts, admitted.request) if rpc is ARTIFACT_STATUS else {}
-        answer = await self._send(rpc, call, admitted, binding)
         if rpc is ARTIFACT_STATUS:
-            return await asyncio.to_thread(restore_statuses, answer, asked)
+            async with self._calls.statuses.held(call.caller.principal):
+                return await self._artifact_statuses(call, admitted, binding)
+        answer = await self._send(rpc, call, admitted, binding)
         return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
+
+    async def _artifact_statuses(self, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
+        """Return which artifacts are there. They may be many, so no names are written anew on the event loop."""
+        asked = await asyncio.to_thread(name_asked_artifacts, admitted.request)
+        answer = await self._send(ARTIFACT_STATUS, call, admitted, binding)
+        return await asyncio.to_thread(restore_statuses, answer, asked)
 
     async def answer_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> None:
         """Serve a call of one request with a stream of answers, no faster than the client takes them."""
