@@ -2,14 +2,16 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from headgate.control.connections import Entrance
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.spark.signature import sign
+from headgate.spark.sparks import OrganizationSpark
 from tests.app.world import KEY, World, world_in
 from tests.fakes.runs import begin, end
 
@@ -61,6 +63,20 @@ def test_the_guard_is_told_while_the_run_may_and_as_the_pipeline_declares_it(wor
 
     end(world.deployment.control, world.deployment.store, RUN)
     assert asked(world, caller, "shop")["allowed"] is False
+
+
+def test_a_route_can_ask_again_while_the_run_lasts(world: World) -> None:
+    caller, home, asks = started(world, "shop", RunId("run-4")), world.deployment.home, list[Callable[[], bool]]()
+
+    def route(_cluster: str, entrance: Entrance, is_allowed: Callable[[], bool]) -> Entrance:
+        asks.append(is_allowed)
+        return entrance
+
+    OrganizationSpark(home, world.deployment.places_of(home), lambda: KEY, route=route).entrance(caller, "shop")
+
+    assert [asks[0](), asks[0]()] == [True, True]
+    end(world.deployment.control, world.deployment.store, RunId("run-4"))
+    assert asks[0]() is False
 
 
 def test_nobody_is_told_outside_a_run(world: World) -> None:

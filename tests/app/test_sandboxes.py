@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.sandboxes import SandboxRequiredError, describe_unenforced, forbidden_files, prepare_driver_sandbox
+from headgate.app.sandboxes import (
+    SandboxRequiredError,
+    describe_unenforced,
+    forbidden_files,
+    prepare_driver_sandbox,
+    with_own_event_logs,
+)
 from headgate.app.settings import Settings
 from headgate.control.clusters import EMBEDDED
 from headgate.sandbox import Level
@@ -80,13 +86,30 @@ class TestDriver:
             "spark.eventLog.dir": f"file://{tmp_path}/events",
         }
         with world_in(tmp_path) as world:
-            sandbox = prepare_driver_sandbox(
-                world.deployment, world.deployment.home, Cluster("far", "yarn", conf=conf), Level.FULL, PORTS, {}
-            )
+            cluster = with_own_event_logs(Cluster("far", "yarn", conf=conf), world.deployment.home)
+            sandbox = prepare_driver_sandbox(world.deployment, world.deployment.home, cluster, Level.FULL, PORTS, {})
 
         assert tmp_path / "trust.jks" in sandbox.reads
-        assert tmp_path / "events" in sandbox.writes
         assert tmp_path / "trust.jks" not in sandbox.writes
+
+    @pytest.mark.parametrize("form", ["{}", "{}/", "file:{}", "file://{}"])
+    def test_writes_event_logs_of_its_organization_only(self, tmp_path: Path, form: str) -> None:
+        events = tmp_path / "events"
+        events.mkdir()
+        shared = Cluster("far", "yarn", conf={"spark.eventLog.dir": form.format(events)})
+        with world_in(tmp_path) as world:
+            own = world.deployment.home
+            cluster = with_own_event_logs(shared, own)
+            sandbox = prepare_driver_sandbox(world.deployment, own, cluster, Level.FULL, PORTS, {})
+
+        assert events / own.id in sandbox.writes
+        assert (events / own.id).is_dir()
+        assert events not in {*sandbox.writes, *sandbox.reads}
+
+    def test_leaves_event_logs_on_other_machines_where_they_are(self, tmp_path: Path) -> None:
+        shared = Cluster("far", "yarn", conf={"spark.eventLog.dir": "hdfs://store:8020/events"})
+        with world_in(tmp_path) as world:
+            assert with_own_event_logs(shared, world.deployment.home) == shared
 
     def test_opens_neither_the_data_folder_nor_keys_nor_the_home(self, tmp_path: Path) -> None:
         settings = replace(settings_in(tmp_path), log_key=tmp_path / "log.pem", secrets_key=tmp_path / "secrets.key")

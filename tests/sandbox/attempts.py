@@ -1,11 +1,13 @@
 """Run inside a sandbox: tries one thing and says `done`, or why not."""
 
+import ctypes
 import errno
 import os
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -36,6 +38,16 @@ def run_thread(_: str) -> None:
     thread.join()
 
 
+def outlive_parent(_: str) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(1, 0, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "")
+
+
+def wait(seconds: str) -> None:
+    say("waits")
+    time.sleep(float(seconds))
+
+
 def open_files(count: str) -> None:
     for _ in range(int(count)):
         os.open("/dev/null", os.O_RDONLY)
@@ -63,12 +75,15 @@ ATTEMPTS: Mapping[str, Callable[[str], object]] = {
     "take memory": take_memory,
     "run thread": run_thread,
     "open files": open_files,
+    "outlive parent": outlive_parent,
+    "wait": wait,
     "become user": lambda user: os.setuid(int(user)),
 }
 
 
 def say(ended: str) -> None:
     sys.stdout.write(f"{ended}\n")
+    sys.stdout.flush()
 
 
 def main() -> None:

@@ -139,6 +139,15 @@ def test_limits_of_other_processes_cannot_be_set(machine: str) -> None:
     assert (ask("prlimit64", 0), ask("prlimit64", 1)) == (ALLOWED, errno.EPERM)
 
 
+def test_a_process_cannot_choose_to_outlive_its_parent(machine: str) -> None:
+    ask, death_signal, kill, name = asking(Policy(processes=True), machine), 1, 9, 15
+
+    assert ask("prctl", death_signal, kill) == ALLOWED
+    assert {ask("prctl", death_signal, signal) for signal in (0, 15, 64)} == {errno.EPERM}
+    assert ask("prctl", 2**32 | death_signal, 0) == errno.EPERM
+    assert ask("prctl", name, 0) == ALLOWED
+
+
 def test_no_call_types_into_a_terminal(machine: str) -> None:
     ask = asking(Policy(processes=True), machine)
 

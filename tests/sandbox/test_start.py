@@ -65,6 +65,10 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def ends_with(policy: Policy) -> Policy:
+    return replace(policy, ends_with_parent=True)
+
+
 def attempt(policy: Policy, level: Level, name: str, argument: object = "") -> str:
     """Return how an attempt of a sandboxed process ended."""
     command = (PYTHON, "-I", "-S", ATTEMPTS, name, str(argument))
@@ -174,6 +178,23 @@ def test_a_process_with_children_signals_no_process_outside(policy: Policy, leve
         pytest.skip("this kernel's Landlock does not decide about signals")
 
     assert attempt(replace(policy, processes=True), level, "signal", os.getpid()) == "EPERM"
+
+
+def test_a_process_ends_with_the_process_that_started_it(policy: Policy, level: Level) -> None:
+    command = (PYTHON, "-I", "-S", ATTEMPTS, "wait", "60")
+    starts = f"import subprocess, time; subprocess.Popen({sandbox_command(command, ends_with(policy), level)!r}); time.sleep(60)"
+    with subprocess.Popen((sys.executable, "-c", starts), stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "waits\n"
+
+        parent.kill()
+
+        # The pipe is at its end once nobody has it: the sandboxed process has ended too.
+        assert parent.stdout.read() == ""
+
+
+def test_a_process_cannot_choose_to_outlive_the_process_that_started_it(policy: Policy, level: Level) -> None:
+    assert attempt(ends_with(policy), level, "outlive parent") == "EPERM"
 
 
 def test_a_process_becomes_no_other_user(policy: Policy, level: Level) -> None:

@@ -119,11 +119,12 @@ class DecisionService:
     def _entrance(self, handle: str, question: Any) -> dict[str, Any]:
         connection = question["connection"]
         self.entered.append(connection)
-        if not self.rule(handle, {"action": "connection.use", "connection": connection}):
+        need = {"action": "connection.use", "connection": connection}
+        if not self.rule(handle, need):
             return {"allowed": False, "message": f"{handle} may not use that"}
         entrance = self.entrances[connection]
         if self._relay.port:
-            entrance = self._relay.route(entrance)
+            entrance = self._relay.route(entrance, lambda: self.rule(handle, need))
         return {"allowed": True, "url": entrance.url, "properties": dict(entrance.properties)}
 
 

@@ -91,9 +91,10 @@ def connect(relay: DatabaseRelay) -> Iterator[Connect]:
         each.close()
 
 
-def ticket(relay: DatabaseRelay, port: int, *addresses: str) -> str:
+def ticket(relay: DatabaseRelay, port: int, *addresses: str, is_allowed: Callable[[], bool] = lambda: True) -> str:
     """Return the ticket of an entrance, as the driver gets it."""
-    entrance = relay.route(Entrance("jdbc:x", {"user": "ann", "socketFactoryArg": "x"}, port, addresses or (HERE,)))
+    declared = Entrance("jdbc:x", {"user": "ann", "socketFactoryArg": "x"}, port, addresses or (HERE,))
+    entrance = relay.route(declared, is_allowed)
     way, relay_port, found = entrance.properties["socketFactoryArg"].split(" ")
     assert (entrance.url, entrance.properties["user"], way, int(relay_port)) == ("jdbc:x", "ann", "relay", relay.port)
     return found
@@ -154,6 +155,13 @@ def test_a_ticket_is_good_while_a_connection_of_it_is_open(
     clock.now += 200
     assert connect(found)[1] == REFUSED
     client.close()
+
+
+def test_each_connection_of_a_ticket_is_decided_on(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+    answers = iter((True, False, True))
+    found = ticket(relay, echo.port, is_allowed=lambda: next(answers))
+
+    assert [connect(found)[1] for _ in range(3)] == [OPEN, REFUSED, OPEN]
 
 
 def test_a_ticket_is_for_a_few_connections(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:

@@ -17,10 +17,34 @@ def taken(opened: ExitStack, port: int) -> None:
 def test_each_driver_gets_other_ports() -> None:
     ports = SessionPorts()
 
-    given = [ports.ports() for _ in range(len(ports.all))]
+    given = [ports.take() for _ in range(len(ports.all))]
 
     assert {each.connect for each in given} == set(ports.all)
-    assert all(len(set(each.all)) == 3 for each in given)
+    assert len({port for each in given for port in each.all}) == 3 * len(given)
+
+
+def test_no_driver_gets_a_port_of_the_gateway_or_of_the_sessions_of_other_drivers() -> None:
+    ports = SessionPorts()
+    kept = {*ports.all, ports.gateway}
+
+    for _ in range(2000):
+        given = ports.take()
+        assert given.connect in ports.all
+        assert not {given.driver, given.blocks} & kept
+        ports.release(given)
+
+
+def test_no_port_is_given_out_again_while_its_driver_runs() -> None:
+    ports = SessionPorts()
+    runs = ports.take()
+
+    for _ in range(2 * len(ports.all)):
+        given = ports.take()
+        assert not set(given.all) & set(runs.all)
+        ports.release(given)
+    ports.release(runs)
+
+    assert runs.connect in {ports.take().connect for _ in ports.all}
 
 
 def test_a_port_that_another_program_has_taken_is_passed_over() -> None:
@@ -29,7 +53,7 @@ def test_a_port_that_another_program_has_taken_is_passed_over() -> None:
         for port in ports.all[:10]:
             taken(opened, port)
 
-        assert ports.choose() == ports.all[10]
+        assert ports.take().connect == ports.all[10]
 
 
 def test_no_free_port_is_said() -> None:
@@ -39,6 +63,6 @@ def test_no_free_port_is_said() -> None:
             taken(opened, port)
 
         with pytest.raises(NoPortError, match="all 64 ports for Spark drivers are in use"):
-            ports.choose()
+            ports.take()
         opened.close()
-        assert ports.choose() in ports.all
+        assert ports.take().connect in ports.all

@@ -127,7 +127,7 @@ def program(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> P
 @contextmanager
 def plain_spark(toolchain: Toolchain, program: Path, folder: Path, level: Level) -> Iterator[PlainSpark]:
     """Run Spark without a guard, in the sandbox of a driver at a level."""
-    made_with, ports = settings(toolchain, folder, ""), SessionPorts().ports()
+    made_with, ports = settings(toolchain, folder, ""), SessionPorts().take()
     made_with = replace(made_with, sandbox=DriverSandbox(level, writes=(folder,), reads=(program,)))
     made_with.scratch.mkdir(parents=True)
     command = sandbox_command(_command(made_with, program, ports), driver_policy(made_with, ports), level)

@@ -1,6 +1,7 @@
 """The sandboxes of the processes that this server starts: how much of them the machine enforces, and what each may reach."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from headgate.app.deployment import Deployment
@@ -34,6 +35,17 @@ def describe_unenforced(settings: Settings, level: Level, why: str) -> str:
     return line
 
 
+def with_own_event_logs(cluster: Cluster, organization: Organization) -> Cluster:
+    """Return the cluster with a folder of event logs for one organization: they contain statements and their constants.
+
+    A folder that is not of this machine stays: no sandbox decides about it.
+    """
+    written = cluster.conf.get(_EVENT_LOGS, "")
+    if not any(_paths(written)):
+        return cluster
+    return replace(cluster, conf={**cluster.conf, _EVENT_LOGS: f"{written.rstrip('/')}/{organization.id}"})
+
+
 def prepare_driver_sandbox(
     deployment: Deployment,
     organization: Organization,
@@ -44,15 +56,16 @@ def prepare_driver_sandbox(
 ) -> DriverSandbox:
     """Return the sandbox of an organization's driver on a cluster, and create the folders that the driver writes.
 
-    `connects` are the ports of the server that the driver may connect to.
+    The cluster is one `with_own_event_logs`. `connects` are the ports of the server that the driver may connect to.
     """
     settings = deployment.settings
     own = [settings.folder / root / organization.id for root in ("warehouse", "checkpoints", "scratch")]
-    for folder in own:
+    events = [path for path in mentioned_paths(cluster.conf.get(_EVENT_LOGS, "")) if path.parent.is_dir()]
+    for folder in (*own, *events):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return DriverSandbox(
         level=level,
-        writes=(*own, *_former_folders(deployment, organization), *_paths(cluster.conf.get(_EVENT_LOGS, ""))),
+        writes=(*own, *_former_folders(deployment, organization), *events),
         reads=tuple(path for value in cluster.conf.values() for path in _paths(value)),
         forbidden=forbidden_files(settings, environ, settings.tls_key),
         connects=connects,

@@ -13,7 +13,13 @@ from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
 from headgate.app.listening import Alone, ServerError
-from headgate.app.sandboxes import SandboxRequiredError, describe_unenforced, forbidden_files, prepare_driver_sandbox
+from headgate.app.sandboxes import (
+    SandboxRequiredError,
+    describe_unenforced,
+    forbidden_files,
+    prepare_driver_sandbox,
+    with_own_event_logs,
+)
 from headgate.app.settings import Settings
 from headgate.control.clusters import EMBEDDED
 from headgate.control.connections import Entrance
@@ -137,7 +143,7 @@ class SparkSide:
         answers = gateway_application(self._authority, knowing.at_hand, key, self.freshness, knowing.record_denial)
         self._answering = Alone(answers, tasks)
         await self._answering.begin()
-        told = _told(settings, self._answering.url, key)
+        told = _told(settings, self._session_ports.gateway, self._answering.url, key)
         self._gateway = GatewayProcess(told, self._forget, self._say, tasks, sandbox)
         tasks.add_check("revocation watch of the gateway", self._is_watched, _UNWATCHED)
         # Side by side: each takes seconds to begin.
@@ -180,9 +186,9 @@ class SparkSide:
         self._level = level
         return GatewaySandbox(level, ports, forbidden_files(settings, os.environ))
 
-    def _route(self, cluster: str, entrance: Entrance) -> Entrance:
+    def _route(self, cluster: str, entrance: Entrance, is_allowed: Callable[[], bool]) -> Entrance:
         """Return how a driver enters a database. A sandboxed embedded driver uses the relay, executors of a cluster cannot."""
-        return self._relay.route(entrance) if self._relay.port and cluster == EMBEDDED else entrance
+        return self._relay.route(entrance, is_allowed) if self._relay.port and cluster == EMBEDDED else entrance
 
     def _is_watched(self) -> bool:
         """Whether a gateway that serves has lately heard what may not go on. One that does not serve runs nothing."""
@@ -209,6 +215,7 @@ class SparkSide:
         self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str, level: Level
     ) -> Driver:
         settings, home = self._deployment.settings, organization is self._deployment.home
+        cluster = with_own_event_logs(cluster, organization)
         ports = (urlsplit(inner_url).port, self._relay.port)
         connects = tuple(port for port in ports if port)
         sandbox = prepare_driver_sandbox(self._deployment, organization, cluster, level, connects, os.environ)
@@ -232,11 +239,11 @@ class SparkSide:
         return Driver(settings_of_it, self._say, self._deployment.tasks, self._session_ports)
 
 
-def _told(settings: Settings, authority: str, key: str) -> Told:
+def _told(settings: Settings, inner_port: int, authority: str, key: str) -> Told:
     return Told(
         host=settings.bind,
         port=settings.gateway_port,
-        inner_port=0,
+        inner_port=inner_port,
         authority=authority,
         key=key,
         tls_cert=settings.tls_cert,

@@ -126,6 +126,7 @@ def _conditional(policy: Policy, process: int) -> dict[str, Sequence[Instruction
         # Landlock keeps signals within the sandbox, where it is new enough; a process without children needs none.
         **dict.fromkeys(("kill", "tgkill"), (_ALLOW,) if policy.processes else only_this),
         "prlimit64": _equal(0, (0,)),
+        "prctl": _only_the_death_signal_kill(),
     }
 
 
@@ -153,6 +154,18 @@ def _unequal_pairs(first: int, second: int, pairs: Sequence[tuple[int, int]]) ->
 def _openings(position: int) -> Sequence[Instruction]:
     """Allow opening, but neither for nothing, which Landlock is not asked about, nor to cut a file that is only to be read."""
     return (*_refuse(position, _ACCESS, _ACCESS), *_refuse(position, _ACCESS | _TRUNCATE, _TRUNCATE), _ALLOW)
+
+
+def _only_the_death_signal_kill() -> Sequence[Instruction]:
+    """Allow the call, but to outlive the parent: no other signal may be set for its end, and none may not be."""
+    return (
+        _argument(0),
+        (_IF_EQUAL, 0, 3, kernel.SET_PARENT_DEATH_SIGNAL),
+        _argument(1),
+        (_IF_EQUAL, 1, 0, kernel.KILL),
+        _REFUSE,
+        _ALLOW,
+    )
 
 
 def _private_memory(position: int) -> Sequence[Instruction]:

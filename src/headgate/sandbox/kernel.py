@@ -7,6 +7,8 @@ from typing import Final
 _libc = ctypes.CDLL(None, use_errno=True)
 
 SET_NO_NEW_PRIVILEGES: Final = 38
+SET_PARENT_DEATH_SIGNAL: Final = 1
+KILL: Final = 9
 _DROP_FROM_BOUNDING_SET: Final = 24
 _CAPSET: Final = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION: Final = 0x20080522

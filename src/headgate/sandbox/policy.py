@@ -27,6 +27,8 @@ class Policy:
     """Whether Unix sockets may be used; Landlock does not restrict which."""
     processes: bool = False
     """Whether further processes may be started; they have the same rights."""
+    ends_with_parent: bool = False
+    """Whether the kernel ends the process with the thread that started it, whatever the process has become."""
     memory_bytes: int | None = None
     """The most private memory."""
     open_files: int | None = None

@@ -40,6 +40,8 @@ def restrict(policy: Policy, level: Level) -> None:
     os.set_inheritable(os.open("/proc/self", os.O_PATH), True)  # noqa: FBT003
     _limit(policy)
     kernel.drop_privileges()
+    if policy.ends_with_parent:
+        kernel.prctl(kernel.SET_PARENT_DEATH_SIGNAL, kernel.KILL)
     landlock.restrict(policy, level)
     call_filter.restrict(policy)
 

@@ -135,7 +135,6 @@ PROCESS: Final = {
     "restart_syscall": Numbers(219, 128),
     "futex": Numbers(202, 98),
     "rseq": Numbers(334, 293),
-    "prctl": Numbers(157, 167),
     "arch_prctl": Numbers(158, None),
     "getrandom": Numbers(318, 278),
     "landlock_create_ruleset": Numbers(444, 444),
@@ -221,6 +220,7 @@ CONDITIONAL: Final = {
     "tkill": Numbers(200, 130),
     "tgkill": Numbers(234, 131),
     "prlimit64": Numbers(302, 261),
+    "prctl": Numbers(157, 167),
 }
 """Calls that depend on their arguments, or on what the policy allows."""
 HIGHEST: Final = 451

@@ -48,6 +48,7 @@ class _Ticket:
 
     port: int
     addresses: Sequence[str]
+    is_allowed: Callable[[], bool]
     issued: float
     uses: int = 0
     open: int = 0
@@ -88,12 +89,15 @@ class DatabaseRelay:
             _shut(server)
             server.close()
 
-    def route(self, entrance: Entrance) -> Entrance:
-        """Return the same entrance by a ticket of the relay, in place of the addresses that were decided on."""
+    def route(self, entrance: Entrance, is_allowed: Callable[[], bool]) -> Entrance:
+        """Return the same entrance by a ticket of the relay, in place of the addresses that were decided on.
+
+        `is_allowed` decides again, before each connection by the ticket: rights may have gone since.
+        """
         ticket, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
             self._tickets = {key: each for key, each in self._tickets.items() if each.is_valid(now)}
-            self._tickets[ticket] = _Ticket(entrance.port, entrance.addresses, now)
+            self._tickets[ticket] = _Ticket(entrance.port, entrance.addresses, is_allowed, now)
         way = {"socketFactoryArg": f"relay {self.port} {ticket}"}
         return replace(entrance, properties={**entrance.properties, **way})
 
@@ -135,7 +139,10 @@ class DatabaseRelay:
                 _answer(client, REFUSED)
                 return
             try:
-                self._relay(client, ticket)
+                if ticket.is_allowed():
+                    self._relay(client, ticket)
+                else:
+                    _answer(client, REFUSED)
             finally:
                 with self._lock:
                     ticket.open -= 1

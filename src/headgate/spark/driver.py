@@ -22,6 +22,7 @@ _REMOTE_START_WITHIN = 300.0
 """A master may have to find room, or a container, first."""
 _STOP_WITHIN = 5.0
 _BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
+_NO_PORTS = DriverPorts(0, 0, 0)
 
 
 class DriverError(Exception):
@@ -56,7 +57,7 @@ class Driver:
         self._supervision: BackgroundTask | None = None
         self._liveness: Liveness | None = None
         self._watches = list[BackgroundTask]()
-        self._ports = DriverPorts(0, 0, 0)
+        self._ports = _NO_PORTS
         self.state = DriverState.STOPPED
         self.generation = 0
         self.hangs = 0
@@ -128,7 +129,7 @@ class Driver:
 
     def _chosen_ports(self) -> DriverPorts:
         try:
-            return self._session_ports.ports()
+            return self._session_ports.take()
         except NoPortError as error:
             raise DriverError(str(error)) from None
 
@@ -227,6 +228,7 @@ class Driver:
     def _ended(self, code: int) -> str:
         self.state = DriverState.DOWN
         self._end_watches()
+        self._release_ports()
         return f"the Spark driver ended (code {code}); its sessions are gone; starting another"
 
     def _again(self) -> str:
@@ -235,13 +237,21 @@ class Driver:
     async def _end(self) -> None:
         self._end_watches()
         process = self._process
-        if process is None or process.returncode is not None:
-            return
+        if process is not None and process.returncode is None:
+            await _end_process(process)
+        self._release_ports()
+
+    def _release_ports(self) -> None:
+        ports, self._ports = self._ports, _NO_PORTS
+        self._session_ports.release(ports)
+
+
+async def _end_process(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), _STOP_WITHIN)
+    except TimeoutError:
         with suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), _STOP_WITHIN)
-        except TimeoutError:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            process.kill()
+        await process.wait()

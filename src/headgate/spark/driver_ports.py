@@ -4,7 +4,7 @@ import itertools
 import random
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,39 +37,59 @@ class DriverPorts:
 
 
 class SessionPorts:
-    """The ports at which drivers take sessions, chosen once: the gateway's sandbox can be given no more after its start."""
+    """The ports at which drivers take sessions, chosen once: the gateway's sandbox can be given no more after its start.
+
+    No port is given out while the driver that has it runs. That driver's sandbox lets it listen there, so it could be
+    there before the next one and receive what is sent to that one.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._in_use = set[int]()
 
     @cached_property
+    def _chosen(self) -> tuple[int, ...]:
+        return _free_ports(_SESSION_PORTS + 1)
+
+    @property
+    def gateway(self) -> int:
+        """The port of the gateway on loopback, which no driver is given. Raises `NoPortError`."""
+        return self._chosen[0]
+
+    @property
     def all(self) -> tuple[int, ...]:
-        """All of them. Raises `NoPortError`."""
-        return _free_ports(_SESSION_PORTS)
+        """All of the drivers'. Raises `NoPortError`."""
+        return self._chosen[1:]
 
     @cached_property
     def _order(self) -> Iterator[int]:
         return itertools.cycle(self.all)
 
-    def choose(self) -> int:
-        """Return a port that is free now, each time another one. Raises `NoPortError`."""
+    def take(self) -> DriverPorts:
+        """Return the ports of a driver that is about to start, each time other ones. Raises `NoPortError`."""
         with self._lock:
-            for port in itertools.islice(self._order, len(self.all)):
-                if is_free(_LOOPBACK, port):
-                    return port
+            ports = DriverPorts(self._session_port(), *_free_ports(2, {*self._chosen, *self._in_use}))
+            self._in_use.update(ports.all)
+            return ports
+
+    def release(self, ports: DriverPorts) -> None:
+        """Give back the ports of a driver whose process is gone."""
+        with self._lock:
+            self._in_use.difference_update(ports.all)
+
+    def _session_port(self) -> int:
+        for port in itertools.islice(self._order, len(self.all)):
+            if port not in self._in_use and is_free(_LOOPBACK, port):
+                return port
         raise NoPortError(
             f"all {len(self.all)} ports for Spark drivers are in use; end programs that listen on loopback"
         )
 
-    def ports(self) -> DriverPorts:
-        """Return the ports of a driver that is about to start. Raises `NoPortError`."""
-        return DriverPorts(self.choose(), *_free_ports(2))
 
-
-def _free_ports(count: int) -> tuple[int, ...]:
+def _free_ports(count: int, without: Collection[int] = ()) -> tuple[int, ...]:
     """Return free ports that no program is given by chance: it could be there before the driver. Raises `NoPortError`."""
     lowest, highest = _given_by_chance()
-    wanted = [port for port in range(_FIRST, _LAST) if not lowest <= port <= highest]
+    wanted = [port for port in range(_FIRST, _LAST) if not lowest <= port <= highest and port not in without]
     random.SystemRandom().shuffle(wanted)
     found = tuple(itertools.islice((port for port in wanted if is_free(_LOOPBACK, port)), count))
     if len(found) < count:

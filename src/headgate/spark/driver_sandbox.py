@@ -44,6 +44,7 @@ def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
         listens=ports.all,
         # A master and executors are found by their names.
         datagrams=cluster.remote,
+        ends_with_parent=True,
         open_files=_OPEN_FILES,
         memory_bytes=(2 * cluster.heap_mib << 20) + _BESIDE_HEAP,
     )

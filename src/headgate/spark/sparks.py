@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from headgate.control.clusters import EMBEDDED
 from headgate.control.connections import Entrance
 from headgate.control.organization import Organization
+from headgate.control.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.driver_calls import DriverCalls
 from headgate.spark.followed_operations import FollowedOperations
-from headgate.spark.needs import Judge, Reach
+from headgate.spark.needs import ConnectionNeed, Judge, Reach
 from headgate.spark.sessions import Sessions
 from headgate.spark.works import Works
 
-Route = Callable[[str, Entrance], Entrance]
-"""Returns how the driver on a cluster enters a database: directly, or through a relay."""
+Route = Callable[[str, Entrance, Callable[[], bool]], Entrance]
+"""Returns how the driver on a cluster enters a database: directly, or through a relay, which asks if that is still allowed."""
 
 
-def route_directly(_cluster: str, entrance: Entrance) -> Entrance:
+def route_directly(_cluster: str, entrance: Entrance, _is_allowed: Callable[[], bool]) -> Entrance:
     """Return how a driver enters a database that it connects itself."""
     return entrance
 
@@ -47,7 +48,16 @@ class OrganizationSpark:
 
     def entrance(self, caller: Caller, connection: str) -> Entrance:
         """Return how its driver enters a database for a caller. Raises `NoEntranceError`."""
-        return self._route(self.cluster, self.reach.entrance(caller, connection))
+        entrance = self.reach.entrance(caller, connection)
+        return self._route(self.cluster, entrance, lambda: self._may_use(caller, connection))
+
+    def _may_use(self, caller: Caller, connection: str) -> bool:
+        need = ConnectionNeed(action="connection.use", connection=connection)
+        try:
+            return self.judge.refusal(caller, [need]) is None
+        except LogRefusedError:
+            # Nothing can be decided in this organization now.
+            return False
 
     def forget(self) -> None:
         """End all sessions and forget their work: whatever they were in is gone."""

@@ -13,9 +13,7 @@ from headgate.sandbox import kernel
 
 MEBIBYTE: Final = 1024 * 1024
 
-_PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
-_KILL: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ def restriction(limits: ParserLimits, prepare: Callable[[], None]) -> Callable[[
             # Where the machine runs out of memory, a parser goes before anything else does.
             Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
         if sys.platform == "linux":
-            kernel.prctl(_PR_SET_PDEATHSIG, _KILL)
+            kernel.prctl(kernel.SET_PARENT_DEATH_SIGNAL, kernel.KILL)
             kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
             kernel.prctl(_PR_SET_DUMPABLE, 0)
         prepare()

@@ -68,8 +68,8 @@ class GatewayProcess:
 
     @property
     def inner_port(self) -> int:
-        """The port without TLS, for this machine; 0 before it has served."""
-        return self._told.inner_port if self.starts else 0
+        """The port without TLS, for this machine; 0 while it does not serve: another program could have the port."""
+        return self._told.inner_port if self.state is GatewayState.SERVING else 0
 
     @property
     def pid(self) -> int | None:

@@ -41,6 +41,7 @@ def gateway_policy(sandbox: GatewaySandbox, told: Told) -> Policy:
         listens=(told.port, told.inner_port),
         # Parsers of what clients send.
         processes=True,
+        ends_with_parent=True,
     )
 
 
