@@ -32,7 +32,7 @@ def backend() -> Iterator[FakeBackend]:
 
 @pytest.fixture
 def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
-    with running_gateway(backend.driver, "ann") as running:
+    with running_gateway(backend.driver, "ann", "bob") as running:
         yield running
 
 
@@ -240,6 +240,21 @@ class TestBounds:
         assert list(first.answers)
         assert list(second.answers)
         assert Client(gateway.port, "ann").call("ExecutePlan")
+
+    def test_all_users_of_a_driver_run_no_more_than_so_much_at_once(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(operations, "PER_DRIVER", 2)
+        first, second = Statement(gateway, backend), Statement(gateway, backend)
+
+        error: Any = Client(gateway.port, "bob").fails("ExecutePlan")
+
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "none of yours needs to end" in error.details()
+        backend.go_on.set()
+        assert list(first.answers)
+        assert list(second.answers)
+        assert Client(gateway.port, "bob").call("ExecutePlan")
 
     def test_the_statements_of_one_user_that_are_too_large_together_are_refused(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch

@@ -7,10 +7,13 @@ import pytest
 
 from headgate.control.clusters import EMBEDDED
 from headgate.sandbox import Level
+from headgate.spark import driver_sandbox
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver_ports import DriverPorts
 from headgate.spark.driver_sandbox import choose_level, driver_policy
-from headgate.spark.starting import DriverSandbox, DriverSettings
+from headgate.spark.gateway.calls import CALLS
+from headgate.spark.gateway.operations import PER_DRIVER
+from headgate.spark.starting import THREAD_POOLS, DriverSandbox, DriverSettings
 
 PORTS = DriverPorts(1001, 1002, 1003)
 HERE = Cluster(EMBEDDED, memory="2g")
@@ -52,7 +55,16 @@ def test_an_embedded_driver_has_its_ports_and_those_of_the_api_and_no_other_sock
     assert set(policy.connects) == {8020, 9000, *PORTS.all}
     assert set(policy.listens) == set(PORTS.all)
     assert {policy.datagrams, policy.unix_sockets, policy.processes} == {False}
-    assert policy.memory_bytes == (4 + 16) << 30
+    assert policy.memory_bytes == (2 * 2 << 30) + (2 << 30) + (2064 * 16 << 20)
+
+
+def test_the_memory_of_a_driver_has_room_for_the_stacks_of_all_its_threads() -> None:
+    """Spark's pools keep idle threads, so what runs at once does not bound them."""
+    pools = dict(THREAD_POOLS)
+    subqueries = pools["spark.sql.subquery.maxThreadThreshold"]
+
+    assert pools["spark.sql.resultQueryStage.maxThreadThreshold"] >= PER_DRIVER + subqueries
+    assert driver_sandbox._OTHER_THREADS >= PER_DRIVER + CALLS + 128
 
 
 def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(settings: DriverSettings) -> None:

@@ -10,13 +10,15 @@ from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, sandbox_command
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver_ports import DriverPorts
 from headgate.spark.jars import spark_jars
-from headgate.spark.starting import DriverSettings, command
+from headgate.spark.starting import STACK_MIB, THREAD_POOLS, DriverSettings, command
 
 _OF_JAVA: Final = ("conf", "lib")
 """Where a Java's own folder may have links to files of the system, as Debian's has."""
 _OPEN_FILES: Final = 8192
-_BESIDE_HEAP: Final = 16 << 30
-"""Bytes for code, stacks of threads, which count as a whole, and buffers."""
+_OTHER_THREADS: Final = 1152
+"""Those of statements and calls (`gateway.operations.PER_DRIVER`, `gateway.calls.CALLS`), and of the JVM itself."""
+_BESIDE_HEAP: Final = 2 << 30
+"""Bytes for code and buffers."""
 _KUBERNETES: Final = "/var/run/secrets/kubernetes.io"
 
 
@@ -46,8 +48,13 @@ def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
         datagrams=cluster.remote,
         ends_with_parent=True,
         open_files=_OPEN_FILES,
-        memory_bytes=(2 * cluster.heap_mib << 20) + _BESIDE_HEAP,
+        memory_bytes=(2 * cluster.heap_mib << 20) + _stack_bytes() + _BESIDE_HEAP,
     )
+
+
+def _stack_bytes() -> int:
+    """Return the bytes of the stacks of all threads: the limit of private memory counts each as a whole."""
+    return (sum(THREAD_POOLS.values()) + _OTHER_THREADS) * STACK_MIB << 20
 
 
 def _linked(home: Path) -> Iterator[Path]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from headgate.control.clusters import EMBEDDED
 from headgate.sandbox import Level
@@ -63,8 +64,16 @@ CLOSED = (
     "-Djdk.serialFilter=" + ";".join((*(f"!{each}.**" for each in _NOT_READ), "maxdepth=10000")),
 )
 """What a driver's JVM does not do, whatever a statement makes Spark try."""
-_STACK = "16m"
+STACK_MIB: Final = 16
 """Of each thread, taken as it is used: Spark works on plans and expressions by recursion."""
+THREAD_POOLS: Final = {
+    # More than statements at once (`gateway.operations.PER_DRIVER`) and subqueries: they wait for threads of this pool.
+    "spark.sql.resultQueryStage.maxThreadThreshold": 576,
+    "spark.sql.shuffleExchange.maxThreadThreshold": 256,
+    "spark.sql.broadcastExchange.maxThreadThreshold": 64,
+    "spark.sql.subquery.maxThreadThreshold": 16,
+}
+"""The most threads of Spark's pools. A pool takes a new thread for each task until it has so many, and keeps it for a minute."""
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 _OF_KUBERNETES = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """How Spark's client of Kubernetes finds its way and its account."""
@@ -135,7 +144,7 @@ def command(settings: DriverSettings) -> tuple[str, ...]:
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-Xshare:auto",
         *CLOSED,
-        f"-Xss{_STACK}",
+        f"-Xss{STACK_MIB}m",
         f"-Djava.io.tmpdir={settings.scratch}",
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",
@@ -196,6 +205,7 @@ def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
         "spark.sql.streaming.fileStreamSink.ignoreMetadata": "true",
         "spark.sql.connect.serverStacktrace.enabled": "false",
+        **{key: str(threads) for key, threads in THREAD_POOLS.items()},
         "spark.driver.maxResultSize": f"{settings.cluster.heap_mib // 4}m",
         "spark.sql.maxBroadcastTableSize": f"{settings.cluster.heap_mib // 8}m",
         "spark.connect.session.planCache.maxSize": "0",  # the guard sees no plan that Spark has analyzed before

@@ -16,6 +16,8 @@ from headgate.spark.gateway.identity import SessionKey
 
 PER_PRINCIPAL: Final = 64
 """Operations of one principal at the same time."""
+PER_DRIVER: Final = 512
+"""Operations of all principals in one driver at the same time. Each has threads there."""
 BYTES_PER_PRINCIPAL: Final = 32 * 1024 * 1024
 """Bytes of the statements and analyses of one principal at the same time; one of them alone may be larger.
 
@@ -80,6 +82,7 @@ class Operations:
         self._clock = clock
         self._operations: dict[tuple[str, str], Operation] = {}
         self._held = Counter[PrincipalId]()
+        self._in_driver = Counter[str]()
         self._bytes = Counter[PrincipalId]()
 
     def begin(self, operation: Operation) -> Operation:
@@ -95,6 +98,7 @@ class Operations:
         self._bytes[operation.principal] += operation.size
         if operation.kind is Kind.STATEMENT:
             self._held[operation.principal] += 1
+            self._in_driver[operation.backend.name] += 1
         operation.left = self._clock()
         self._operations[_place(operation)] = operation
         return operation
@@ -144,6 +148,8 @@ class Operations:
         if operation.kind is Kind.STATEMENT:
             self._held[operation.principal] -= 1
             self._held += Counter()
+            self._in_driver[operation.backend.name] -= 1
+            self._in_driver += Counter()
         if operation.error is None:
             self._forget(operation)
 
@@ -174,6 +180,11 @@ class Operations:
     def _require_room(self, operation: Operation) -> None:
         if operation.kind is Kind.STATEMENT and self._held[operation.principal] >= PER_PRINCIPAL:
             raise ExhaustedError(f"{PER_PRINCIPAL} operations of yours are under way; wait for one of them to end")
+        if operation.kind is Kind.STATEMENT and self._in_driver[operation.backend.name] >= PER_DRIVER:
+            raise ExhaustedError(
+                f"{PER_DRIVER} operations of all users are under way in your organization's Spark; "
+                "none of yours needs to end, try again in a few seconds"
+            )
         held = self._bytes[operation.principal]
         if held and held + operation.size > BYTES_PER_PRINCIPAL:
             raise ExhaustedError(
