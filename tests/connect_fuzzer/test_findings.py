@@ -32,7 +32,7 @@ def test_an_error_of_the_gateways_own_is_seen_and_a_refusal_is_none() -> None:
     assert ORACLE.fault(Answer(DENIED, "you may not do this")) == ""
 
 
-def test_an_opened_file_and_a_connection_are_seen_once(tmp_path: Path) -> None:
+def test_an_opened_file_a_listed_folder_and_a_connection_are_seen_once(tmp_path: Path) -> None:
     (tmp_path / "home" / ".ssh").mkdir(parents=True)
     file = tmp_path / "home" / ".ssh" / "id_rsa"
     file.write_text("secret", encoding="utf-8")
@@ -41,6 +41,8 @@ def test_an_opened_file_and_a_connection_are_seen_once(tmp_path: Path) -> None:
         file.read_text(encoding="utf-8")
         assert canaries.touched() == {"a home folder"}
         assert canaries.touched() == set()
+        assert list(file.parent.iterdir())
+        assert canaries.touched() == {"a home folder"}
         socket.create_connection(("127.0.0.1", canaries.port), 5).close()
         assert until(canaries.touched, lambda: "the connection is not seen") == {"the port"}
 

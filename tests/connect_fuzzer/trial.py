@@ -49,7 +49,7 @@ def fuzz(home: Path, numbers: range, level: Level = Level.NONE) -> Report:
             )
             tokens = (scene.nina.token, scene.nina.token, scene.nina.token, scene.ed.token)
             attackers = partial(_attackers, scene.port, tokens)
-            require_sight(Attacker(scene.port, scene.vic.token), oracle, canaries, home)
+            require_sight(Attacker(scene.port, scene.vic.token), oracle, canaries, home, data / "keys")
             fuzzer = Fuzzer(server, attackers, oracle, canaries, partial(print, flush=True), work)
             report = fuzzer.run(itertools.chain(regressions(), map(mutation.mutant, numbers)))
         if "Traceback" in server.output:
@@ -61,13 +61,15 @@ def _attackers(port: int, tokens: Sequence[str]) -> Sequence[Attacker]:
     return [Attacker(port, each) for each in tokens]
 
 
-def require_sight(vic: Attacker, oracle: Oracle, canaries: Canaries, home: Path) -> None:
-    """Fail unless what would be a finding is seen: marked rows in an answer, and a canary that is opened."""
+def require_sight(vic: Attacker, oracle: Oracle, canaries: Canaries, home: Path, keys: Path) -> None:
+    """Fail unless what would be a finding is seen: marked rows in an answer, a canary that is opened, and one that is listed."""
     assert oracle.fault(vic.send(Mutant(0, EXECUTE_PLAN, read_salaries()))) == "an answer has marked rows"
     vic.close()
     canaries.touched()
     (home / "passwords.csv").read_text(encoding="utf-8")
     assert canaries.touched() == {"a home folder"}
+    assert list(keys.iterdir())
+    assert canaries.touched() == {"a key"}
 
 
 def require_no_findings(report: Report, least: int) -> None:
