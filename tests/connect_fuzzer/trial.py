@@ -16,6 +16,7 @@ from tests.app.serving import HEADGATE, serving
 from tests.connect_fuzzer.canaries import Canaries, watched
 from tests.connect_fuzzer.dictionary import statements, texts, values
 from tests.connect_fuzzer.fuzzer import Attacker, Finding, Fuzzer, Oracle, Report
+from tests.connect_fuzzer.health import RunningServer
 from tests.connect_fuzzer.messages import corpus, recorded
 from tests.connect_fuzzer.mutation import Mutant, Mutation, regressions
 from tests.connect_fuzzer.scene import Scene, Work, read_salaries
@@ -50,7 +51,7 @@ def fuzz(home: Path, numbers: range, level: Level = Level.NONE) -> Report:
             tokens = (scene.nina.token, scene.nina.token, scene.nina.token, scene.ed.token)
             attackers = partial(_attackers, scene.port, tokens)
             require_sight(Attacker(scene.port, scene.vic.token), oracle, canaries, home, data / "keys")
-            fuzzer = Fuzzer(server, attackers, oracle, canaries, partial(print, flush=True), work)
+            fuzzer = Fuzzer(RunningServer(server), attackers, oracle, canaries, partial(print, flush=True), work)
             report = fuzzer.run(itertools.chain(regressions(), map(mutation.mutant, numbers)))
         if "Traceback" in server.output:
             report.findings.append(Finding("the server printed a traceback", None, server.output[-4000:]))
