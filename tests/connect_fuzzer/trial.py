@@ -14,10 +14,9 @@ from headgate.sandbox import Level
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
 from tests.app.serving import HEADGATE, serving
 from tests.connect_fuzzer.canaries import Canaries, watched
-from tests.connect_fuzzer.dictionary import statements, texts, values
+from tests.connect_fuzzer.dictionary import requests, texts, values
 from tests.connect_fuzzer.fuzzer import Attacker, Finding, Fuzzer, Oracle, Report
 from tests.connect_fuzzer.health import RunningServer
-from tests.connect_fuzzer.messages import corpus, recorded
 from tests.connect_fuzzer.mutation import Mutant, Mutation, regressions
 from tests.connect_fuzzer.scene import Scene, Work, read_salaries
 from tests.sandbox import without_landlock
@@ -42,9 +41,8 @@ def fuzz(home: Path, numbers: range, level: Level = Level.NONE) -> Report:
                 alias / each for each in ("data/owner.token", "data/keys", "home/.ssh/id_rsa", "home/passwords.csv")
             ]
             others = ("vic", "mine", "local", "anns", f"vic:{scene.vic.token.split('.')[1]}")
-            requests = corpus([*recorded(), *statements()])
             ids = (work.session_id, work.operation_id, str(uuid.UUID(int=SEED)))
-            mutation = Mutation(requests, texts(paths, canaries.port, others), values(), ids, SEED)
+            mutation = Mutation(requests(), texts(paths, canaries.port, others), values(), ids, SEED)
             oracle = Oracle(
                 dict.fromkeys(scene.secrets, "marked rows") | {home.parent.name.encode(): "a path of the server"}
             )
