@@ -4,6 +4,7 @@ import json
 import shutil
 import socket
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -19,11 +20,18 @@ from headgate.cli import app
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 from headgate.control.queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
+from headgate.sandbox import Level
 from headgate.store import FolderLock, open_stores
 from tests.doors.http.test_tls import START, issue
 
 NOW = 4_000_000_000.0
 Seen = Callable[..., dict[str, list[Finding]]]
+WHY = "the kernel is old"
+FULL = Finding("sandbox", "ok", "full: files, TCP ports, system calls and memory of Spark's processes")
+UNENFORCED = {
+    Level.FILES_ONLY: "the TCP ports that they connect to are not enforced",
+    Level.NONE: "their files, TCP ports, system calls and memory are not enforced",
+}
 
 
 @pytest.fixture
@@ -58,7 +66,7 @@ class TestACheckup:
         assert {
             each.state
             for name in found
-            if name not in ("Iceberg jar", "PostgreSQL jar", "guard")
+            if name not in ("Iceberg jar", "PostgreSQL jar", "guard", "sandbox")
             for each in found[name]
         } == {"ok"}
         assert {
@@ -210,6 +218,37 @@ class TestThePorts:
             deployment.close()
 
         assert found["lock"][0].state == "warn"
+
+
+class TestTheSandbox:
+    @pytest.fixture(params=Level, ids=lambda level: level.value)
+    def level(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Level:
+        """Return the level of a machine that stands in for this one."""
+        level = Level(request.param)
+        why = "" if level is Level.FULL else WHY
+        monkeypatch.setattr(sys.modules["headgate.app.checkup.sandbox"], "find_level", lambda: (level, why))
+        return level
+
+    def test_that_is_preferred_is_doubtful_where_it_is_not_full(self, settings: Settings, level: Level) -> None:
+        (found,) = seen(replace(settings, sandbox="prefer"))["sandbox"]
+
+        if level is Level.FULL:
+            assert found == FULL
+        else:
+            line = f"sandbox of Spark's processes: {UNENFORCED[level]} ({WHY})"
+            assert found == Finding("sandbox", "warn", line, "use Linux 6.7 or newer")
+
+    def test_that_is_required_fails_where_it_is_not_full(self, settings: Settings, level: Level) -> None:
+        (found,) = seen(replace(settings, sandbox="require"))["sandbox"]
+
+        if level is Level.FULL:
+            assert found == FULL
+        else:
+            assert (found.state, found.do) == ("fail", "use Linux 6.7 or newer, or set HEADGATE_SANDBOX=prefer")
+            assert found.seen.startswith(f"sandbox of Spark's processes: {UNENFORCED[level]} ({WHY})")
+
+    def test_is_not_looked_at_where_there_is_to_be_no_spark(self, settings: Settings, level: Level) -> None:
+        assert "sandbox" not in seen(replace(settings, spark=False, sandbox="require")), level
 
 
 class TestThePublicUrl:

@@ -1,7 +1,6 @@
 """The demo as a newcomer runs it: it ends well, serves on the same data when run again, and ends when told to."""
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,23 +9,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from headgate.sandbox import Level
-from headgate.sandbox.machine import find_level
 from headgate.spark.toolchain import Toolchain
 from tests.app.inside_driver import InsideDriver
 from tests.app.serving import HEADGATE, Serving, children, is_alive, serving, until
-from tests.conftest import IN_CI
 from tests.postgres import PostgresServer
 from tests.sandbox import without_landlock
+from tests.sandbox.levels import is_full, require_said
+from tests.sandbox.refusals import REFUSAL
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 INTERRUPTED = 130
-NOT_ENFORCED = (
-    "sandbox of Spark's processes: their files, TCP ports, system calls and memory are not enforced "
-    "(the kernel has no Landlock)"
-)
-REFUSED = re.compile(r"AccessDeniedException|Permission denied|Operation not permitted|error=1[,:]|error=13[,:]")
 
 
 def holds(output: str) -> None:
@@ -44,6 +37,7 @@ def test_the_demo_holds_what_it_expects_and_serves_until_it_is_told_to_end(
     with serving(tmp_path / "d", "demo", inside.command) as demo:
         demo.until_printed("paste into Python")
         holds(demo.output)
+        require_said(demo.output)
         jvm = demo.jvm()
 
         the_driver_reaches_nothing_else(inside, demo, tmp_path / "d", postgres.port)
@@ -54,8 +48,7 @@ def test_the_demo_holds_what_it_expects_and_serves_until_it_is_told_to_end(
 
 def the_driver_reaches_nothing_else(inside: InsideDriver, demo: Serving, data: Path, database: int) -> None:
     """What the driver's own code tries beside its work, the kernel refuses: tokens, keys, the store, homes, processes, addresses."""
-    if find_level()[0] is not Level.FULL:
-        assert not IN_CI, "this machine enforces no sandbox"
+    if not is_full():
         return
     attempts = [*files(data, Path.home()), *processes(demo.process.pid), *addresses(demo, database)]
     attempts += [("execute", "/bin/true"), ("execute", sys.executable), ("link", str(data / "scratch" / "link"))]
@@ -63,7 +56,7 @@ def the_driver_reaches_nothing_else(inside: InsideDriver, demo: Serving, data: P
     ended = inside.results([*attempts, ("read", "/proc/self/status"), ("list", str(data / "scratch" / "organization"))])
 
     assert ended[-2:] == ["done", "done"]
-    held_not = {each: end for each, end in zip(attempts, ended, strict=False) if not REFUSED.search(end)}
+    held_not = {each: end for each, end in zip(attempts, ended, strict=False) if not REFUSAL.search(end)}
     assert held_not == {}
 
 
@@ -108,6 +101,7 @@ def test_the_demo_can_be_run_again_after_it_was_interrupted(tmp_path: Path) -> N
     with serving(tmp_path / "d", "demo") as demo:
         demo.until_printed("paste into Python")
         holds(demo.output)
+        require_said(demo.output)
         assert demo.end() == INTERRUPTED
 
 
@@ -130,9 +124,9 @@ def test_the_demo_runs_where_the_machine_has_no_sandbox_and_says_so(tmp_path: Pa
 
     assert ends["prefer"].returncode == 0, ends["prefer"].stdout + ends["prefer"].stderr
     holds(ends["prefer"].stdout)
-    assert NOT_ENFORCED in ends["prefer"].stdout + ends["prefer"].stderr
+    assert without_landlock.NOT_ENFORCED in ends["prefer"].stdout + ends["prefer"].stderr
     assert ends["require"].returncode == 1
-    assert NOT_ENFORCED in ends["require"].stdout + ends["require"].stderr
+    assert without_landlock.NOT_ENFORCED in ends["require"].stdout + ends["require"].stderr
 
 
 @pytest.mark.soak
@@ -144,3 +138,4 @@ def test_the_demo_can_be_run_again(tmp_path: Path) -> None:
 
         assert ended.returncode == 0, ended.stdout + ended.stderr
         holds(ended.stdout)
+        require_said(ended.stdout + ended.stderr)

@@ -1,22 +1,27 @@
-"""Which tables' files are opened, by whatever process, as the kernel tells it: nothing that the guard or the catalog says."""
+"""Which files and folders are opened, by whatever process, as the kernel tells it: nothing that the guard or the catalog says."""
 
 import ctypes
 import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
+UNNAMED: Final = "something that the kernel did not name"
+"""Stands for all that is lost when more is opened than the kernel keeps: each watched folder may be among it."""
 _OPENED = 0x20
+_OVERFLOW = 0x4000
+_FOLDER = 0x40000000
 _HEAD = struct.Struct("iIII")
 _MANY = 1 << 16
 
 
 class Opening:
-    """Watches folders, each under a name, with everything below them."""
+    """Watches files and folders, each under a name, with everything below them."""
 
-    def __init__(self, folders: Mapping[Path, str]) -> None:
-        """Raises `OSError` where there is no inotify: it is Linux's."""
+    def __init__(self, folders: Mapping[Path, str], *, listings: bool = False) -> None:
+        """With `listings`, to open a folder counts too, as is done to list it. Raises `OSError` where there is no inotify."""
+        self._masks = {_OPENED, _OPENED | _FOLDER} if listings else {_OPENED}
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._names: dict[int, str] = {}
         try:
@@ -36,14 +41,15 @@ class Opening:
         os.close(self._handle)
 
     def seen(self) -> frozenset[str]:
-        """Return the names of the folders in which files were opened since this was asked last."""
+        """Return the names of what was opened since this was asked last; `UNNAMED` is one if the kernel lost some."""
         found: set[str] = set()
         while events := self._read():
             place = 0
             while place < len(events):
                 watch, mask, _, length = _HEAD.unpack_from(events, place)
-                # Without the bit of a folder: who lists what lies in it has opened no file.
-                if mask == _OPENED:
+                if mask & _OVERFLOW:
+                    found.add(UNNAMED)
+                elif mask in self._masks:
                     found.add(self._names[watch])
                 place += _HEAD.size + length
         return frozenset(found)

@@ -1,4 +1,4 @@
-"""What nothing may touch: files that nothing opens, and a port that nothing connects to."""
+"""What nothing may touch: files that nothing opens, folders that nothing lists, and a port that nothing connects to."""
 
 import socket
 import threading
@@ -18,7 +18,7 @@ class Canaries:
 
     def __init__(self, places: Mapping[Path, str]) -> None:
         """Raises `OSError` where there is no inotify."""
-        self._opening = Opening(places)
+        self._opening = Opening(places, listings=True)
         self._server = socket.create_server(("127.0.0.1", 0))
         self._connections = 0
         """Counted by the thread that accepts them, and never reset, so that none is missed."""

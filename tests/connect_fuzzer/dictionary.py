@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN
-from tests.connect_fuzzer.messages import Request
+from tests.connect_fuzzer import binaries
+from tests.connect_fuzzer.messages import Request, corpus, recorded
 
 CORPUS: Final = Path(__file__).parents[1] / "bypass"
 _LISTED: Final = tuple(
@@ -85,6 +86,11 @@ def _statement(text: str) -> Request:
     return Request(EXECUTE_PLAN, base.ExecutePlanRequest(plan=plan))
 
 
+def requests() -> Sequence[Request]:
+    """Return every request that is mutated."""
+    return corpus([*recorded(), *statements(), *binaries.calls(), *binaries.damaged_calls()])
+
+
 def texts(paths: Sequence[Path], port: int, others: Sequence[str]) -> Sequence[str]:
     """Return the texts. `paths` are of canaries, `port` is the canary port, `others` are ids and names of the other user."""
     names = [f"{table}{suffix}" for table in _TABLES for suffix in _SUFFIXES]
@@ -97,7 +103,7 @@ def texts(paths: Sequence[Path], port: int, others: Sequence[str]) -> Sequence[s
 
 
 def values() -> Sequence[bytes]:
-    """Return the bytes: Arrow streams, whole and not, serialized Java objects, archives and others."""
+    """Return the bytes: Arrow streams, sketches and the like, whole and not, serialized Java objects, archives and others."""
     stream = io.BytesIO()
     batch = pa.record_batch({"a": [1, 2], "s": ["x", "y"], "n": [[1.5], []]})
     with pa.ipc.new_stream(stream, batch.schema) as writer:
@@ -117,5 +123,5 @@ def values() -> Sequence[bytes]:
         zipped,
         class_file,
         b"\x80\x05.",
-        b"\x02\x01\x07" * 9,
+        *binaries.values(),
     )

@@ -9,18 +9,16 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import grpc
-import httpx
 from google.protobuf.message import Message
 
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, RELEASE_SESSION
-from tests.app.serving import Serving
 from tests.connect_fuzzer.canaries import Canaries
+from tests.connect_fuzzer.health import Health, Running
 from tests.connect_fuzzer.mutation import Mutant, regression, shrink_candidates
-from tests.connect_fuzzer.scene import Work
+from tests.connect_fuzzer.scene import Trouble
 from tests.gateway.hostile_client import Answer, RawClient, bearer
 
 WORKERS: Final = 4
@@ -31,17 +29,23 @@ _LOOK_EVERY: Final = 100
 """Mutants between two looks at the processes; canaries are looked at after each mutant."""
 _SUSPECTS: Final = 8
 """The last mutants of each worker, of which one may have ended a process."""
-_END_SECONDS: Final = 60.0
-"""Within which everything ends that mutants began, when their sessions are closed."""
-_IDLE_SECONDS: Final = 3.0
-_IDLE_SHARE: Final = 0.5
-"""The share of one processor that a driver without statements may use."""
 _TRIES: Final = 60
 """Requests that are tried to make one finding smaller."""
-_REPLAY_SECONDS: Final = 240.0
-"""The longest that findings are reproduced and made smaller."""
 _RAISED: Final = re.compile(r"<class '([\w.]+)'>")
-_FIGURES: Final = ("driver_starts", "driver_hangs", "gateway_starts", "task_deaths")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds that the fuzzer waits."""
+
+    end: float = 60.0
+    """Within which everything ends that mutants began, when their sessions are closed."""
+    idle: float = 3.0
+    """For which the driver's use of processors is measured."""
+    replay: float = 240.0
+    """The longest that findings are reproduced and made smaller."""
+    settle: float = 1.0
+    """After a mutant that is sent again, until its effect is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,37 @@ def _shown(finding: Finding) -> str:
     if finding.mutant is None:
         return finding.detail
     return f"{finding.detail}\nmutant {finding.mutant.number}; its line:\n{regression(finding.mutant)}"[:8000]
+
+
+PATIENCE: Final = Patience()
+
+
+class Sender(Protocol):
+    """Sends mutants as one user."""
+
+    def send(self, mutant: Mutant) -> Answer:
+        """Send a mutant in a session."""
+        ...
+
+    def renew(self) -> None:
+        """End what was begun, and begin another session."""
+        ...
+
+    def close(self) -> None:
+        """End the sessions and the connection."""
+        ...
+
+
+class OtherWork(Protocol):
+    """The work of another user, which goes on beside the mutants."""
+
+    rounds: int
+    """Rounds that were done."""
+    troubles: list[Trouble]
+
+    def stop(self) -> None:
+        """End it."""
+        ...
 
 
 class Attacker:
@@ -144,12 +179,13 @@ class Fuzzer:
 
     def __init__(
         self,
-        server: Serving,
-        attackers: Callable[[], Sequence[Attacker]],
+        server: Running,
+        attackers: Callable[[], Sequence[Sender]],
         oracle: Oracle,
         canaries: Canaries,
         log: Callable[[str], None],
-        work: Work,
+        work: OtherWork,
+        patience: Patience = PATIENCE,
     ) -> None:
         """`attackers` makes those of one worker; a mutant's number says which of them sends it. `work` is the other user's."""
         self._server = server
@@ -162,8 +198,8 @@ class Fuzzer:
         self._recent = [deque[Mutant](maxlen=_SUSPECTS) for _ in range(WORKERS)]
         self._suspects = dict[str, tuple[Mutant, ...]]()
         self._replay_until = 0.0
-        self._figures = self._read_figures()
-        assert self._figures["driver_starts"], "the server does not say how often its driver was started"
+        self._patience = patience
+        self._health = Health(server)
         self.report = Report()
 
     def run(self, mutants: Iterable[Mutant]) -> Report:
@@ -180,7 +216,7 @@ class Fuzzer:
         self._check_health()
         self._check_other(rounds)
         self._require_end()
-        self._replay_until = time.monotonic() + _REPLAY_SECONDS
+        self._replay_until = time.monotonic() + self._patience.replay
         for kind, suspects in self._suspects.items():
             self._find(kind, suspects)
         self.report.findings = [self._made_smaller(each) for each in self.report.findings]
@@ -226,21 +262,20 @@ class Fuzzer:
 
     def _check_health(self) -> None:
         """See whether a process ended or hung, and wait for what has to begin again."""
-        figures = self._read_figures()
-        for name in sorted(figures):
-            if figures[name] > self._figures[name]:
-                self._suspect(_rose(name))
-        self._figures = figures
+        for name in self._health.look():
+            self._suspect(_rose(name))
 
     def _check_other(self, rounds: int) -> None:
-        """End the other user's work, and add a finding unless it went on without an error or a driver ended."""
+        """End the other user's work, and add a finding for each error but those of an outage, which is a finding itself."""
         self._other.stop()
-        errors = list(self._other.errors)
+        troubles = [each.text for each in self._other.troubles if not self._is_of_outage(each)]
         if self._other.rounds == rounds:
-            errors.append("no round was done meanwhile")
-        if not any(kind == _rose(name) for kind in self._suspects for name in _FIGURES):
-            for each in errors:
-                self._add(Finding("the other user's work failed", None, each))
+            troubles.append("no round was done meanwhile")
+        for each in troubles:
+            self._add(Finding("the other user's work failed", None, each))
+
+    def _is_of_outage(self, trouble: Trouble) -> bool:
+        return trouble.may_be_of_outage and self._health.had_outage(trouble.began, trouble.ended)
 
     def _suspect(self, kind: str) -> None:
         suspects = tuple(each for recent in self._recent for each in recent)
@@ -248,24 +283,10 @@ class Fuzzer:
         self._suspects.setdefault(kind, suspects)
         self._server.until_ready()
 
-    def _read_figures(self) -> dict[str, float]:
-        """Return what the server says of its processes: figures that only go up when one has ended or hung."""
-        found: dict[str, float] = dict.fromkeys(_FIGURES, 0.0)
-        for name, value in metrics(self._server):
-            for figure in _FIGURES:
-                if name.startswith((f"headgate_spark_{figure}_total", f"headgate_{figure}_total")):
-                    found[figure] += value
-        return found
-
     def _require_end(self) -> None:
         """Add a finding unless nothing runs in the driver after a while."""
-        deadline, running = time.monotonic() + _END_SECONDS, 0.0
-        while time.monotonic() < deadline:
-            running = sum(value for name, value in metrics(self._server) if name == "headgate_spark_operations")
-            if not running and processor_share(self._server.jvm(), _IDLE_SECONDS) < _IDLE_SHARE:
-                return
-            time.sleep(1)
-        self._add(Finding("a statement goes on", None, f"{running:g} operations are under way"))
+        if going_on := self._health.until_idle(self._patience.end, self._patience.idle):
+            self._add(Finding("a statement goes on", None, going_on))
 
     def _find(self, kind: str, suspects: Sequence[Mutant]) -> None:
         """Send the suspects again, one by one, until the same happens."""
@@ -280,14 +301,14 @@ class Fuzzer:
         """Send a mutant in a new session, and return what is wrong then."""
         self._server.until_ready()
         attackers = self._make_attackers()
-        before, _ = self._read_figures(), self._canaries.touched()
+        before, _ = self._health.figures(), self._canaries.touched()
         answer = attackers[mutant.number % len(attackers)].send(mutant)
         with suppress(grpc.RpcError):
             for each in attackers:
                 each.close()
-        time.sleep(1)
+        time.sleep(self._patience.settle)
         self._server.until_ready()
-        after = self._read_figures()
+        after = self._health.figures()
         found = {_rose(name) for name in after if after[name] > before[name]}
         found |= {_touched(each) for each in self._canaries.touched()}
         return found | {self._oracle.fault(answer)}
@@ -331,23 +352,3 @@ def shrink(message: Message, is_same: Callable[[Message], bool]) -> Message:
 
 def _with(mutant: Mutant, message: Message) -> Mutant:
     return replace(mutant, data=message.SerializeToString())
-
-
-def metrics(server: Serving) -> Iterator[tuple[str, float]]:
-    """Yield what the server counts."""
-    for each in httpx.get(f"{server.url}/metrics", trust_env=False).text.splitlines():
-        if not each.startswith("#"):
-            name, _, value = each.rpartition(" ")
-            yield name, float(value)
-
-
-def processor_share(pid: int, seconds: float) -> float:
-    """Return how much of one processor a process uses now."""
-    before = _ticks(pid)
-    time.sleep(seconds)
-    return (_ticks(pid) - before) / 100 / seconds
-
-
-def _ticks(pid: int) -> int:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])

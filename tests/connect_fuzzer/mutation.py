@@ -27,6 +27,8 @@ _BOUNDS: Final = (0, 1, 3, 6, 7, 8, 10, 16, 20, 31, 32, 53, 63)
 _NUMBERS: Final = tuple(sign * (2**bound + more) for bound in _BOUNDS for more in (-1, 0) for sign in (1, -1))
 _BYTES_SHARE: Final = 0.15
 """The share of mutants whose bytes are changed, too."""
+_DATA_SHARE: Final = 0.5
+"""The share of changes of a message with data in it, such as rows of Arrow or a sketch, that are of this data."""
 _REPEATS: Final = (2, 3, 10, 100)
 _FLOATS: Final = (0.0, -0.0, 1.0, -1.0, 0.5, 1e308, 5e-324, float("inf"), float("-inf"), float("nan"))
 _BITS: Final = {
@@ -117,7 +119,13 @@ class Mutation:
         return message
 
     def _change(self, root: Message, chance: random.Random) -> None:
-        message = chance.choice(list(walk(root)))
+        messages = list(walk(root))
+        data = [(each, field.name) for each in messages for field, _ in each.ListFields() if _is_data(field)]
+        if data and chance.random() < _DATA_SHARE:
+            holder, name = chance.choice(data)
+            setattr(holder, name, self._bytes(chance, getattr(holder, name)))
+            return
+        message = chance.choice(messages)
         if not message.DESCRIPTOR.fields:
             return
         if chance.random() < 1 / 4 and self._replace(message, chance):
@@ -213,6 +221,10 @@ class Mutation:
         if not now or chance.random() < 1 / 2:
             return chance.choice(self._values)
         return change_bytes(now, chance)
+
+
+def _is_data(field: Any) -> bool:
+    return bool(field.type == FieldDescriptor.TYPE_BYTES and not field.is_repeated)
 
 
 def change_bytes(data: bytes, chance: random.Random) -> bytes:

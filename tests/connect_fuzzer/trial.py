@@ -14,9 +14,9 @@ from headgate.sandbox import Level
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
 from tests.app.serving import HEADGATE, serving
 from tests.connect_fuzzer.canaries import Canaries, watched
-from tests.connect_fuzzer.dictionary import statements, texts, values
+from tests.connect_fuzzer.dictionary import requests, texts, values
 from tests.connect_fuzzer.fuzzer import Attacker, Finding, Fuzzer, Oracle, Report
-from tests.connect_fuzzer.messages import corpus, recorded
+from tests.connect_fuzzer.health import RunningServer
 from tests.connect_fuzzer.mutation import Mutant, Mutation, regressions
 from tests.connect_fuzzer.scene import Scene, Work, read_salaries
 from tests.sandbox import without_landlock
@@ -41,16 +41,15 @@ def fuzz(home: Path, numbers: range, level: Level = Level.NONE) -> Report:
                 alias / each for each in ("data/owner.token", "data/keys", "home/.ssh/id_rsa", "home/passwords.csv")
             ]
             others = ("vic", "mine", "local", "anns", f"vic:{scene.vic.token.split('.')[1]}")
-            requests = corpus([*recorded(), *statements()])
             ids = (work.session_id, work.operation_id, str(uuid.UUID(int=SEED)))
-            mutation = Mutation(requests, texts(paths, canaries.port, others), values(), ids, SEED)
+            mutation = Mutation(requests(), texts(paths, canaries.port, others), values(), ids, SEED)
             oracle = Oracle(
                 dict.fromkeys(scene.secrets, "marked rows") | {home.parent.name.encode(): "a path of the server"}
             )
             tokens = (scene.nina.token, scene.nina.token, scene.nina.token, scene.ed.token)
             attackers = partial(_attackers, scene.port, tokens)
-            require_sight(Attacker(scene.port, scene.vic.token), oracle, canaries, home)
-            fuzzer = Fuzzer(server, attackers, oracle, canaries, partial(print, flush=True), work)
+            require_sight(Attacker(scene.port, scene.vic.token), oracle, canaries, home, data / "keys")
+            fuzzer = Fuzzer(RunningServer(server), attackers, oracle, canaries, partial(print, flush=True), work)
             report = fuzzer.run(itertools.chain(regressions(), map(mutation.mutant, numbers)))
         if "Traceback" in server.output:
             report.findings.append(Finding("the server printed a traceback", None, server.output[-4000:]))
@@ -61,13 +60,15 @@ def _attackers(port: int, tokens: Sequence[str]) -> Sequence[Attacker]:
     return [Attacker(port, each) for each in tokens]
 
 
-def require_sight(vic: Attacker, oracle: Oracle, canaries: Canaries, home: Path) -> None:
-    """Fail unless what would be a finding is seen: marked rows in an answer, and a canary that is opened."""
+def require_sight(vic: Attacker, oracle: Oracle, canaries: Canaries, home: Path, keys: Path) -> None:
+    """Fail unless what would be a finding is seen: marked rows in an answer, a canary that is opened, and one that is listed."""
     assert oracle.fault(vic.send(Mutant(0, EXECUTE_PLAN, read_salaries()))) == "an answer has marked rows"
     vic.close()
     canaries.touched()
     (home / "passwords.csv").read_text(encoding="utf-8")
     assert canaries.touched() == {"a home folder"}
+    assert list(keys.iterdir())
+    assert canaries.touched() == {"a key"}
 
 
 def require_no_findings(report: Report, least: int) -> None:

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from headgate.sandbox import Level
-from headgate.sandbox.machine import find_level
 from headgate.spark.gateway.child import Told
 from headgate.spark.gateway.sandbox import GatewaySandbox
-from tests.conftest import IN_CI
+from tests.sandbox.levels import require_full
 
 ATTEMPTS = str(Path("tests/sandbox/attempts.py").resolve())
 PARSES = """
@@ -40,21 +39,23 @@ class Gateway:
         for each in (self.data, self.data / "keys", self.certificates):
             each.mkdir()
         (self.data / "owner.token").write_text("x", encoding="utf-8")
+        (self.data / "owner.token").chmod(0o600)
         certificate, key = self.certificates / "cert.pem", self.certificates / "key.pem"
         key.write_text("x", encoding="utf-8")
         self._told = Told("127.0.0.1", 0, 0, f"http://127.0.0.1:{authority}", "k", certificate, key)
-        self._sandbox = GatewaySandbox(Level.FULL, (driver,), (str(self.data), str(Path.home())))
+        self._drivers, self._forbidden = (driver,), (str(self.data), str(Path.home()))
 
-    def ends(self, *code: str) -> str:
+    def ends(self, *code: str, level: Level = Level.FULL) -> str:
         """Return what Python prints in the gateway's sandbox."""
-        command = self._sandbox.command((sys.executable, "-P", *code), self._told)
+        sandbox = GatewaySandbox(level, self._drivers, self._forbidden)
+        command = sandbox.command((sys.executable, "-P", *code), self._told)
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def tries(self, name: str, argument: object) -> str:
+    def tries(self, name: str, argument: object, level: Level = Level.FULL) -> str:
         """Return how an attempt ended."""
-        return self.ends("-c", Path(ATTEMPTS).read_text(encoding="utf-8"), name, str(argument))
+        return self.ends("-c", Path(ATTEMPTS).read_text(encoding="utf-8"), name, str(argument), level=level)
 
 
 @pytest.fixture
@@ -68,19 +69,18 @@ def ports() -> Iterator[tuple[int, int, int]]:
 
 @pytest.fixture
 def gateway(tmp_path: Path, ports: tuple[int, int, int]) -> Gateway:
-    level, why = find_level()
-    if level is not Level.FULL:
-        assert not IN_CI, why
-        pytest.skip(f"this machine enforces no full sandbox: {why}")
+    require_full()
     return Gateway(tmp_path, ports[0], ports[1])
 
 
 def test_the_gateway_opens_no_file_of_the_data_folder(gateway: Gateway) -> None:
     attempts = [("read", gateway.data / "owner.token"), ("list", gateway.data), ("list", gateway.data / "keys")]
     attempts += [("list", Path.home()), ("write", gateway.data / "new"), ("write", gateway.certificates / "new")]
-    attempts += [("read", Path(f"/proc/{os.getpid()}/environ")), ("read", Path("/etc/shadow"))]
+    attempts += [("read", Path(f"/proc/{os.getpid()}/environ"))]
 
     assert {gateway.tries(*each) for each in attempts} <= REFUSED
+    assert {gateway.tries(*each, Level.NONE) for each in attempts} == {"done"}, "the refusals are not the sandbox's"
+    assert gateway.tries("read", "/etc/shadow") in REFUSED
     assert gateway.tries("read", gateway.certificates / "key.pem") == "done"
 
 
@@ -90,6 +90,7 @@ def test_the_gateway_connects_the_server_and_the_drivers_only(gateway: Gateway, 
     assert [gateway.tries("connect", each) for each in (server, driver, other)] == ["done", "done", "EACCES"]
     assert gateway.tries("send datagram", 53) == "EPERM"
     assert gateway.tries("signal", os.getpid()) == "EPERM"
+    assert [gateway.tries(*each, Level.NONE) for each in (("connect", other), ("signal", os.getpid()))] == ["done"] * 2
 
 
 def test_the_gateway_starts_its_parsers_and_nothing_else(gateway: Gateway) -> None:

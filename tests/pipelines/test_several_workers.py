@@ -29,6 +29,8 @@ _PATIENCE = 90.0
 QUIET = 1.0
 """Seconds in which nothing happens before time passes."""
 RUNS, SOAK_RUNS = 16, 1_000
+_MOST_SECONDS = 60.0
+"""For the runs of the soak, on 2 processors. Seconds in which nothing could happen are not counted."""
 
 
 @contextmanager
@@ -110,7 +112,8 @@ def test_of_several_workers_one_has_each_attempt_and_none_has_two_of_a_pipeline(
 def test_of_several_workers_one_has_each_attempt_for_long(postgres_url: str) -> None:
     seconds = raced(postgres_url, SOAK_RUNS, seed=11)
 
-    count(f"{SOAK_RUNS} queued runs with 3 workers: {seconds:.0f} s (at most 60)")
+    count(f"{SOAK_RUNS} queued runs with 3 workers: {seconds:.0f} s (at most {_MOST_SECONDS:.0f})")
+    assert seconds <= _MOST_SECONDS
 
 
 def test_of_several_schedulers_one_queues_what_comes_round(postgres_url: str) -> None:

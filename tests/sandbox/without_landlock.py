@@ -10,6 +10,11 @@ from headgate.sandbox.call_filter import install
 
 COMMAND: Final = (sys.executable, "-m", "tests.sandbox.without_landlock")
 """What begins the command line of a program on such a kernel; it is run from the project's folder."""
+NOT_ENFORCED: Final = (
+    "sandbox of Spark's processes: their files, TCP ports, system calls and memory are not enforced "
+    "(the kernel has no Landlock)"
+)
+"""The line that a server prints there."""
 _FIRST, _LAST = 444, 446
 """The calls of Landlock."""
 

@@ -13,24 +13,26 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headgate.sandbox import Level
-from headgate.sandbox.machine import find_level, sandbox_command
+from headgate.sandbox.machine import sandbox_command
 from headgate.spark.driver_ports import DriverPorts, SessionPorts
 from headgate.spark.driver_sandbox import driver_policy
 from headgate.spark.jars import spark_jars
 from headgate.spark.starting import OPENED, DriverSandbox, DriverSettings, environment
 from headgate.spark.toolchain import Toolchain
-from tests.conftest import IN_CI
 from tests.connect_fuzzer.canaries import Canaries, watched
+from tests.sandbox.levels import require_full
+from tests.sandbox.refusals import REFUSAL
 from tests.spark.guard_world import ADMIN, settings, world
 from tests.spark.programs import compile_program
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 REFUSED: Final = "42501"
+NO_SANDBOX: Final = DriverSandbox()
 PLAIN: Final = """
 import org.apache.spark.sql.SparkSession
 
-/** Spark without a guard: runs each line that it reads, and says how that ended. */
+/** Spark without a guard: runs each line that it reads, and says how that ended, with every cause of an error. */
 object Plain {
   def main(arguments: Array[String]): Unit = {
     val spark = SparkSession.builder().getOrCreate()
@@ -40,7 +42,11 @@ object Plain {
 
   private def endOf(spark: SparkSession, line: String): String =
     try { spark.sql(line).collect(); "done" }
-    catch { case error: Throwable => error.toString.linesIterator.nextOption().getOrElse("failed") }
+    catch { case error: Throwable => causes(error).map(firstLine).mkString(" <- ") }
+
+  private def causes(error: Throwable): Iterator[Throwable] = Iterator.iterate(error)(_.getCause).takeWhile(_ != null)
+
+  private def firstLine(error: Throwable): String = error.toString.linesIterator.nextOption().getOrElse("failed")
 }
 """
 _XSD: Final = "from_xml('<r><a>1</a></r>', 'a STRING', map('rowValidationXSDPath', '{file}'))"
@@ -71,31 +77,51 @@ ADDRESSES: Final = {
 }
 ATTACKS: Final = ADDRESSES | FILES
 """A file for tasks comes last: each later task of its session asks for it."""
+SILENT: Final = frozenset(("a schema of XML that is explained", "a description of a schema of a web server"))
+"""Attacks that Spark answers without a word of the file or address that it could not open."""
 
 
 class Target:
     """What the attacks are after."""
 
     def __init__(self, folder: Path, canaries: Canaries) -> None:
-        self._file = folder / "owner.token"
+        self.folder = folder
         self._canaries = canaries
 
     def statement(self, attack: str) -> str:
         """Return the attack's statement."""
         self._canaries.touched()
-        return ATTACKS[attack].format(file=self._file, port=self._canaries.port)
+        return ATTACKS[attack].format(file=self.folder / "owner.token", port=self.port)
+
+    @property
+    def port(self) -> int:
+        """The port of the address."""
+        return self._canaries.port
 
     def was_reached(self) -> bool:
         """Return whether the last attack opened the file or connected to the address. It is asked once for each attack."""
         return bool(self._canaries.touched())
 
 
+@contextmanager
+def target_in(folder: Path) -> Iterator[Target]:
+    """Make a target whose file is in a folder, and watch it. That its folder is listed reaches nothing."""
+    (folder / "owner.token").write_text("secret\n", encoding="utf-8")
+    with watched({folder / "owner.token": "the token"}) as canaries:
+        yield Target(folder, canaries)
+
+
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    folder = tmp_path_factory.mktemp("target")
-    (folder / "owner.token").write_text("secret\n", encoding="utf-8")
-    with watched({folder: "the token"}) as canaries:
-        yield Target(folder, canaries)
+    with target_in(tmp_path_factory.mktemp("target")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    """Return a target that the policy of the sandbox lists."""
+    with target_in(tmp_path_factory.mktemp("listed")) as made:
+        yield made
 
 
 class PlainSpark:
@@ -125,12 +151,15 @@ def program(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @contextmanager
-def plain_spark(toolchain: Toolchain, program: Path, folder: Path, level: Level) -> Iterator[PlainSpark]:
-    """Run Spark without a guard, in the sandbox of a driver at a level."""
+def plain_spark(
+    toolchain: Toolchain, program: Path, folder: Path, sandbox: DriverSandbox = NO_SANDBOX
+) -> Iterator[PlainSpark]:
+    """Run Spark without a guard, in the sandbox of a driver. It may use the folder and the program, too."""
     made_with, ports = settings(toolchain, folder, ""), SessionPorts().take()
-    made_with = replace(made_with, sandbox=DriverSandbox(level, writes=(folder,), reads=(program,)))
+    sandbox = replace(sandbox, writes=(folder,), reads=(program, *sandbox.reads))
+    made_with = replace(made_with, sandbox=sandbox)
     made_with.scratch.mkdir(parents=True)
-    command = sandbox_command(_command(made_with, program, ports), driver_policy(made_with, ports), level)
+    command = sandbox_command(_command(made_with, program, ports), driver_policy(made_with, ports), sandbox.level)
     with (
         (folder / "log").open("wb") as log,
         subprocess.Popen(
@@ -177,23 +206,23 @@ def _command(made_with: DriverSettings, program: Path, ports: DriverPorts) -> Se
 
 @pytest.fixture(scope="module")
 def unguarded(toolchain: Toolchain, program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainSpark]:
-    with plain_spark(toolchain, program, tmp_path_factory.mktemp("unguarded"), Level.NONE) as spark:
+    with plain_spark(toolchain, program, tmp_path_factory.mktemp("unguarded")) as spark:
         yield spark
 
 
 @pytest.fixture(scope="module")
-def sandboxed(toolchain: Toolchain, program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainSpark]:
-    level, why = find_level()
-    if level is not Level.FULL:
-        assert not IN_CI, why
-        pytest.skip(why)
-    with plain_spark(toolchain, program, tmp_path_factory.mktemp("sandboxed"), Level.FULL) as spark:
+def sandboxed(
+    toolchain: Toolchain, program: Path, listed: Target, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PlainSpark]:
+    require_full()
+    sandbox = DriverSandbox(Level.FULL, reads=(listed.folder,), connects=(listed.port,))
+    with plain_spark(toolchain, program, tmp_path_factory.mktemp("sandboxed"), sandbox) as spark:
         yield spark
 
 
 @pytest.fixture(scope="module")
 def guarded(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with world(toolchain, tmp_path_factory.mktemp("guarded"), sandbox=DriverSandbox()) as opened:
+    with world(toolchain, tmp_path_factory.mktemp("guarded"), sandbox=NO_SANDBOX) as opened:
         yield opened.session(ADMIN)
 
 
@@ -205,12 +234,16 @@ def test_spark_without_either_layer_is_reached(unguarded: PlainSpark, target: Ta
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_the_sandbox_alone_refuses_every_attack(sandboxed: PlainSpark, target: Target, attack: str) -> None:
-    assert sandboxed.run("SELECT 1") == "done"
+def test_the_sandbox_alone_refuses_every_attack(
+    sandboxed: PlainSpark, target: Target, listed: Target, attack: str
+) -> None:
+    allowed = sandboxed.run(listed.statement(attack))
+    assert listed.was_reached(), f"in the sandbox the attack reaches not even what is listed: {allowed}"
 
     ended = sandboxed.run(target.statement(attack))
 
     assert not target.was_reached(), ended
+    assert ended == "done" if attack in SILENT else REFUSAL.search(ended), ended
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
