@@ -15,6 +15,8 @@ from headgate.spark.gateway.calls import CALLS
 from headgate.spark.gateway.operations import PER_DRIVER
 from headgate.spark.starting import THREAD_POOLS, DriverSandbox, DriverSettings
 
+STREAMS = 256
+"""`ActiveStreams.Overall` of the guard."""
 PORTS = DriverPorts(1001, 1002, 1003)
 HERE = Cluster(EMBEDDED, memory="2g")
 FAR = Cluster("far", "spark://master:7077", hadoop=Path("/etc/hadoop"))
@@ -55,7 +57,7 @@ def test_an_embedded_driver_has_its_ports_and_those_of_the_api_and_no_other_sock
     assert set(policy.connects) == {8020, 9000, *PORTS.all}
     assert set(policy.listens) == set(PORTS.all)
     assert {policy.datagrams, policy.unix_sockets, policy.processes} == {False}
-    assert policy.memory_bytes == (2 * 2 << 30) + (2 << 30) + (2064 * 16 << 20)
+    assert policy.memory_bytes == (2 * 2 << 30) + (2 << 30) + (2320 * 16 << 20)
 
 
 def test_the_memory_of_a_driver_has_room_for_the_stacks_of_all_its_threads() -> None:
@@ -64,7 +66,7 @@ def test_the_memory_of_a_driver_has_room_for_the_stacks_of_all_its_threads() -> 
     subqueries = pools["spark.sql.subquery.maxThreadThreshold"]
 
     assert pools["spark.sql.resultQueryStage.maxThreadThreshold"] >= PER_DRIVER + subqueries
-    assert driver_sandbox._OTHER_THREADS >= PER_DRIVER + CALLS + 128
+    assert driver_sandbox._OTHER_THREADS >= PER_DRIVER + CALLS + STREAMS + 128
 
 
 def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(settings: DriverSettings) -> None:

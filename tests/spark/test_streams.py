@@ -31,6 +31,17 @@ def finished(query: StreamingQuery) -> None:
     query.stop()
 
 
+def start_rate_stream(spark: SparkSession) -> StreamingQuery:
+    """Start a stream that works once an hour."""
+    rows = spark.readStream.format("rate").load()
+    return rows.writeStream.format("noop").trigger(processingTime="1 hour").start()
+
+
+def finish_streams(*queries: StreamingQuery) -> None:
+    for query in queries:
+        query.stop()
+
+
 def flights(spark: SparkSession) -> DataFrame:
     """Return the stream of a table."""
     return spark.readStream.table("lake.raw.flights")
@@ -102,6 +113,21 @@ class TestSinks:
         lake.decisions.rule = lambda *_: False
 
         refused(lambda: spark.table("kept").count())
+
+
+class TestBounds:
+    """Each active stream has threads in the driver, for as long as its user leaves it."""
+
+    def test_a_user_has_no_more_than_so_many_active_streams(self, lake: World) -> None:
+        first, second = lake.session(READER, READER), lake.session(READER, READER)
+        queries = [start_rate_stream(session) for session in (first, second) for _ in range(32)]
+
+        with pytest.raises(PySparkException, match="64 streams of yours are active; stop one of them") as caught:
+            start_rate_stream(second)
+
+        assert caught.value.getSqlState() == "54000"
+        finish_streams(start_rate_stream(lake.session(ADMIN, ADMIN)), queries.pop())
+        finish_streams(start_rate_stream(second), *queries)
 
 
 class TestFiles:

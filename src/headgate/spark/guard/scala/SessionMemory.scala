@@ -48,6 +48,9 @@ object SessionMemory {
     Option(owners.get(session)).foreach(owner => requireRoom(owner.principal, 0))
   }
 
+  /** The open sessions, each with its principal. */
+  def sessions: Seq[(String, SparkSession)] = owners.asScala.toSeq.map { case (session, owner) => owner.principal -> session }
+
   /** A frame that the client refers to by its id. Its rows can be those that were sent for the operation, behind its plan. */
   def keepFrame(frame: Dataset[_]): Unit = frame match {
     case frame: classic.Dataset[_] => own.foreach(keep(_, frame, PlanSize.of(frame.queryExecution.logical) + PlanMemory.own))

@@ -34,7 +34,9 @@ object Streams {
   /** Refuses what nobody may stream from or to, whatever they hold. */
   def check(node: Walk.Node): Unit = node match {
     case source: UnresolvedDataSource => if (!isMadeUp(source)) files(source)
-    case start: WriteToStreamStatement => sink(start.sink, start.catalogAndIdent)
+    case start: WriteToStreamStatement =>
+      sink(start.sink, start.catalogAndIdent)
+      ActiveStreams.requireRoom()
     case _ =>
   }
 
