@@ -1,6 +1,7 @@
 """Where the doors are found: by everybody as the settings say, and by the Spark driver in any case."""
 
 import asyncio
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from headgate.app.fronted import Front
-from headgate.app.listening import Listening, ServerError
-from headgate.app.settings import Settings, default_settings
+from headgate.app.listening import Listening, ServerError, listen
+from headgate.app.settings import HOST, Settings, default_settings
 from headgate.doors.http.express import Express
 from headgate.doors.http.limits import Limits
 from headgate.doors.http.probes import Readiness
@@ -109,6 +110,21 @@ class TestAPort:
 
         with pytest.raises(ServerError, match=r"cannot be used: .*; HEADGATE_TLS_CERT and HEADGATE_TLS_KEY name them"):
             Listening(settings(tls_cert=missing, tls_key=missing))
+
+    def test_gives_connections_that_send_each_part_of_an_answer_at_once(self) -> None:
+        async def accepted() -> int:
+            taken = asyncio.get_running_loop().create_future()
+            opened = listen(HOST, 0, "HEADGATE_API_PORT")
+            server = await asyncio.start_server(lambda _, writer: taken.set_result(writer), sock=opened)
+            async with server:
+                _, mine = await asyncio.open_connection(*opened.getsockname())
+                theirs = await taken
+                at_once = theirs.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                for each in (mine, theirs):
+                    each.close()
+                return int(at_once)
+
+        assert asyncio.run(accepted()) == 1
 
 
 class TestTheEnd:

@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headgate.app.scenario_routes import routes
+from headgate.app.scenario_routes import Route, routes
 from headgate.app.scenarios import Doors, doors
 from headgate.cli import app
 from headgate.cli.scenario_folders import read_folder
 from headgate.control.scenarios.run import run
 from headgate.decision.engine import Engine
+from tests.app.routes import Route as Described
+from tests.app.routes import resolved
+from tests.app.routes import routes as described
 from tests.scenarios.folders import FOLDERS
 
 EVERY = (
@@ -81,14 +84,23 @@ resources:
 """
 
 
-def test_each_route_that_confirms_cases_is_served(opened: Doors) -> None:
-    paths = opened.app.openapi()["paths"]
-    served = [(method.upper(), _filled(path, "[^/]+")) for path, item in paths.items() for method in item]
+def test_each_route_that_confirms_cases_is_served_and_takes_what_it_is_sent(opened: Doors) -> None:
+    served = [(each, _filled(each.path, "[^/]+")) for each in described(opened.app.openapi())]
 
     for route in routes():
         for action in route.actions if route.method else ():
             path = _filled(f"/api/v1{route.path.replace('{verb}', action.partition('.')[2])}", "x")
-            assert any(method == route.method and re.fullmatch(known, path) for method, known in served), path
+            fitting = [each for each, known in served if each.method == route.method and re.fullmatch(known, path)]
+            assert fitting, path
+            assert any(_takes(each, route) for each in fitting), (path, route.query, route.body)
+
+
+def _takes(served: Described, sent: Route) -> bool:
+    """Return whether a route has a field for everything that is sent: for what it does not know it refuses any caller."""
+    fields = resolved(served.body, served.document).get("properties", {}) if served.body else {}
+    return sent.body.keys() <= fields.keys() and sent.query.keys() <= {
+        each["name"] for each in served.parameters("query")
+    }
 
 
 def _filled(path: str, what: str) -> str:

@@ -13,7 +13,7 @@ from headgate.control.ports import DocumentPut, Stores
 from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
 from headgate.control.tokens import kept, written
-from headgate.control.values import Value, text
+from headgate.control.values import text
 from headgate.decision.asked import Models
 from headgate.decision.engine import Engine
 from headgate.facts.caller import Caller
@@ -53,10 +53,6 @@ class People:
 
     def __contains__(self, id: str) -> bool:
         return id in self._logins
-
-    def login(self, id: Value) -> str | None:
-        """Return by what somebody logs in; None for nobody."""
-        return self._logins.get(PrincipalId(id)) if isinstance(id, str) else None
 
     def secret(self, id: PrincipalId, log_in: LogIn) -> str:
         """Return the secret of a person's session; they log in when they are first asked for."""

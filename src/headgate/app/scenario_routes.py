@@ -50,14 +50,14 @@ def routes() -> tuple[Route, ...]:
     return tuple(map(_route, table))
 
 
-def call_for(world: World, asked: Sequence[Asked], said: Entry, login: str | None) -> Call | None:
+def call_for(world: World, asked: Sequence[Asked], said: Entry) -> Call | None:
     """Return the request that does what the first of these questions with a route is about; None if none has one."""
     questions = [each.question for each in asked if not _unseen(world, each)]
     actions = {each.action for each in questions}
     for question in questions:
         route = next(each for each in routes() if any(fnmatchcase(question.action, name) for name in each.actions))
         if route.method and actions.issuperset(route.also):
-            known = {**_said(question), **_made(world, question), "login": login}
+            known = {**_said(question), **_made(world, question)}
             known |= {f"with.{name}": value for name, value in said.items()}
             parts = [_filled(part, known) for part in route.path.split("/")]
             if None in parts:  # of nobody in particular, there is nothing to be sent

@@ -3,6 +3,7 @@
 import pytest
 
 from headgate.control.settings import ChangeSetting
+from headgate.facts.ids import ResourceId
 from tests.app.api.conftest import Make
 from tests.app.world import Place
 
@@ -55,6 +56,24 @@ class TestAccess:
         assert mesh.call("ben", "POST", "/access/add", {**PURPOSE, "consumer": "ben"}).status_code == 403
         added = mesh.create("/access/add", {**PURPOSE, "consumer": "shop"}, by="ann")
         assert state(mesh, f"/access/{added}") == "approved"
+
+    def test_is_added_for_a_consumer_that_the_caller_may_not_know_of_by_who_may_add_it_for_any(
+        self, mesh: Place
+    ) -> None:
+        consumer = mesh.caller("ben").principal
+        assert mesh.call("ann", "GET", "/users/ben").status_code == 404
+
+        for name in ("ben", consumer):
+            added = mesh.create("/access/add", {**PURPOSE, "consumer": name}, by="ann")
+            assert mesh.control.snapshot.agreements[ResourceId(added)].consumer == consumer
+
+    @pytest.mark.parametrize("path", ["/access", "/access/add"])
+    def test_for_a_hidden_consumer_is_refused_to_others_as_for_a_missing_one(self, mesh: Place, path: str) -> None:
+        hidden = mesh.call("eve", "POST", path, {**PURPOSE, "consumer": "ben"})
+        missing = mesh.call("eve", "POST", path, {**PURPOSE, "consumer": "zoe"})
+
+        assert (hidden.status_code, missing.status_code) == (404, 404)
+        assert hidden.text.replace("ben", "zoe") == missing.text
 
     def test_is_approved_at_once_where_the_port_says_so(self, mesh: Place) -> None:
         change = {"attributes": {"auto_approve": ["true"]}}

@@ -94,6 +94,15 @@ class TestABody:
 
         assert (answer.status_code, answer.json()["type"]) == (400, "urn:headgate:problem:not-text")
 
+    def test_that_begins_with_a_byte_order_mark_is_refused_with_what_to_do(self) -> None:
+        answer = ask(guarded(), "POST", "/things/a", content='{"name": "a"}'.encode("utf-8-sig"))
+
+        assert (answer.status_code, answer.json()["type"]) == (400, "urn:headgate:problem:byte-order-mark")
+        assert answer.json()["detail"].endswith("send it as UTF-8 without one")
+
+    def test_with_that_character_elsewhere_arrives(self) -> None:
+        assert ask(guarded(), "POST", "/things/a", content='{"name": "\ufeffa"}').status_code == 200
+
     def test_that_nests_too_deeply_is_refused(self) -> None:
         answer = ask(guarded(), "POST", "/things/a", content="[" * 200)
 

@@ -18,6 +18,7 @@ from headgate.control.access import (
 )
 from headgate.control.command import MissingError
 from headgate.control.ids import new_id
+from headgate.decision.records import Question
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import Text, resource
@@ -117,14 +118,16 @@ def list_access(
 def request_access(body: NewRequest, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
     """Ask to read what a port serves. Where the port says so, or the consumer owns it, it is approved at once."""
     id, port = ResourceId(new_id("a")), resource(services, caller, body.port)
-    return write.send(RequestAccess(id, port, _consumer(services, caller, body.consumer), body.purpose), of=id, id=id)
+    consumer = _consumer(services, _asked(caller, "request_access", port, body), body.consumer)
+    return write.send(RequestAccess(id, port, consumer, body.purpose), of=id, id=id)
 
 
 @router.post("/access/add", status_code=201, **DONE, **needs("output_port.add_access"))
 def add_access(body: NewAgreement, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
     """Let a consumer read what a port serves without having asked."""
     id, port = ResourceId(new_id("a")), resource(services, caller, body.port)
-    consumer, starts = _consumer(services, caller, body.consumer), _starts(services, body.starts)
+    consumer = _consumer(services, _asked(caller, "add_access", port, body), body.consumer)
+    starts = _starts(services, body.starts)
     return write.send(AddAccess(id, port, consumer, body.purpose, starts, body.ends), of=id, id=id)
 
 
@@ -178,13 +181,24 @@ def delete_access(access: Called, moment: Present, write: Writes) -> dict[str, A
     return write.send(DeleteAccess(id), of=id, id=id)
 
 
-def _consumer(services: Services, caller: Caller, name: str | None) -> SubjectId:
+def _asked(caller: Caller, verb: str, port: ResourceId, body: NewRequest) -> Question:
+    return Question(caller, f"output_port.{verb}", port, given={"purpose": (body.purpose,)})
+
+
+def _consumer(services: Services, asked: Question, name: str | None) -> SubjectId:
+    """Return the consumer that a name means: one that the caller may know of, or for which the caller may do what is asked.
+
+    To any other caller hidden and missing are the same error.
+    """
     if name is None:
-        return caller.principal
+        return asked.caller.principal
+    found = services.directory.find(name)
+    if found is not None and services.control.ask(replace(asked, on={"consumer": (ResourceId(found),)})).allowed:
+        return found
     try:
-        return principal(services, caller, name)
+        return principal(services, asked.caller, name)
     except MissingError:
-        return resource(services, caller, name)
+        return resource(services, asked.caller, name)
 
 
 def _starts(services: Services, said: float | None) -> float:

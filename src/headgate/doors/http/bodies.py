@@ -1,6 +1,7 @@
 """Bodies are read here, once and whole: what is too large, too slow, too deep, too wide or not text goes no further."""
 
 import asyncio
+import codecs
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -133,6 +134,9 @@ def unusable(body: bytes, bounds: Bounds) -> Response | None:
         body.decode()
     except UnicodeDecodeError:
         return problem(400, "not-text", "the body is not UTF-8")
+    # Some parsers ignore the mark and others do not: the doors of one server would answer differently.
+    if body.startswith(codecs.BOM_UTF8):
+        return problem(400, "byte-order-mark", "the body begins with a byte order mark; send it as UTF-8 without one")
     # The width first: it takes less time, and how deep a body of few members is takes little.
     if too_wide(body, bounds.members):
         text = f"arrays and objects of a body have at most {bounds.members} members in all"
