@@ -1,6 +1,7 @@
 # Everything there is to do here; `make` alone lists it. Works with GNU make 3.81 and newer.
 
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r
 
 .PHONY: help setup demo story serve test soak check bench mutate lock
 
@@ -23,19 +24,20 @@ test: setup ## every test but the soak: the fast ones first, then those on Spark
 	@tools/test
 
 soak: setup ## the long tests, part by part, with a summary; PART=kills runs one, PART=--list names them
+	@$(INSTALL) requirements-bench.lock
 	@$(BIN)/python tools/soak $(PART)
 
 check: setup ## format, lint, types, import contract, sizes, documentation
 	@tools/check
 
 bench: setup ## measure and print; each file in bench/ is one measurement
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-bench.lock
+	@$(INSTALL) requirements-bench.lock
 	@for bench in bench/*; do \
 		if [ -f "$$bench" ] && [ -x "$$bench" ]; then echo "$$bench"; $(BIN)/python "$$bench" || exit 1; fi; \
 	done
 
 mutate: setup ## which small changes of the decision and the model no test notices; MUTATE=all tries every one
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-mutate.lock
+	@$(INSTALL) requirements-mutate.lock
 	@$(BIN)/python tools/mutate.py
 
 lock: setup ## write the locks anew from pyproject.toml
