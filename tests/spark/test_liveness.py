@@ -27,9 +27,12 @@ class OnePort(SessionPorts):
     def __init__(self, port: int) -> None:
         self._port = port
 
-    def ports(self) -> DriverPorts:
+    def take(self) -> DriverPorts:
         """Return the port of the fake, and two unused ones."""
         return DriverPorts(self._port, 1, 2)
+
+    def release(self, ports: DriverPorts) -> None:
+        """It has no other one to give."""
 
 
 class Scene:
