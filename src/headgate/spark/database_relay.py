@@ -162,8 +162,10 @@ class DatabaseRelay:
             _answer(client, UNREACHABLE)
             return
         with database:
-            client.settimeout(None)
-            database.settimeout(None)
+            for each in (client, database):
+                each.settimeout(None)
+                # What is copied is whole already; the kernel would keep the end of an answer for 40 ms.
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             database.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             pair = {client, database}
             with self._lock:
