@@ -229,7 +229,7 @@ class TestTheSandbox:
         monkeypatch.setattr(sys.modules["headgate.app.checkup.sandbox"], "find_level", lambda: (level, why))
         return level
 
-    def test_that_is_preferred_is_doubtful_where_it_is_not_full(self, settings: Settings, level: Level) -> None:
+    def test_a_preferred_sandbox_that_is_not_full_is_a_warning(self, settings: Settings, level: Level) -> None:
         (found,) = seen(replace(settings, sandbox="prefer"))["sandbox"]
 
         if level is Level.FULL:
@@ -238,7 +238,7 @@ class TestTheSandbox:
             line = f"sandbox of Spark's processes: {UNENFORCED[level]} ({WHY})"
             assert found == Finding("sandbox", "warn", line, "use Linux 6.7 or newer")
 
-    def test_that_is_required_fails_where_it_is_not_full(self, settings: Settings, level: Level) -> None:
+    def test_a_required_sandbox_that_is_not_full_is_a_failure(self, settings: Settings, level: Level) -> None:
         (found,) = seen(replace(settings, sandbox="require"))["sandbox"]
 
         if level is Level.FULL:
@@ -247,7 +247,7 @@ class TestTheSandbox:
             assert (found.state, found.do) == ("fail", "use Linux 6.7 or newer, or set HEADGATE_SANDBOX=prefer")
             assert found.seen.startswith(f"sandbox of Spark's processes: {UNENFORCED[level]} ({WHY})")
 
-    def test_is_not_looked_at_where_there_is_to_be_no_spark(self, settings: Settings, level: Level) -> None:
+    def test_the_sandbox_is_not_looked_at_where_there_is_to_be_no_spark(self, settings: Settings, level: Level) -> None:
         assert "sandbox" not in seen(replace(settings, spark=False, sandbox="require")), level
 
 

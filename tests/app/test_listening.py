@@ -111,7 +111,7 @@ class TestAPort:
         with pytest.raises(ServerError, match=r"cannot be used: .*; HEADGATE_TLS_CERT and HEADGATE_TLS_KEY name them"):
             Listening(settings(tls_cert=missing, tls_key=missing))
 
-    def test_gives_connections_that_send_each_part_of_an_answer_at_once(self) -> None:
+    def test_a_port_gives_connections_that_send_each_part_of_an_answer_at_once(self) -> None:
         async def accepted() -> int:
             taken = asyncio.get_running_loop().create_future()
             opened = listen(HOST, 0, "HEADGATE_API_PORT")

@@ -93,7 +93,7 @@ class TestDriver:
         assert tmp_path / "trust.jks" not in sandbox.writes
 
     @pytest.mark.parametrize("form", ["{}", "{}/", "file:{}", "file://{}"])
-    def test_writes_event_logs_of_its_organization_only(self, tmp_path: Path, form: str) -> None:
+    def test_a_driver_writes_event_logs_of_its_organization_only(self, tmp_path: Path, form: str) -> None:
         events = tmp_path / "events"
         events.mkdir()
         shared = Cluster("far", "yarn", conf={"spark.eventLog.dir": form.format(events)})
@@ -106,7 +106,7 @@ class TestDriver:
         assert (events / own.id).is_dir()
         assert events not in {*sandbox.writes, *sandbox.reads}
 
-    def test_leaves_event_logs_on_other_machines_where_they_are(self, tmp_path: Path) -> None:
+    def test_event_logs_on_other_machines_stay_where_they_are(self, tmp_path: Path) -> None:
         shared = Cluster("far", "yarn", conf={"spark.eventLog.dir": "hdfs://store:8020/events"})
         with world_in(tmp_path) as world:
             assert with_own_event_logs(shared, world.deployment.home) == shared

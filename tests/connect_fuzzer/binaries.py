@@ -14,7 +14,7 @@ from headgate.spark.gateway.rpcs import EXECUTE_PLAN
 from tests.connect_fuzzer.messages import Request
 
 RECORDED: Final = Path(__file__).with_suffix(".jsonl")
-"""What Spark has made, each with its name and the SQL that made it: `making_binaries` writes it."""
+"""What Spark has made, each with its name and the SQL that made it: `binary_recorder` writes it."""
 _POINT: Final = struct.pack("<BIdd", 1, 1, 1.5, 2.5)
 _SHAPES: Final = {
     "wkb point": _POINT,

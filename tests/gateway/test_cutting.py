@@ -227,34 +227,30 @@ def _error(answers: Any) -> Any:
 
 
 class TestBounds:
-    def test_nobody_runs_more_than_so_much_at_once(
-        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("bound", "user", "said"),
+        [("PER_PRINCIPAL", "ann", "operations of yours"), ("PER_DRIVER", "bob", "none of yours needs to end")],
+    )
+    def test_one_user_and_all_users_of_a_driver_run_no_more_than_so_much_at_once(
+        self,
+        gateway: RunningGateway,
+        backend: FakeBackend,
+        monkeypatch: pytest.MonkeyPatch,
+        bound: str,
+        user: str,
+        said: str,
     ) -> None:
-        monkeypatch.setattr(operations, "PER_PRINCIPAL", 2)
+        monkeypatch.setattr(operations, bound, 2)
         first, second = Statement(gateway, backend), Statement(gateway, backend)
 
-        error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
+        error: Any = Client(gateway.port, user).fails("ExecutePlan")
 
         assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert said in error.details()
         backend.go_on.set()
         assert list(first.answers)
         assert list(second.answers)
-        assert Client(gateway.port, "ann").call("ExecutePlan")
-
-    def test_all_users_of_a_driver_run_no_more_than_so_much_at_once(
-        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(operations, "PER_DRIVER", 2)
-        first, second = Statement(gateway, backend), Statement(gateway, backend)
-
-        error: Any = Client(gateway.port, "bob").fails("ExecutePlan")
-
-        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert "none of yours needs to end" in error.details()
-        backend.go_on.set()
-        assert list(first.answers)
-        assert list(second.answers)
-        assert Client(gateway.port, "bob").call("ExecutePlan")
+        assert Client(gateway.port, user).call("ExecutePlan")
 
     def test_the_statements_of_one_user_that_are_too_large_together_are_refused(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch

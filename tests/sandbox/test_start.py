@@ -212,7 +212,7 @@ def test_a_process_ends_with_the_process_that_started_it(policy: Policy, level: 
 
         parent.kill()
 
-        # The pipe is at its end once nobody has it: the sandboxed process has ended too.
+        # The pipe ends when no process holds it open: the sandboxed process has ended too.
         assert parent.stdout.read() == ""
 
 

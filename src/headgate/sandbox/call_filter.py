@@ -126,7 +126,7 @@ def _conditional(policy: Policy, process: int) -> dict[str, Sequence[Instruction
         # Landlock keeps signals within the sandbox, where it is new enough; a process without children needs none.
         **dict.fromkeys(("kill", "tgkill"), (_ALLOW,) if policy.processes else only_this),
         "prlimit64": _equal(0, (0,)),
-        "prctl": _only_the_death_signal_kill(),
+        "prctl": _refuse_outliving_parent(),
     }
 
 
@@ -156,8 +156,8 @@ def _openings(position: int) -> Sequence[Instruction]:
     return (*_refuse(position, _ACCESS, _ACCESS), *_refuse(position, _ACCESS | _TRUNCATE, _TRUNCATE), _ALLOW)
 
 
-def _only_the_death_signal_kill() -> Sequence[Instruction]:
-    """Allow the call, but to outlive the parent: no other signal may be set for its end, and none may not be."""
+def _refuse_outliving_parent() -> Sequence[Instruction]:
+    """Allow the call unless it sets another signal than SIGKILL, or none, for the end of the parent."""
     return (
         _argument(0),
         (_IF_EQUAL, 0, 3, kernel.SET_PARENT_DEATH_SIGNAL),

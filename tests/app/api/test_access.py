@@ -57,9 +57,7 @@ class TestAccess:
         added = mesh.create("/access/add", {**PURPOSE, "consumer": "shop"}, by="ann")
         assert state(mesh, f"/access/{added}") == "approved"
 
-    def test_is_added_for_a_consumer_that_the_caller_may_not_know_of_by_who_may_add_it_for_any(
-        self, mesh: Place
-    ) -> None:
+    def test_a_caller_that_may_add_access_for_any_consumer_names_one_that_it_may_not_see(self, mesh: Place) -> None:
         consumer = mesh.caller("ben").principal
         assert mesh.call("ann", "GET", "/users/ben").status_code == 404
 
@@ -68,7 +66,7 @@ class TestAccess:
             assert mesh.control.snapshot.agreements[ResourceId(added)].consumer == consumer
 
     @pytest.mark.parametrize("path", ["/access", "/access/add"])
-    def test_for_a_hidden_consumer_is_refused_to_others_as_for_a_missing_one(self, mesh: Place, path: str) -> None:
+    def test_a_hidden_consumer_is_refused_to_other_callers_as_a_missing_one_is(self, mesh: Place, path: str) -> None:
         hidden = mesh.call("eve", "POST", path, {**PURPOSE, "consumer": "ben"})
         missing = mesh.call("eve", "POST", path, {**PURPOSE, "consumer": "zoe"})
 

@@ -1,6 +1,6 @@
 package io.headgate.guard
 
-/** Bounds how many streams are active: each has threads, for as long as nobody stops it. */
+/** Bounds how many streams are active: each has threads until its user stops it. */
 object ActiveStreams {
   private val PerPrincipal = 64
   private val Overall = 256

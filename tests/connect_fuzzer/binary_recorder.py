@@ -1,4 +1,4 @@
-"""Has a Spark of its own make the bytes that `binaries` knows, and read them: `python -m tests.connect_fuzzer.making_binaries`.
+"""Has a Spark of its own make the bytes that `binaries` knows, and read them: `python -m tests.connect_fuzzer.binary_recorder`.
 
 It needs no server of ours: the bytes are the same everywhere. It fails if Spark does not read what it has made.
 """
