@@ -58,7 +58,7 @@ def test_an_embedded_driver_has_its_ports_and_those_of_the_api_and_no_other_sock
     assert set(policy.connects) == {8020, 9000, *PORTS.all}
     assert set(policy.listens) == set(PORTS.all)
     assert {policy.datagrams, policy.unix_sockets, policy.processes} == {False}
-    assert policy.memory_bytes == (2 * 2 << 30) + (2 << 30) + (2320 * 16 << 20)
+    assert policy.memory_bytes == (2 * 2 << 30) + (2 << 30) + (2896 * 16 << 20)
 
 
 def test_the_memory_of_a_driver_has_room_for_the_stacks_of_all_its_threads() -> None:
@@ -69,7 +69,7 @@ def test_the_memory_of_a_driver_has_room_for_the_stacks_of_all_its_threads() -> 
     assert pools["spark.sql.resultQueryStage.maxThreadThreshold"] >= PER_DRIVER + subqueries
     streams = re.search(r"Overall = (\d+)", ACTIVE_STREAMS.read_text(encoding="utf-8"))
     assert streams is not None
-    assert PER_DRIVER + CALLS + int(streams[1]) + 128 <= driver_sandbox._OTHER_THREADS
+    assert PER_DRIVER + CALLS + 2 * int(streams[1]) + 400 <= driver_sandbox._OTHER_THREADS
 
 
 def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(settings: DriverSettings) -> None:

@@ -3,7 +3,9 @@
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
@@ -31,10 +33,17 @@ def finished(query: StreamingQuery) -> None:
     query.stop()
 
 
-def start_rate_stream(spark: SparkSession) -> StreamingQuery:
-    """Start a stream that works once an hour."""
-    rows = spark.readStream.format("rate").load()
-    return rows.writeStream.format("noop").trigger(processingTime="1 hour").start()
+def start_rate_stream(spark: SparkSession, table: str = "") -> StreamingQuery:
+    """Start a stream that works once an hour, into a table or into nothing."""
+    writer = spark.readStream.format("rate").load().writeStream.trigger(processingTime="1 hour")
+    return writer.toTable(table) if table else writer.format("noop").start()
+
+
+def answer_late(_: str, need: Any) -> bool:
+    """Allow everything; a write while others wait for theirs."""
+    if need["action"] == "table.insert":
+        time.sleep(3)
+    return True
 
 
 def finish_streams(*queries: StreamingQuery) -> None:
@@ -128,6 +137,25 @@ class TestBounds:
         assert caught.value.getSqlState() == "54000"
         finish_streams(start_rate_stream(lake.session(ADMIN, ADMIN)), queries.pop())
         finish_streams(start_rate_stream(second), *queries)
+
+    def test_a_user_that_starts_many_streams_at_once_has_no_more(self, lake: World) -> None:
+        """Each is counted from its start on, and not only when it is active."""
+        lake.session(ADMIN).sql("CREATE TABLE lake.trusted.rates (timestamp TIMESTAMP, value BIGINT)").collect()
+        lake.decisions.rule = answer_late
+        sessions = [lake.session(READER, READER) for _ in range(16)]
+
+        def start(number: int) -> StreamingQuery | None:
+            try:
+                return start_rate_stream(sessions[number % len(sessions)], "lake.trusted.rates")
+            except PySparkException as error:
+                assert "64 streams of yours are active" in str(error)
+                return None
+
+        with ThreadPoolExecutor(96) as pool:
+            started = [query for query in pool.map(start, range(96)) if query is not None]
+        finish_streams(*started)
+
+        assert len(started) == 64
 
 
 class TestFiles:

@@ -15,8 +15,9 @@ from headgate.spark.starting import STACK_MIB, THREAD_POOLS, DriverSettings, com
 _OF_JAVA: Final = ("conf", "lib")
 """Where a Java's own folder may have links to files of the system, as Debian's has."""
 _OPEN_FILES: Final = 8192
-_OTHER_THREADS: Final = 1408
-"""Those of statements, calls and streams (`gateway.operations.PER_DRIVER`, `gateway.calls.CALLS`, 256), and of the JVM itself."""
+_OTHER_THREADS: Final = 1984
+"""One for each statement and call (`gateway.operations.PER_DRIVER`, `gateway.calls.CALLS`), two for each of 256 streams, and
+about 350 of the JVM and Spark's block manager."""
 _BESIDE_HEAP: Final = 2 << 30
 """Bytes for code and buffers."""
 _KUBERNETES: Final = "/var/run/secrets/kubernetes.io"
