@@ -3,6 +3,7 @@
 import ctypes
 import os
 import struct
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
@@ -53,6 +54,13 @@ class Opening:
                     found.add(self._names[watch])
                 place += _HEAD.size + length
         return frozenset(found)
+
+    def wait_until_quiet(self, seconds: float = 2.0) -> None:
+        """Return once nothing was opened for so long; what was opened before is forgotten."""
+        self.seen()
+        time.sleep(seconds)
+        while self.seen():
+            time.sleep(seconds)
 
     def _watch(self, folder: Path) -> int:
         watch = int(self._libc.inotify_add_watch(self._handle, os.fsencode(folder), _OPENED))

@@ -1,6 +1,7 @@
 """The fuzzer itself: the same statements for the same seed, and what fails cut down to what matters."""
 
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -99,4 +100,16 @@ def test_it_is_said_that_more_was_opened_than_the_kernel_keeps(tmp_path: Path) -
                 each.read_bytes()
 
         assert opening.seen() == {"a", "b", UNNAMED}
+        assert opening.seen() == frozenset()
+
+
+def test_it_is_quiet_once_nothing_more_is_opened(tmp_path: Path) -> None:
+    with watching(tmp_path) as opening:
+        (tmp_path / "a" / "data" / "file").read_text()
+        late = threading.Timer(0.1, (tmp_path / "b" / "data" / "file").read_text)
+        late.start()
+
+        opening.wait_until_quiet(0.5)
+
+        late.join()
         assert opening.seen() == frozenset()
