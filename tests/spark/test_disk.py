@@ -80,3 +80,20 @@ def test_what_a_statement_has_written_goes_with_it(lake: World) -> None:
         spark.sql(f"SELECT count(*), max(x) FROM ({LARGE.format(150, 8)} DISTRIBUTE BY id % 8)").collect()
 
     wait_for_room(lake)
+
+
+SLOW = """SELECT max(n) FROM (SELECT k, count(*) AS n FROM (
+    SELECT id % 97 AS k, count(*) AS c FROM (SELECT id % 300000 AS id FROM range(0, 30000000, 1, 8)) GROUP BY id) GROUP BY k)"""
+"""A query with two shuffles, each of which takes a while."""
+
+
+def test_jobs_that_go_on_after_their_statement_find_its_shuffles(lake: World) -> None:
+    """Spark answers as soon as it knows that one side of the join is empty; the subquery of the other side goes on."""
+    spark, log = open_as(lake, STRANGER), lake.warehouse.parent / "logs" / "driver.log"
+    empty = "SELECT id AS k, count(*) AS c FROM range(0, 100, 1, 2) WHERE id < 0 GROUP BY id"
+    other = f"SELECT id % 7 AS k, count(*) AS n FROM range(0, 1000, 1, 2) WHERE id > ({SLOW}) GROUP BY id % 7"
+
+    assert spark.sql(f"SELECT a.k FROM ({empty}) a JOIN ({other}) b ON a.k = b.k").collect() == []
+
+    time.sleep(SOON)
+    assert "FetchFailed" not in log.read_text(errors="replace")

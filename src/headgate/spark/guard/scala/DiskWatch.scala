@@ -12,7 +12,7 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
    * returns the operation that has written the most of those under way. Spark computes cached rows again.
    */
   def look(now: Long, isUnderWay: String => Boolean): Option[String] = {
-    use.clean(isUnderWay)
+    use.clean(now, isUnderWay)
     if (now < waits || !isShort) None
     else {
       waits = now + DiskWatch.Removal
@@ -38,5 +38,5 @@ object DiskWatch {
   private val Much = 64L << 20
 
   /** Milliseconds until what was written is gone. */
-  private val Removal = 2000L
+  private val Removal = DiskUse.Rest + 2000
 }
