@@ -22,6 +22,8 @@ IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 pytest_plugins = ["tests.postgres"]
 
 SPARK_TIMEOUT = 300
+SOAK_TIMEOUT = 3600
+"""Seconds; `tools/soak` says which part took longer than it should."""
 _COST = ("spark", "soak")
 _AT_DOORS = ("app", "bench", "cli", "doors", "model", "repo", "scenarios", "store", "survival")
 """The folders whose tests without Spark are in one half."""
@@ -36,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run the cheap tests first, and give those on Spark the time that a driver needs."""
+    """Run the cheap tests first, and give those on Spark and the long ones the time that they need."""
     half = config.getoption("--half")
     if half is not None:
         left_out = [item for item in items if _half(item) != half]
@@ -45,7 +47,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=_cost)
     for item in items:
         if _cost(item) and item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT))
+            is_soak = item.get_closest_marker("soak") is not None
+            item.add_marker(pytest.mark.timeout(SOAK_TIMEOUT if is_soak else SPARK_TIMEOUT))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
