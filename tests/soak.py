@@ -1,8 +1,10 @@
-"""What a part of the soak says that it counted: `tools/soak` shows it in its summary."""
+"""What a part of the soak says that it counted, which `tools/soak` shows in its summary, and where logs are kept."""
 
 import sys
+from pathlib import Path
 from typing import Final
 
+LOGS: Final = Path(__file__).resolve().parent.parent / ".soak"
 COUNTED: Final = "counted: "
 
 

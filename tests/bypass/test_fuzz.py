@@ -1,9 +1,11 @@
 """Statements composed from the corpus's parts: what the guard needs is what they name, and more is never opened."""
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from tests.bypass.composing import Part, Statement, compose, grammar, shrink
 from tests.bypass.opening import Opening
 from tests.conftest import IN_CI
-from tests.soak import count
+from tests.soak import LOGS, count
 from tools.bypass_corpus.cases import Case
 from tools.bypass_corpus.judgement import Asker, Attempt, Ending, Verdict, askers, judge
 from tools.bypass_corpus.stack import Stack
@@ -78,15 +80,24 @@ class Fuzz:
         tried, kinds, first = 0, Counter[str](), dict[str, tuple[str, Statement]]()
         for statement in statements:
             tried += 1
+            logged = self._stack.driver_log.stat().st_size
             if wrong := self.wrong(statement):
                 kinds[kind_of(wrong)] += 1
                 first.setdefault(kind_of(wrong), (wrong, statement))
+                self._keep_log(statement, logged)
         endings = dict(Counter(each.value for each in self.endings))
         count(f"statement fuzzer: {tried} statements, {sum(kinds.values())} findings of {len(kinds)} kinds, {endings}")
         if kinds:
             pytest.fail("\n\n".join(self._described(count, *first[kind]) for kind, count in kinds.most_common()))
         assert self.opened == set(grammar().tables), "what is opened is not seen"
         assert self.endings.count(Ending.SERVED) >= _SERVED * len(self.endings), self.endings
+
+    def _keep_log(self, statement: Statement, logged: int) -> None:
+        """Keep what the driver logged of a statement: a finding that depends on the moment has no other trace."""
+        LOGS.mkdir(exist_ok=True)
+        with self._stack.driver_log.open("rb") as log:
+            log.seek(logged)
+            (LOGS / f"{statement.id}.driver.log").write_bytes(log.read())
 
     def _described(self, count: int, wrong: str, statement: Statement) -> str:
         kind = kind_of(wrong)
@@ -122,14 +133,17 @@ def test_findings_that_differ_in_names_and_numbers_are_of_one_kind() -> None:
 
 
 class _Scripted:
-    """Stands for the stack and for what it opens: each attempt opens what the script says next."""
+    """Stands for the stack and for what it opens: each attempt opens what the script says next, and writes a line of the log."""
 
-    def __init__(self, *opened: set[str]) -> None:
+    def __init__(self, *opened: set[str], driver_log: Path = Path(os.devnull)) -> None:
+        self.driver_log = driver_log
         self._script = iter(opened)
         self._opened = frozenset[str]()
 
-    def attempt(self, _case: Case, asker: Asker) -> Attempt:
+    def attempt(self, case: Case, asker: Asker) -> Attempt:
         self._opened = frozenset(next(self._script))
+        with self.driver_log.open("a", encoding="utf-8") as log:
+            log.write(f"{case.id} as {asker}\n")
         return Attempt(asker, Ending.REFUSED if asker.lacks else Ending.SERVED)
 
     def seen(self) -> frozenset[str]:
@@ -163,6 +177,19 @@ def test_what_neither_statement_names_is_a_finding_at_once() -> None:
 
 def test_what_a_statement_opens_though_the_asker_misses_it_is_a_finding() -> None:
     assert "lake.raw.b was opened" in _found("lake.raw.a", "lake.raw.b", {"lake.raw.b"})
+
+
+def test_what_the_driver_logged_of_a_finding_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.bypass.test_fuzz.LOGS", tmp_path / "kept")
+    (tmp_path / "driver.log").write_text("before\n")
+    right, wrong = (Statement(id, "sql", Part("SELECT * FROM {t}", table="lake.raw.a")) for id in ("right", "wrong"))
+    scripted = _Scripted(set(), {"lake.raw.a"}, {"lake.raw.b"}, driver_log=tmp_path / "driver.log")
+
+    with pytest.raises(pytest.fail.Exception, match=r"1 times: lake\.raw\.b was opened"):
+        Fuzz(cast("Stack", scripted), cast("Opening", scripted)).require(iter((right, wrong)))
+
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert (kept.name, kept.read_text()) == ("wrong.driver.log", "wrong as all but read lake.raw.a\n")
 
 
 @pytest.mark.spark

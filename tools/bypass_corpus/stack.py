@@ -62,6 +62,11 @@ class Stack:
         """Where each table's files lie, and its full name."""
         return self._fixture.folders()
 
+    @property
+    def driver_log(self) -> Path:
+        """The log of the driver."""
+        return self._server.deployment.settings.folder / "logs" / "driver.log"
+
     def attempt(self, case: Case, asker: Asker) -> Attempt:
         """Try the case in a new session; afterwards the fixture is as before."""
         facts = self._control.snapshot
