@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,7 @@ class Fuzz:
         self._opening = opening
         self._before = frozenset[str]()
         self.endings: list[Ending] = []
+        self.failed: list[str] = []
         self.opened: set[str] = set()
 
     def wrong(self, statement: Statement) -> str:
@@ -60,6 +62,8 @@ class Fuzz:
                 return f"{', '.join(sorted(more))} was opened with {asker}: {attempt.message}"
             attempts.append(attempt)
         self.endings.append(attempts[-1].ending)
+        if attempts[-1].ending is Ending.FAILED:
+            self.failed.append(f"{case.id}: {attempts[-1].message}")
         judged = judge(case, attempts)
         return "" if judged.verdict is Verdict.EXACT else _told(judged.verdict, judged.decisive)
 
@@ -80,20 +84,22 @@ class Fuzz:
         tried, kinds, first = 0, Counter[str](), dict[str, tuple[str, Statement]]()
         for statement in statements:
             tried += 1
-            logged = self._stack.driver_log.stat().st_size
+            logged, failed = self._stack.driver_log.stat().st_size, len(self.failed)
             if wrong := self.wrong(statement):
                 kinds[kind_of(wrong)] += 1
                 first.setdefault(kind_of(wrong), (wrong, statement))
+            if wrong or len(self.failed) > failed:
                 self._keep_log(statement, logged)
         endings = dict(Counter(each.value for each in self.endings))
         count(f"statement fuzzer: {tried} statements, {sum(kinds.values())} findings of {len(kinds)} kinds, {endings}")
+        sys.stdout.writelines(f"failed with all that it needs: {each}\n" for each in self.failed)
         if kinds:
             pytest.fail("\n\n".join(self._described(count, *first[kind]) for kind, count in kinds.most_common()))
         assert self.opened == set(grammar().tables), "what is opened is not seen"
         assert self.endings.count(Ending.SERVED) >= _SERVED * len(self.endings), self.endings
 
     def _keep_log(self, statement: Statement, logged: int) -> None:
-        """Keep what the driver logged of a statement: a finding that depends on the moment has no other trace."""
+        """Keep what the driver logged of a statement: what depends on the moment has no other trace."""
         LOGS.mkdir(exist_ok=True)
         with self._stack.driver_log.open("rb") as log:
             log.seek(logged)
