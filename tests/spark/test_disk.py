@@ -2,14 +2,14 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.storagelevel import StorageLevel
 
 from headgate.spark.toolchain import Toolchain
-from tests.spark.attempts import SOON, STRANGER, open_as
+from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
 from tests.spark.guard_world import ADMIN, World, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -32,6 +32,14 @@ def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iter
     with world(toolchain, folder, free_disk_mib=free - ROOM) as opened:
         opened.decisions.rule = lambda *_: True
         yield opened
+
+
+@pytest.fixture
+def logged(lake: World) -> Callable[[], str]:
+    """Return what returns the lines that the driver has logged since the test began."""
+    log = lake.warehouse.parent / "logs" / "driver.log"
+    before = len(log.read_text(errors="replace"))
+    return lambda: log.read_text(errors="replace")[before:]
 
 
 def written(lake: World) -> int:
@@ -87,13 +95,45 @@ SLOW = """SELECT max(n) FROM (SELECT k, count(*) AS n FROM (
 """A query with two shuffles, each of which takes a while."""
 
 
-def test_jobs_that_go_on_after_their_statement_find_its_shuffles(lake: World) -> None:
+def test_jobs_that_go_on_after_their_statement_find_its_shuffles(lake: World, logged: Callable[[], str]) -> None:
     """Spark answers as soon as it knows that one side of the join is empty; the subquery of the other side goes on."""
-    spark, log = open_as(lake, STRANGER), lake.warehouse.parent / "logs" / "driver.log"
+    spark = open_as(lake, STRANGER)
     empty = "SELECT id AS k, count(*) AS c FROM range(0, 100, 1, 2) WHERE id < 0 GROUP BY id"
     other = f"SELECT id % 7 AS k, count(*) AS n FROM range(0, 1000, 1, 2) WHERE id > ({SLOW}) GROUP BY id % 7"
 
     assert spark.sql(f"SELECT a.k FROM ({empty}) a JOIN ({other}) b ON a.k = b.k").collect() == []
 
     time.sleep(SOON)
-    assert "FetchFailed" not in log.read_text(errors="replace")
+    assert "FetchFailed" not in logged()
+
+
+def test_cached_rows_that_memory_has_no_room_for_are_computed_again(lake: World, logged: Callable[[], str]) -> None:
+    """Spark reads the shuffles of the statement that cached them once more, which has ended."""
+    spark = open_as(lake, STRANGER)
+    kept = spark.sql(f"SELECT * FROM ({LARGE.format(500, 8)} DISTRIBUTE BY id % 8)").persist(StorageLevel.MEMORY_ONLY)
+    try:
+        kept.head(1)
+        time.sleep(SOON)
+
+        assert kept.count() == 500
+        assert "FetchFailed" not in logged()
+    finally:
+        kept.unpersist()
+
+
+def test_a_driver_goes_on_after_files_of_a_shuffle_were_lost(lake: World, logged: Callable[[], str]) -> None:
+    spark = open_as(lake, STRANGER)
+    there = set(lake.warehouse.parent.rglob("shuffle_*.index"))
+    attempt = Attempt(lambda: spark.sql(SLOW).collect())
+
+    until = time.monotonic() + 2 * SOON
+    while not (lost := set(lake.warehouse.parent.rglob("shuffle_*.index")) - there):
+        assert time.monotonic() < until, "the statement has written no shuffle"
+    for file in lost:
+        file.unlink(missing_ok=True)
+
+    assert attempt.wait(6 * SOON)
+    assert attempt.message == ""
+    time.sleep(SOON)
+    assert "FetchFailed" in logged()
+    assert "Cannot find endpoint" not in logged()

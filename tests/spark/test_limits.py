@@ -20,6 +20,7 @@ TOO_LARGE, TOO_COMPLEX, ENDED = "54000", "54001", "57014"
 SAID = {TOO_LARGE: ("keeps more rows at once", "broadcasts more than"), ENDED: ("run out of memory",)}
 """What ends a statement that fills the heap: its own next row, or, on a busy machine, the watch of the memory before that."""
 CROSS = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
+EMPTY = "SELECT id, count(*) AS c FROM range(100) WHERE id < 0 GROUP BY id"
 SKEWED = (
     "SELECT count(*) FROM (SELECT 1 AS k, id FROM range(1000000)) a "
     "JOIN (SELECT /*+ REPARTITION(2) */ 1 AS k, id FROM range(1000000)) b ON a.k = b.k WHERE a.id + b.id < -1"
@@ -218,6 +219,20 @@ class TestOperatorsLimits:
             _ = slow.groupBy().pivot("k").sum("v").columns
 
         assert time.monotonic() - begun < 15 + 2 * SOON
+
+    def test_a_job_that_goes_on_after_its_statement_is_ended(self, small: World) -> None:
+        """Spark answers as soon as it knows that one side of the join is empty; the subquery of the other side goes on."""
+        log = small.warehouse.parent / "logs" / "driver.log"
+        logged = len(log.read_text(errors="replace"))
+        other = f"SELECT id % 7 AS id, count(*) AS n FROM range(1000) WHERE id > ({CROSS}) GROUP BY id % 7"
+
+        rows = small.session(ADMIN).sql(f"SELECT * FROM ({EMPTY}) JOIN ({other}) USING (id)").collect()
+
+        assert rows == []
+        until = time.monotonic() + 15 + 2 * SOON
+        while "headgate: ended the jobs" not in log.read_text(errors="replace")[logged:]:
+            assert time.monotonic() < until, "the job goes on"
+            time.sleep(0.5)
 
 
 def assert_refused_and_alive(lake: World, statement: str) -> None:

@@ -4,7 +4,7 @@ import java.util.{Map => JavaMap}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.SparkContext
+import org.apache.spark.{LocalScheduler, SparkContext}
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
 
 /** Lets executors in processes of their own ask the driver how a database is entered. */
@@ -15,6 +15,7 @@ final class ConnectionsPlugin extends SparkPlugin {
       val disks = new DiskUse(workload)
       Seq(workload, disks, SessionMemory.Ends).foreach(spark.addSparkListener)
       new Limiter(spark, workload, new DiskWatch(spark, disks)).start()
+      LocalScheduler.begin(spark)
       java.util.Collections.emptyMap()
     }
 

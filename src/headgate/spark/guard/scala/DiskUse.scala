@@ -12,23 +12,23 @@ final class DiskUse(workload: Workload) extends SparkListener {
 
   private val running = TrieMap.empty[Long, Written]
   private val ended = TrieMap.empty[String, Long]
+  private val shuffled = TrieMap.empty[String, Long]
   private val shuffles = TrieMap.empty[String, Set[Int]]
-  private val jobs = TrieMap.empty[Int, String]
-  private val idle = TrieMap.empty[String, Long]
 
-  /**
-   * Removes the shuffles of operations that have ended, as Spark does when the heap is collected. Streams go on between their batches.
-   * Jobs of an operation may go on after its end: Spark answers as soon as one side of a join is known to be empty. A task that
-   * misses the files of a shuffle has Spark give up all that the driver has stored, and no later statement works.
-   */
-  def clean(now: Long, isUnderWay: String => Boolean): Unit = {
-    val atWork = jobs.values.toSet
-    val (busy, ended) = shuffles.keys.toSeq.partition(operation => isUnderWay(operation) || atWork(operation))
-    busy.foreach(idle.remove)
-    for (operation <- ended if now - idle.getOrElseUpdate(operation, now) >= DiskUse.Rest) {
-      idle.remove(operation)
-      shuffles.remove(operation).foreach(_.foreach(SparkDisk.remove))
-    }
+  /** How many bytes of shuffles operations that have ended have written since the heap was collected. Spark then removes those that nothing can read. */
+  def left(isUnderWay: String => Boolean): Long = shuffled.collect { case (operation, bytes) if !isUnderWay(operation) => bytes }.sum
+
+  /** Takes note that the heap is collected. */
+  def collected(isUnderWay: String => Boolean): Unit = {
+    shuffled.filterInPlace((operation, _) => isUnderWay(operation))
+    shuffles.filterInPlace((operation, written) => isUnderWay(operation) || written.exists(SparkDisk.isKept))
+  }
+
+  /** Removes the shuffles that operations that have ended still keep, and returns whether there were any. Streams go on between their batches. */
+  def remove(isUnderWay: String => Boolean): Boolean = {
+    val removed = shuffles.keys.toSeq.filterNot(isUnderWay).flatMap(shuffles.remove).flatten.filter(SparkDisk.isKept)
+    removed.foreach(SparkDisk.remove)
+    removed.nonEmpty
   }
 
   /** The operation that has written the most, and how many bytes, of those that are under way. */
@@ -37,10 +37,6 @@ final class DiskUse(workload: Workload) extends SparkListener {
     val tasks = running.values.filter(task => isUnderWay(task.operation)).map(task => task.operation -> task.bytes)
     (ended.toSeq ++ tasks).groupMapReduce(_._1)(_._2)(_ + _).maxByOption(_._2)
   }
-
-  override def onJobStart(event: SparkListenerJobStart): Unit = Operation.named(event.properties).foreach(jobs(event.jobId) = _)
-
-  override def onJobEnd(event: SparkListenerJobEnd): Unit = jobs.remove(event.jobId)
 
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit =
     for (operation <- Operation.named(event.properties) if !Operation.isStream(operation); shuffle <- SparkDisk.shuffle(event.stageInfo))
@@ -56,18 +52,17 @@ final class DiskUse(workload: Workload) extends SparkListener {
 
   override def onTaskEnd(event: SparkListenerTaskEnd): Unit = {
     running.remove(event.taskInfo.taskId)
-    for (operation <- workload.operation(event.stageId); metrics <- Option(event.taskMetrics))
+    for (operation <- workload.operation(event.stageId); metrics <- Option(event.taskMetrics)) {
       ended(operation) = ended.getOrElse(operation, 0L) + bytes(metrics)
+      shuffled(operation) = shuffled.getOrElse(operation, 0L) + metrics.shuffleWriteMetrics.bytesWritten
+    }
   }
 
   private def bytes(metrics: TaskMetrics): Long =
     metrics.shuffleWriteMetrics.bytesWritten + metrics.diskBytesSpilled + metrics.outputMetrics.bytesWritten
 }
 
-object DiskUse {
-  /** Milliseconds without a job after which an operation that has ended begins no other one. */
-  val Rest = 5000L
-
+private object DiskUse {
   /** As `bytes`, where Spark reports them of a task that goes on. */
   private val Names = Set("shuffle.write.bytesWritten", "diskBytesSpilled", "output.bytesWritten").map("internal.metrics." + _)
 }

@@ -6,24 +6,43 @@ import org.apache.spark.{SparkContext, SparkDisk}
 final class DiskWatch(spark: SparkContext, use: DiskUse) {
   private val reserve = System.getProperty(DiskWatch.Reserve, "0").toLong
   private var waits = 0L
+  private var collects = 0L
+  private var settled = 0L
 
   /**
-   * Removes what no operation needs any more. Where room is short, drops the cached or checkpointed rows that take the most, or
-   * returns the operation that has written the most of those under way. Spark computes cached rows again.
+   * Has Spark remove the shuffles that nothing reads. Where room is still short, removes those that cached rows of operations that
+   * have ended were made of; then drops the cached or checkpointed rows that take the most, or returns the operation that has written
+   * the most of those under way. Spark computes again what is read once more.
    */
   def look(now: Long, isUnderWay: String => Boolean): Option[String] = {
-    use.clean(now, isUnderWay)
+    val isShort = SparkDisk.folders.exists(folder => folder.getUsableSpace < reserve)
+    collect(now, isShort, isUnderWay)
     if (now < waits || !isShort) None
     else {
       waits = now + DiskWatch.Removal
-      val rows = spark.getRDDStorageInfo.maxByOption(_.diskSize).filter(_.diskSize > DiskWatch.Much)
-      val statement = use.largest(isUnderWay).filter(_._2 > math.max(DiskWatch.Much, rows.fold(0L)(_.diskSize)))
-      if (statement.isEmpty) rows.foreach(each => drop(each.id, each.diskSize))
-      statement.map(_._1)
+      if (use.remove(isUnderWay)) None else dropOrEnd(isUnderWay)
     }
   }
 
-  private def isShort: Boolean = SparkDisk.folders.exists(folder => folder.getUsableSpace < reserve)
+  private def dropOrEnd(isUnderWay: String => Boolean): Option[String] = {
+    val rows = spark.getRDDStorageInfo.maxByOption(_.diskSize).filter(_.diskSize > DiskWatch.Much)
+    val statement = use.largest(isUnderWay).filter(_._2 > math.max(DiskWatch.Much, rows.fold(0L)(_.diskSize)))
+    if (statement.isEmpty) rows.foreach(each => drop(each.id, each.diskSize))
+    statement.map(_._1)
+  }
+
+  /**
+   * Jobs of an operation may go on after its end: Spark answers as soon as one side of a join is known to be empty. Were files
+   * removed that such a job reads, Spark would take all that this driver has stored for lost. So it is Spark that finds what nothing reads.
+   */
+  private def collect(now: Long, isShort: Boolean, isUnderWay: String => Boolean): Unit =
+    if (use.left(isUnderWay) <= (if (isShort) 0 else DiskWatch.Much)) settled = now + DiskWatch.Settling
+    else if (now >= collects && (isShort || now >= settled)) {
+      collects = now + DiskWatch.Collection
+      waits = now + DiskWatch.Removal
+      System.gc()
+      use.collected(isUnderWay)
+    }
 
   private def drop(rows: Int, bytes: Long): Unit = {
     System.err.println(s"headgate: the disk has less than ${reserve >> 20} MiB free; dropped ${bytes >> 20} MiB of cached rows")
@@ -34,9 +53,15 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
 object DiskWatch {
   val Reserve = "headgate.disk.reserve"
 
-  /** Less is not worth an end. */
+  /** Less is not worth an end, or a collection. */
   private val Much = 64L << 20
 
   /** Milliseconds until what was written is gone. */
-  private val Removal = DiskUse.Rest + 2000
+  private val Removal = 2000L
+
+  /** Milliseconds from the end of an operation until nothing refers to it. */
+  private val Settling = 2000L
+
+  /** Milliseconds between two collections. */
+  private val Collection = 10000L
 }

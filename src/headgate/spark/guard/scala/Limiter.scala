@@ -12,7 +12,7 @@ import org.apache.spark.SparkContext
 final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private val longest = Option(System.getProperty(Limiter.StatementSeconds)).fold(0d)(_.toDouble)
   private val begun = mutable.Map.empty[String, Long]
-  private val unnamed = mutable.Map.empty[Int, Long]
+  private val unattended = mutable.Map.empty[Int, Long]
   private val ended = mutable.Map.empty[Int, Long]
   private val warned = mutable.Map.empty[String, Long]
   private val memory = new MemoryWatch
@@ -52,15 +52,18 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     begun.filterInPlace((operation, _) => threads.contains(operation))
     threads.keys.foreach(begun.getOrElseUpdate(_, now))
     begun.filter(isTooLong(now)).keys.foreach { operation => end(Work("", Some(operation), -1), tooLong, now) }
-    endLongJobs(now)
+    endLongJobs(now, threads)
   }
 
-  /** Jobs that Spark starts while it analyzes belong to no operation; the limit of a statement holds for each of them. */
-  private def endLongJobs(now: Long): Unit = {
-    val running = workload.unnamed
-    unnamed.filterInPlace((job, _) => running.contains(job))
-    running.foreach(unnamed.getOrElseUpdate(_, now))
-    unnamed.filter(isTooLong(now)).keys.foreach { job => end(Work("", None, job), tooLong, now) }
+  /**
+   * Jobs that Spark starts while it analyzes belong to no operation, and jobs of a statement may go on after its end; the limit of a
+   * statement holds for each of them.
+   */
+  private def endLongJobs(now: Long, threads: Map[String, Thread]): Unit = {
+    val running = workload.unattended(threads.contains)
+    unattended.filterInPlace((job, _) => running.contains(job))
+    running.foreach(unattended.getOrElseUpdate(_, now))
+    unattended.filter(isTooLong(now)).keys.foreach { job => end(Work("", None, job), tooLong, now) }
   }
 
   private def isTooLong(now: Long)(work: (_, Long)): Boolean = longest > 0 && now - work._2 > longest * 1000
@@ -87,7 +90,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private def oldest(now: Long): Option[String] = begun.filter(now - _._2 > Limiter.Short).minByOption(_._2).map(_._1)
 
   private def isThere(operation: String, threads: Map[String, Thread]): Boolean =
-    threads.contains(operation) || workload.held.exists(_.work.operation.contains(operation))
+    threads.contains(operation) || workload.held.exists(_.work.operation.contains(operation)) || workload.jobs(Work("", Some(operation), -1)).nonEmpty
 
   private def halt(why: String): Unit = {
     System.err.println(s"headgate: $why after statements were ended; this driver ends")

@@ -12,6 +12,12 @@ object SparkDisk {
   /** The shuffle that a stage writes. */
   def shuffle(stage: StageInfo): Option[Int] = stage.shuffleDepId
 
+  /** Whether Spark has not removed a shuffle. */
+  def isKept(shuffle: Int): Boolean = Option(SparkEnv.get).map(_.mapOutputTracker).exists {
+    case master: MapOutputTrackerMaster => master.containsShuffle(shuffle)
+    case _ => false
+  }
+
   /** Removes the files of a shuffle on this machine. Spark writes them again where something still reads them. */
   def remove(shuffle: Int): Unit = Option(SparkEnv.get).foreach(_.shuffleManager.unregisterShuffle(shuffle))
 }

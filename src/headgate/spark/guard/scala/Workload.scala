@@ -37,8 +37,9 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   /** The operation of a stage that is under way. */
   def operation(stage: Int): Option[String] = stages.get(stage).flatMap(_.work.operation)
 
-  /** Running jobs of no operation and no stream. */
-  def unnamed: Set[Int] = jobs.collect { case (job, work) if work.operation.isEmpty => job }.toSet
+  /** Running jobs of no stream, and of no operation that is attended to. */
+  def unattended(isAttended: String => Boolean): Set[Int] =
+    jobs.collect { case (job, work) if !work.operation.exists(name => Operation.isStream(name) || isAttended(name)) => job }.toSet
 
   def waiting: Seq[WaitingOwner] = {
     val served = held.map(_.work.owner).toSet
