@@ -1,6 +1,6 @@
 package io.headgate.guard
 
-import java.lang.management.{ManagementFactory, MemoryUsage, ThreadInfo}
+import java.lang.management.{ManagementFactory, MemoryUsage}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -16,6 +16,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private val ended = mutable.Map.empty[Int, Long]
   private val warned = mutable.Map.empty[String, Long]
   private val memory = new MemoryWatch
+  private val slots = new SlotTime
   private var ending = Option.empty[String]
 
   def start(): Unit = {
@@ -42,7 +43,8 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     val recent: String => Boolean = owner => warned.get(owner).exists(now - _ < Limiter.Memorable)
     val held = workload.held.filter(slot => !ended.contains(slot.work.job))
     val stuck = workload.held.size - held.size
-    Fairness.unfair(workload.slots - stuck, held, workload.waiting, now, recent).foreach { work =>
+    slots.note(held)
+    Fairness.unfair(workload.slots - stuck, held, workload.waiting, now, slots.taken(now), recent).foreach { work =>
       warned(work.owner) = now
       end(work, Limiter.Unfair, now)
     }
@@ -132,7 +134,6 @@ private final class MemoryWatch {
   private val Window = 3000L
   private val Much = Runtime.getRuntime.maxMemory / 16
   private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
-  private val task = "Executor task launch worker for task .* \\(TID (\\d+)\\)".r
   private val samples = mutable.Queue.empty[Sample]
   private var fullSince = Option.empty[Long]
 
@@ -183,10 +184,7 @@ private final class MemoryWatch {
 
   private def working(held: Seq[HeldSlot], connect: Map[String, Thread]): Set[Working] = {
     val tasks = held.flatMap(slot => slot.work.operation.map(slot.task -> _)).toMap
-    val candidates = if (tasks.isEmpty) Array.empty[ThreadInfo] else threads.getThreadInfo(threads.getAllThreadIds)
-    val ofTasks = candidates.filter(_ != null).flatMap { info =>
-      Option(info.getThreadName).collect { case task(id) => id.toLong }.flatMap(id => tasks.get(id).map(Working(info.getThreadId, _, id)))
-    }
+    val ofTasks = TaskThreads.of(tasks.keySet).map { case (task, thread) => Working(thread, tasks(task), task) }
     ofTasks.toSet ++ connect.map { case (operation, thread) => Working(thread.getId, operation, 0) }
   }
 }
