@@ -109,7 +109,8 @@ class TestFairness:
         time.sleep(0.5)
         waiting = Attempt(lambda: other.sql("SELECT count(*) FROM lake.raw.flights").collect())
         time.sleep(0.5)
-        assert not job.wait(0) and lake.driver.pid is not None
+        assert not job.wait(0)
+        assert lake.driver.pid is not None
 
         os.kill(lake.driver.pid, signal.SIGSTOP)
         time.sleep(6)
