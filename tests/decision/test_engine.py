@@ -141,10 +141,16 @@ def test_a_suspended_organization_allows_nothing_and_a_resumed_one_what_it_did(
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-@settings(many, max_examples=1_500, derandomize=False, print_blob=True)
-@given(st.just(DENSE) | model_sets(), histories(10), st.lists(questions(), max_size=8), st.lists(st.sampled_from(NOW)))
+@pytest.mark.parametrize("_piece", [1, 2, 3])
+@settings(many, max_examples=500, derandomize=False, print_blob=True)
+@given(
+    models=st.just(DENSE) | model_sets(),
+    history=histories(10),
+    asked=st.lists(questions(), max_size=8),
+    times=st.lists(st.sampled_from(NOW)),
+)
 def test_it_advances_over_many_more_histories(
-    models: Models, history: list[list[Change]], asked: list[Question], times: list[float]
+    _piece: int, models: Models, history: list[list[Change]], asked: list[Question], times: list[float]
 ) -> None:
     _advances(models, history, asked, [*times, *NOW * 3])
 
