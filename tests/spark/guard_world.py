@@ -151,6 +151,10 @@ class World:
         for spark in self._sessions:
             spark.client.close()
 
+    def log(self) -> str:
+        """Return what the driver has logged."""
+        return (self.warehouse.parent / "logs" / "driver.log").read_text(encoding="utf-8", errors="replace")
+
     def files(self) -> list[str]:
         """Return every file of the lake: what a refused statement must leave as it was."""
         return sorted(str(path) for path in self.warehouse.rglob("*"))

@@ -197,7 +197,7 @@ class TestTheSecret:
         said = [plan(frame), str(frame.schema), *(str(spark.conf.get(key, "")) for key in ("spark.jdbc.password",))]
         frame.write.format("jdbc").options(connection="shop", dbtable="copied").mode("overwrite").save()
 
-        log = (shop.warehouse.parent / "logs" / "driver.log").read_text(errors="replace")
+        log = shop.log()
 
         assert not any(PASSWORD in each for each in (*said, log))
 

@@ -39,7 +39,7 @@ def test_control_characters_of_a_row_are_written_out_in_the_log_of_the_driver(la
             {"value": value},
         ).collect()
 
-    log = (lake.warehouse.parent / "logs" / "driver.log").read_text(encoding="utf-8")
+    log = lake.log()
     assert r"\x1b]0;title\x07" in log
     assert not set(log) & {"\x1b", "\x07", "\u202e"}
     assert "forged" in log

@@ -38,9 +38,9 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
   private def collect(now: Long, isShort: Boolean, isUnderWay: String => Boolean): Unit =
     if (use.left(isUnderWay) <= (if (isShort) 0 else DiskWatch.Much)) settled = now + DiskWatch.Settling
     else if (now >= collects && (isShort || now >= settled)) {
-      collects = now + DiskWatch.Collection
       waits = now + DiskWatch.Removal
       System.gc()
+      collects = now + math.max(DiskWatch.Collection, DiskWatch.Share * (System.currentTimeMillis() - now))
       use.collected(isUnderWay)
     }
 
@@ -62,6 +62,9 @@ object DiskWatch {
   /** Milliseconds from the end of an operation until nothing refers to it. */
   private val Settling = 2000L
 
-  /** Milliseconds between two collections. */
+  /** Milliseconds between two collections, at least. */
   private val Collection = 10000L
+
+  /** Collections take one in so many milliseconds at most: that of a large heap takes seconds, in which no statement goes on. */
+  private val Share = 20L
 }
