@@ -23,15 +23,15 @@ def print_grid(people: list[Person], tried: list[Tried]) -> None:
 
 
 def print_refusals(people: list[Person], tried: list[Tried]) -> None:
-    """Print each refusal in the door's own words, and the smallest fix as the owner is told it."""
-    say("\nwhy not: in the words that they read; the fix as the owner is told it")
+    """Print each refusal as its reader gets it, and the smallest assignment that would allow the action, as the owner gets it."""
+    say("\nwhy not: each refusal in its own words, and the assignment that would allow the action")
     for thing in dict.fromkeys(each.thing for each in tried):
         same: dict[tuple[str, str], list[str]] = {}
         for each in tried:
             if each.thing is thing and not each.allowed:
                 same.setdefault((_plain(each), _fix(people[0], each)), []).append(each.person.name)
         for (words, fix), names in same.items():
-            say(f"  {thing.title.strip()}: {', '.join(names)}\n      {words}{fix and f'{chr(10)}      fix: {fix}'}")
+            say(f"  {thing.title.strip()}: {', '.join(names)}\n      {words}{fix and f'{chr(10)}      {fix}'}")
 
 
 def farewell(server: Server, people: list[Person]) -> None:
@@ -78,4 +78,4 @@ def _fix(owner: Person, each: Tried) -> str:
     action, resource = each.thing.question
     body = {"action": action, "resource": resource.format(person=each.person.name), "subject": each.person.name}
     fixes = owner.call("POST", "/questions/explain", body)["fixes"]
-    return written(fixes[0]) if fixes else ""
+    return f"to allow `{action}` on `{body['resource']}`: {written(fixes[0])}" if fixes else ""
