@@ -65,7 +65,7 @@ class Serving:
 
     def health(self) -> dict[str, Any]:
         """What the API says of itself."""
-        return dict(httpx.get(f"{self.url}/api/v1/health", trust_env=False).json())
+        return dict(httpx.get(f"{self.url}/api/v1/health", trust_env=False, timeout=30).json())
 
     def until_ready(self) -> None:
         """Wait until Spark can be used."""

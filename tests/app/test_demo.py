@@ -67,7 +67,7 @@ def files(data: Path, home: Path) -> Iterator[tuple[str, str]]:
     assert {"owner.token", "keys", "logs"} <= {each.name for each in there}
     yield from (("list" if each.is_dir() else "read", str(each)) for each in (data, *there, home, *home.iterdir()))
     yield from (("delete", str(each)) for each in there if each.is_file())
-    yield from (("write", str(folder / "new")) for folder in (data, data / "keys", home, Path("/tmp")))  # noqa: S108
+    yield from (("write", str(folder / f"new-{os.getpid()}")) for folder in (data, data / "keys", home, Path("/tmp")))  # noqa: S108
     yield from (
         ("read", each) for each in ("/etc/shadow", "/etc/fstab", "/etc/hostname", "/dev/tty") if Path(each).exists()
     )

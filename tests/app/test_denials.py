@@ -430,7 +430,7 @@ class TestTheGatewayOfSpark:
         authority = DecidingAuthority(knowing.known, lambda: world.sparks.all, AbandonedSessions())
         freshness = Freshness(deployment.organizations)
         app = gateway_application(authority, knowing.at_hand, "key", freshness, knowing.record_denial)
-        with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
+        with served(app) as address, httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
             client.headers["authorization"] = "Bearer key"
             yield client
 

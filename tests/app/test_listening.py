@@ -73,7 +73,7 @@ def got(url: str) -> httpx.Response:
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    return httpx.get(url, verify=context, trust_env=False)
+    return httpx.get(url, verify=context, trust_env=False, timeout=30)
 
 
 class TestTheDoors:
@@ -161,7 +161,7 @@ class TestProxies:
             async def asked() -> None:
                 task = asyncio.create_task(listening.serve(front(note)))
                 await listening.answering.wait()
-                async with httpx.AsyncClient(trust_env=False) as client:
+                async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
                     await client.get(listening.url, headers=headers)
                 listening.end()
                 await task

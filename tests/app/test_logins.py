@@ -54,7 +54,7 @@ def zoe(world: World) -> PrincipalId:
 class TestInADeployment:
     @pytest.fixture
     def browser(self, world: World, zoe: PrincipalId) -> Iterator[httpx.Client]:
-        with httpx.Client(base_url=world.http.base_url, trust_env=False) as browser:
+        with httpx.Client(base_url=world.http.base_url, trust_env=False, timeout=30) as browser:
             body = {"login": "zoe", "password": PASSWORD, "cookie": True}
             browser.headers["x-csrf-token"] = browser.post("/api/v1/login", json=body).json()["csrf"]
             yield browser

@@ -39,7 +39,7 @@ class Operated:
         """Ask for something, whoever the certificate names."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return httpx.get(self.url.copy_with(path=path), headers=headers, verify=context, trust_env=False)
+        return httpx.get(self.url.copy_with(path=path), headers=headers, verify=context, trust_env=False, timeout=30)
 
     def end(self) -> int:
         """Tell it to end, and return its exit code."""

@@ -36,7 +36,7 @@ def client() -> Iterator[httpx.Client]:
     def strict(body: Empty) -> Empty:
         return body
 
-    with served(app) as address, httpx.Client(base_url=address, trust_env=False) as opened:
+    with served(app) as address, httpx.Client(base_url=address, trust_env=False, timeout=30) as opened:
         yield opened
 
 

@@ -20,16 +20,6 @@ def open_as(lake: World, handle: str) -> SparkSession:
     return session
 
 
-def leave_running(query: str) -> str:
-    """Return a statement that goes on with a query of one value after its end.
-
-    Spark answers as soon as it knows that one side of the join is empty; the subquery of the other side goes on.
-    """
-    empty = "SELECT id, count(*) AS c FROM range(0, 100, 1, 2) WHERE id < 0 GROUP BY id"
-    other = f"SELECT id % 7 AS id, count(*) AS n FROM range(0, 1000, 1, 2) WHERE id > ({query}) GROUP BY id % 7"
-    return f"SELECT * FROM ({empty}) JOIN ({other}) USING (id)"
-
-
 class Attempt:
     """A statement that runs beside the test. `state` is the SQLSTATE that it ended with."""
 

@@ -9,7 +9,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.storagelevel import StorageLevel
 
 from headgate.spark.toolchain import Toolchain
-from tests.spark.attempts import SOON, STRANGER, Attempt, leave_running, open_as
+from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
 from tests.spark.guard_world import ADMIN, World, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -92,13 +92,6 @@ def test_what_a_statement_has_written_goes_with_it(lake: World) -> None:
 SLOW = """SELECT max(n) FROM (SELECT k, count(*) AS n FROM (
     SELECT id % 97 AS k, count(*) AS c FROM (SELECT id % 300000 AS id FROM range(0, 30000000, 1, 8)) GROUP BY id) GROUP BY k)"""
 """A query with two shuffles, each of which takes a while."""
-
-
-def test_jobs_that_go_on_after_their_statement_find_its_shuffles(lake: World, logged: Callable[[], str]) -> None:
-    assert open_as(lake, STRANGER).sql(leave_running(SLOW)).collect() == []
-
-    time.sleep(SOON)
-    assert "FetchFailed" not in logged()
 
 
 def test_cached_rows_that_memory_has_no_room_for_are_computed_again(lake: World, logged: Callable[[], str]) -> None:

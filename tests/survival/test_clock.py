@@ -45,7 +45,7 @@ def deployment(clock: Clock) -> Iterator[Deployment]:
 
 @pytest.fixture
 def place(deployment: Deployment) -> Place:
-    found = Place(httpx.Client(trust_env=False), deployment.home, "", {})
+    found = Place(httpx.Client(trust_env=False, timeout=30), deployment.home, "", {})
     lake = next(each.id for each in found.control.snapshot.resources.values() if each.type == "lake")
     found.control.execute(CreateResource(ResourceId("raw"), "database", lake, "raw"), None)
     return found

@@ -28,7 +28,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def front(world: World) -> Iterator[httpx.Client]:
     """The doors as the network has them, with what stands around them."""
-    with served(fronted(world.app, world.deployment).app) as address, httpx.Client(base_url=address) as client:
+    with (
+        served(fronted(world.app, world.deployment).app) as address,
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
         yield client
 
 

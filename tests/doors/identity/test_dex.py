@@ -27,7 +27,7 @@ def test_somebody_logs_in_at_dex_before_and_after_it_has_new_keys(front: Front) 
 
 
 def _logged_in(front: Front, world: World) -> PrincipalId:
-    with front.serving(world) as http, httpx.Client(trust_env=False) as browser:
+    with front.serving(world) as http, httpx.Client(trust_env=False, timeout=30) as browser:
         sent = http.get("/oidc/login").headers["location"]
         answer = http.get(back_from(browser, sent, str(http.base_url)))
         assert answer.status_code == 303, answer.text

@@ -216,7 +216,7 @@ class TestLoggingIn:
         """Log in; returns what we answer to who comes back."""
         sent = http.get("/oidc/login", params={"next": next})
         assert sent.status_code == 303, sent.text
-        back = httpx.get(sent.headers["location"], trust_env=False)
+        back = httpx.get(sent.headers["location"], trust_env=False, timeout=30)
         return http.get(back.headers["location"])
 
     def test_makes_a_new_user_of_who_may_join(self, front: Front, fake: FakeProvider) -> None:
@@ -274,8 +274,8 @@ class TestLoggingIn:
         """Or somebody else's code logs the victim in as them, or a stolen one the thief."""
         with front.serving(self.world(fake)) as http:
             sent = http.get("/oidc/login")
-            back = httpx.get(sent.headers["location"], trust_env=False).headers["location"]
-            with httpx.Client(trust_env=False) as other:
+            back = httpx.get(sent.headers["location"], trust_env=False, timeout=30).headers["location"]
+            with httpx.Client(trust_env=False, timeout=30) as other:
                 assert other.get(back).status_code == 401
                 other.get(f"{http.base_url}/oidc/login")
                 assert other.get(back).status_code == 401

@@ -126,6 +126,6 @@ class Front:
     def serving(self, world: World) -> Iterator[httpx.Client]:
         """Serve the doors of a world, and give a client of them."""
         self.world, world.url = world, self.url
-        with httpx.Client(base_url=self.url, trust_env=False) as http:
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=30) as http:
             yield http
         world.audit.close()

@@ -11,8 +11,9 @@ import org.apache.spark.SparkContext
 /** Watches over the driver from a thread of its own: fairness between principals, the longest statement, the memory, the disks. */
 final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private val longest = Option(System.getProperty(Limiter.StatementSeconds)).fold(0d)(_.toDouble)
-  private val begun = mutable.Map.empty[String, Long]
-  private val unattended = mutable.Map.empty[Int, Long]
+  private val operations = new Durations[String]
+  private val unattended = new Durations[Int]
+  private val unread = new Durations[Int]
   private val ended = mutable.Map.empty[Int, Long]
   private val warned = mutable.Map.empty[String, Long]
   private val memory = new MemoryWatch
@@ -34,6 +35,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     val threads = DriverThreads.all
     keepFair(now)
     endLong(now, threads)
+    endUnread(now)
     keepMemory(now, threads)
     disks.look(now, isThere(_, threads)).foreach(operation => end(Work("", Some(operation), -1), Limiter.Disk, now))
     haltIfStuck(now)
@@ -51,24 +53,19 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   }
 
   private def endLong(now: Long, threads: Map[String, Thread]): Unit = {
-    begun.filterInPlace((operation, _) => threads.contains(operation))
-    threads.keys.foreach(begun.getOrElseUpdate(_, now))
-    begun.filter(isTooLong(now)).keys.foreach { operation => end(Work("", Some(operation), -1), tooLong, now) }
-    endLongJobs(now, threads)
+    operations.note(threads.keySet, now)
+    unattended.note(workload.unattended(threads.contains), now)
+    if (longest > 0) {
+      operations.longerThan((longest * 1000).toLong, now).foreach { operation => end(Work("", Some(operation), -1), tooLong, now) }
+      endJobs(unattended.longerThan((longest * 1000).toLong, now), tooLong, now)
+    }
   }
 
-  /**
-   * Jobs that Spark starts while it analyzes belong to no operation, and jobs of a statement may go on after its end; the limit of a
-   * statement holds for each of them.
-   */
-  private def endLongJobs(now: Long, threads: Map[String, Thread]): Unit = {
-    val running = workload.unattended(threads.contains)
-    unattended.filterInPlace((job, _) => running.contains(job))
-    running.foreach(unattended.getOrElseUpdate(_, now))
-    unattended.filter(isTooLong(now)).keys.foreach { job => end(Work("", None, job), tooLong, now) }
+  /** A query of the same cached rows may wait for such a job: it fails with its end, and works when it is sent again. */
+  private def endUnread(now: Long): Unit = {
+    unread.note(workload.unread, now)
+    endJobs(unread.longerThan(Limiter.Reporting, now), Limiter.Unread, now)
   }
-
-  private def isTooLong(now: Long)(work: (_, Long)): Boolean = longest > 0 && now - work._2 > longest * 1000
 
   private def tooLong: String = s"the statement ran for more than $longest s; the operator allows no longer one"
 
@@ -89,7 +86,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   }
 
   /** The oldest operation that is not short: where its work is done by threads of a pool, none of its own has allocated much. */
-  private def oldest(now: Long): Option[String] = begun.filter(now - _._2 > Limiter.Short).minByOption(_._2).map(_._1)
+  private def oldest(now: Long): Option[String] = operations.longerThan(Limiter.Short, now).headOption
 
   private def isThere(operation: String, threads: Map[String, Thread]): Boolean =
     threads.contains(operation) || workload.held.exists(_.work.operation.contains(operation)) || workload.jobs(Work("", Some(operation), -1)).nonEmpty
@@ -98,6 +95,9 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     System.err.println(s"headgate: $why after statements were ended; this driver ends")
     Runtime.getRuntime.halt(Limiter.Halted)
   }
+
+  private def endJobs(jobs: Seq[Int], reason: String, now: Long): Unit =
+    jobs.filterNot(ended.contains).foreach { job => end(Work("", None, job), reason, now) }
 
   private def end(work: Work, reason: String, now: Long): Unit = {
     val jobs = workload.jobs(work)
@@ -117,12 +117,14 @@ object Limiter {
   val StatementSeconds = "headgate.statement.seconds"
   private val Period = 250L
   private val Memorable = 60000L
+  private val Reporting = 1000L // until the scheduler has reported the end of a job
   private val Short = 5000L
   private val Forgotten = 600000L
   private val Stuck = 15000L
   private val Halted = 4
   private val Unfair =
     "the statement held the processors of this Spark for more than 5 s while others waited; split it into shorter tasks, or run it when Spark is idle"
+  private val Unread = "no statement reads its rows; the one that began it has ended"
   private val Disk = "the disk of this Spark is almost full, and the statement has written the most to it; read, sort, join or cache less at once"
   private val Memory = "this Spark has run out of memory, and the statement used the most; read or keep less at once"
 }

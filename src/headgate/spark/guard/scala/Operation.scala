@@ -3,6 +3,7 @@ package io.headgate.guard
 import java.util.Properties
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.SQLExecution
 
 /**
  * What the work on this thread is called outside the driver, so that it can be stopped: the id of a Spark
@@ -22,10 +23,17 @@ object Operation {
   def current(session: SparkSession): Option[String] = named(key => Option(session.sparkContext.getLocalProperty(key)))
 
   /** The name of the work that a job or a stage with these properties belongs to. */
-  def named(properties: Properties): Option[String] = named(key => Option(properties).flatMap(all => Option(all.getProperty(key))))
+  def named(properties: Properties): Option[String] = named(property(properties, _))
 
   /** The pool that work with these properties is in: that of its principal. */
-  def owner(properties: Properties): String = Option(properties).flatMap(all => Option(all.getProperty(Pool))).getOrElse("default")
+  def owner(properties: Properties): String = property(properties, Pool).getOrElse("default")
+
+  /** The execution of SQL that work with these properties is part of. Work of an RDD alone, and of most analyses, is part of none. */
+  def execution(properties: Properties): Option[Long] =
+    property(properties, SQLExecution.EXECUTION_ID_KEY).flatMap(_.toLongOption)
+
+  private def property(properties: Properties, key: String): Option[String] =
+    Option(properties).flatMap(all => Option(all.getProperty(key)))
 
   private def named(property: String => Option[String]): Option[String] =
     property(Stream).map(StreamName + _).orElse(property(Tags).flatMap(_.split(',').collectFirst { case Tag(id) => id }))

@@ -3,6 +3,7 @@ package io.headgate.guard
 import scala.collection.concurrent.TrieMap
 
 import org.apache.spark.scheduler._
+import org.apache.spark.sql.execution.SQLExecution
 
 /** The work of one statement or stream on the executors. `operation` is its name outside, `owner` the pool it is in. */
 final case class Work(owner: String, operation: Option[String], job: Int)
@@ -22,6 +23,7 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   private val stages = TrieMap.empty[Int, Stage]
   private val running = TrieMap.empty[Long, HeldSlot]
   private val jobs = TrieMap.empty[Int, Work]
+  private val executions = TrieMap.empty[Int, Long]
   private val served = TrieMap.empty[String, Long]
   private val cores = TrieMap.empty[String, Int]
 
@@ -41,6 +43,12 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   def unattended(isAttended: String => Boolean): Set[Int] =
     jobs.collect { case (job, work) if !work.operation.exists(name => Operation.isStream(name) || isAttended(name)) => job }.toSet
 
+  /**
+   * Running jobs of executions of SQL that have ended: no statement reads their rows. Spark ends an execution as soon as one side of a
+   * join is known to be empty, and lets the jobs of the other side run.
+   */
+  def unread: Set[Int] = executions.collect { case (job, execution) if SQLExecution.getQueryExecution(execution) == null => job }.toSet
+
   def waiting: Seq[WaitingOwner] = {
     val served = held.map(_.work.owner).toSet
     stages.values.filter(_.unstarted > 0).groupBy(_.work.owner).collect {
@@ -50,10 +58,15 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
 
   private def waitsSince(owner: String, submitted: Long): Long = math.max(submitted, served.getOrElse(owner, 0L))
 
-  override def onJobStart(event: SparkListenerJobStart): Unit =
+  override def onJobStart(event: SparkListenerJobStart): Unit = {
     jobs(event.jobId) = Work(Operation.owner(event.properties), Operation.named(event.properties), event.jobId)
+    Operation.execution(event.properties).foreach(executions(event.jobId) = _)
+  }
 
-  override def onJobEnd(event: SparkListenerJobEnd): Unit = jobs.remove(event.jobId)
+  override def onJobEnd(event: SparkListenerJobEnd): Unit = {
+    jobs.remove(event.jobId)
+    executions.remove(event.jobId)
+  }
 
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = {
     val work = Work(Operation.owner(event.properties), Operation.named(event.properties), jobOf(event))
