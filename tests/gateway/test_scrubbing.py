@@ -1,7 +1,7 @@
 """Errors tell a user what the statement did wrong, and nothing of what else there is."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
@@ -13,6 +13,7 @@ from trying import walk
 
 from headgate.control.error_text import mask
 from headgate.spark.gateway import protos
+from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.message_types import short_name
 from headgate.spark.gateway.scrubbing import scrub, scrub_chain, scrub_result
 
@@ -304,3 +305,36 @@ def test_an_internal_cause_below_an_error_of_the_caller_tells_no_place_in_any_te
 
     assert set(places(shown)) <= set(UNMASKED["a word of Spark's, without places"])
     assert shown.errors[1].message == "Lost task (<host>): open <path>"
+
+
+def many_causes() -> bytes:
+    return base.FetchErrorDetailsResponse(errors=[{}] * 1_001).SerializeToString()
+
+
+def large_causes() -> bytes:
+    return base.FetchErrorDetailsResponse(errors=[{"message": "x" * (17 << 20)}]).SerializeToString()
+
+
+def many_fields() -> bytes:
+    return b"\x0a\x00" * 1_001
+
+
+def many_texts_of_progress() -> bytes:
+    progress = {"recent_progress": {"recent_progress_json": [""] * 1_001}}
+    return base.ExecutePlanResponse(streaming_query_command_result=progress).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("read", "answer"),
+    [
+        (scrub_chain, many_causes),
+        (scrub_chain, large_causes),
+        (scrub_result, many_fields),
+        (scrub_result, many_texts_of_progress),
+    ],
+)
+def test_an_answer_of_many_parts_does_not_keep_the_gateway_from_other_calls(
+    read: Callable[[bytes], bytes], answer: Callable[[], bytes]
+) -> None:
+    with pytest.raises(DriverAnswerError, match="too many parts"):
+        read(answer())

@@ -38,6 +38,15 @@ def test_a_file_that_was_changed_is_new(tmp_path: Path) -> None:
     assert ListingMarks(tmp_path, 0).select_new([changed, B], 0.0) == [changed]
 
 
+def test_a_file_that_is_no_listing_is_not_read(tmp_path: Path) -> None:
+    """As code in the driver could leave one: it would take all memory of the server, or keep it waiting."""
+    for number, make in enumerate((lambda path: path.touch() or os.truncate(path, 1 << 40), os.mkfifo, Path.mkdir)):
+        make(tmp_path / f"{number}.listed")
+
+        with pytest.raises(LoadError, match="no list of files"):
+            ListingMarks(tmp_path, number).select_new([A], 0.0)
+
+
 @pytest.mark.parametrize("of_earlier_version", [False, True])
 def test_files_before_the_first_listing_are_new_by_their_time(tmp_path: Path, *, of_earlier_version: bool) -> None:
     if of_earlier_version:

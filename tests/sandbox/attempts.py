@@ -43,6 +43,21 @@ def outlive_parent(_: str) -> None:
         raise OSError(ctypes.get_errno(), "")
 
 
+def become_a_program_in_a_thread(path: str) -> None:
+    errors = list[OSError]()
+
+    def become() -> None:
+        try:
+            os.execv(path, [path])  # noqa: S606 (no shell is wanted)
+        except OSError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=become)
+    thread.start()
+    thread.join()
+    raise errors[0]
+
+
 def wait(seconds: str) -> None:
     say("waits")
     time.sleep(float(seconds))
@@ -76,6 +91,7 @@ ATTEMPTS: Mapping[str, Callable[[str], object]] = {
     "run thread": run_thread,
     "open files": open_files,
     "outlive parent": outlive_parent,
+    "become a program in a thread": become_a_program_in_a_thread,
     "wait": wait,
     "become user": lambda user: os.setuid(int(user)),
 }

@@ -14,6 +14,7 @@ from tests.sandbox.bpf import ALLOWED, KILLED, answer
 
 ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 PROCESS: Final = 77
+SECRET: Final = (0x0123456789ABCDEF, 0xFEDCBA9876543210)
 MPTCP, UDP_LITE = 262, 136
 FAST_OPEN: Final = 0x20000000
 THREAD: Final = 0x3D0F00
@@ -31,7 +32,7 @@ def machine(request: pytest.FixtureRequest) -> str:
 
 def asking(policy: Policy, machine: str) -> Ask:
     """Return what answers for a call, by its name in the list."""
-    made = program(policy, machine, PROCESS)
+    made = program(policy, machine, PROCESS, SECRET)
 
     def ask(name: str, *arguments: int) -> int:
         number = getattr(calls.CONDITIONAL[name], machine)
@@ -41,7 +42,7 @@ def asking(policy: Policy, machine: str) -> Ask:
 
 
 def test_only_listed_calls_are_allowed(machine: str) -> None:
-    made = program(Policy(), machine, PROCESS)
+    made = program(Policy(), machine, PROCESS, SECRET)
     groups = (calls.FILES, calls.MEMORY, calls.PROCESS, calls.SIGNALS, calls.TIME, calls.WAITING, calls.SOCKETS)
     listed = {getattr(each, machine) for group in groups for each in group.values()} - {None}
     conditional = {getattr(each, machine) for each in calls.CONDITIONAL.values()}
@@ -53,14 +54,14 @@ def test_only_listed_calls_are_allowed(machine: str) -> None:
 
 
 def test_newer_calls_and_those_of_another_interface_do_not_exist(machine: str) -> None:
-    made = program(Policy(), machine, PROCESS)
+    made = program(Policy(), machine, PROCESS, SECRET)
 
     for number in (calls.HIGHEST, 500, 0x40000000, 0x40000001, 2**32 - 1):
         assert answer(made, ARCHITECTURES[machine], number) == errno.ENOSYS
 
 
 def test_the_calls_of_another_machine_end_the_process(machine: str) -> None:
-    made = program(Policy(), machine, PROCESS)
+    made = program(Policy(), machine, PROCESS, SECRET)
     others = {0x40000003, *ARCHITECTURES.values()} - {ARCHITECTURES[machine]}
 
     assert {answer(made, other, 1) for other in others} == {KILLED}
@@ -218,3 +219,17 @@ def test_files_attributes_and_devices_are_not_controlled(machine: str) -> None:
 
 def test_a_process_has_no_child_beside_it(machine: str) -> None:
     assert asking(Policy(processes=True), machine)("clone", 17 | 0x8000) == errno.EPERM
+
+
+def test_a_process_that_may_start_none_executes_a_program_only_with_its_secret(machine: str) -> None:
+    ask = asking(Policy(), machine)
+
+    assert ask("execve", 1, 2, 3, *SECRET) == ALLOWED
+    for wrong in (
+        (0, 0),
+        SECRET[::-1],
+        *((SECRET[0] ^ bit, SECRET[1]) for bit in (1, 1 << 63)),
+        (SECRET[0], SECRET[1] ^ 1 << 32),
+    ):
+        assert ask("execve", 1, 2, 3, *wrong) == errno.EPERM
+    assert asking(Policy(processes=True), machine)("execve", 1, 2, 3, 0, 0) == ALLOWED

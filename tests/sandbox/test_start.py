@@ -220,6 +220,11 @@ def test_a_process_cannot_choose_to_outlive_the_process_that_started_it(policy: 
     assert attempt(ends_with(policy), level, "outlive parent") == "EPERM"
 
 
+def test_a_process_that_may_start_none_becomes_no_other_program(policy: Policy, level: Level) -> None:
+    """Started by another thread than the first, a program would outlive the process that started this one."""
+    assert attempt(ends_with(policy), level, "become a program in a thread", sys.executable) == "EPERM"
+
+
 def test_a_process_becomes_no_other_user(policy: Policy, level: Level) -> None:
     assert attempt(policy, level, "become user", 65534) == "EPERM"
     # Only root becomes another; what every process may without a sandbox is to become what it is.

@@ -4,10 +4,12 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.connect.proto import Plan, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
@@ -23,6 +25,8 @@ TOO_LARGE, TOO_COMPLEX, ENDED = "54000", "54001", "57014"
 SAID = {TOO_LARGE: ("keeps more rows at once", "broadcasts more than"), ENDED: ("run out of memory",)}
 """What ends a statement that fills the heap: its own next row, or, on a busy machine, the watch of the memory before that."""
 CROSS = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
+ENDLESS = CROSS.replace("range(1000000)", "range(0, 1000000, 1, 1)")
+"""The same in one task: what else is to run has another processor."""
 STEADY = "hgs_steady"
 """A user that has lost no statement."""
 SKEWED = (
@@ -112,9 +116,11 @@ class TestFairness:
         assert not job.wait(0)
         assert lake.driver.pid is not None
 
-        os.kill(lake.driver.pid, signal.SIGSTOP)
-        time.sleep(6)
-        os.kill(lake.driver.pid, signal.SIGCONT)
+        for _ in range(3):
+            os.kill(lake.driver.pid, signal.SIGSTOP)
+            time.sleep(6)
+            os.kill(lake.driver.pid, signal.SIGCONT)
+            time.sleep(0.5)
 
         assert waiting.wait(SOON)
         assert job.wait(2 * SOON)
@@ -255,16 +261,35 @@ class TestOperatorsLimits:
 
         assert time.monotonic() - begun < 15 + 2 * SOON
 
-    def test_a_job_whose_rows_no_statement_reads_is_ended(self, small: World) -> None:
+    @pytest.mark.parametrize(
+        "begin", [lambda rows: rows.collect(), lambda rows: rows.transpose().columns], ids=["statement", "analysis"]
+    )
+    def test_a_job_whose_rows_no_statement_reads_is_ended(
+        self, small: World, begin: Callable[[DataFrame], Any]
+    ) -> None:
         logged = len(small.log())
 
-        rows = small.session(ADMIN).sql(leave_running(CROSS)).collect()
+        begin(small.session(ADMIN).sql(leave_running(ENDLESS)))
 
-        assert rows == []
-        until = time.monotonic() + 2 * SOON
-        while not re.search("headgate: ended the jobs .*no statement reads its rows", small.log()[logged:]):
-            assert time.monotonic() < until, "the job goes on"
-            time.sleep(0.5)
+        wait_for_an_end(small, logged)
+
+    def test_cached_rows_are_read_after_the_job_that_computed_them_is_ended(self, small: World) -> None:
+        spark, logged = small.session(ADMIN), len(small.log())
+        spark.sql(
+            "CACHE LAZY TABLE kept AS SELECT hash(id) % 7 AS k, count(*) AS n FROM range(0, 300000000, 1, 1) GROUP BY 1"
+        )
+        spark.sql(leave_running("SELECT max(n) FROM kept")).collect()
+        wait_for_an_end(small, logged)
+
+        assert [spark.sql("SELECT sum(n) FROM kept").collect()[0][0] for _ in range(2)] == [300_000_000] * 2
+
+
+def wait_for_an_end(lake: World, logged: int) -> None:
+    """Wait until the driver has ended a job whose rows no statement reads, and has said so after what was logged."""
+    until = time.monotonic() + 2 * SOON
+    while not re.search("headgate: ended the jobs .*no statement reads its rows", lake.log()[logged:]):
+        assert time.monotonic() < until, "the job goes on"
+        time.sleep(0.5)
 
 
 def assert_refused_and_alive(lake: World, statement: str) -> None:

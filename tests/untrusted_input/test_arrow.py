@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headgate.untrusted_input.arrow import MAX_ROWS, MAX_STREAM_BYTES
+from headgate.untrusted_input.arrow import MAX_ROWS, MAX_STREAM_BYTES, require_valid_arrow
 from headgate.untrusted_input.arrow_types import MAX_DEPTH, MAX_FIELDS
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError, UntrustedInputError
 from tests.arrow_streams import END, column, read, replaced, rows, stream, with_offsets
@@ -225,6 +225,33 @@ class TestForgedRows:
             pool.rewrite(bytes(sent))
 
 
+PASSED_AS_THEY_ARE = ("no end", "bytes behind the end", "two streams")
+"""What is read the same by every reader, and holds nothing that is not in it."""
+
+
+class TestRowsThatAreReadAsTheyAre:
+    @pytest.mark.parametrize("what", ORDINARY)
+    def test_ordinary_rows_pass(self, what: str) -> None:
+        require_valid_arrow(column(ORDINARY[what]))
+
+    @pytest.mark.parametrize("what", [*FORGED.keys() - PASSED_AS_THEY_ARE, *OVERSIZED])
+    def test_forged_and_oversized_rows_are_refused(self, what: str) -> None:
+        with pytest.raises(UntrustedInputError):
+            require_valid_arrow({**FORGED, **OVERSIZED}[what])
+
+    @pytest.mark.parametrize("codec", ["lz4", "zstd"])
+    def test_compressed_rows_are_refused_before_they_are_unpacked(self, codec: str) -> None:
+        packed = stream(pa.table({"c": pa.array([0] * 10_000)}), compression=codec)
+
+        for data in (packed, packed.replace(struct.pack("<q", 80_000), struct.pack("<q", HUGE))):
+            with pytest.raises(UnreadableInputError, match="compressed"):
+                require_valid_arrow(data)
+
+    def test_a_text_that_is_not_utf_8_is_refused_with_what_to_do(self) -> None:
+        with pytest.raises(UnreadableInputError, match="make_valid_utf8"):
+            require_valid_arrow(FORGED["no string that Unicode has"])
+
+
 EDITS = st.lists(st.tuples(st.integers(0, 5_000), st.integers(0, 255)), min_size=1, max_size=6)
 LONGS = st.lists(st.tuples(st.integers(0, 600), st.integers(-(1 << 33), 1 << 33)), max_size=2)
 COLUMNS: st.SearchStrategy[dict[str, Any]] = st.integers(0, 8).flatmap(
@@ -240,6 +267,17 @@ SCHEMA = pa.schema({"i": pa.int64(), "s": pa.string(), "l": pa.list_(pa.binary()
 SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+def edited(data: bytes, edits: list[tuple[int, int]], longs: list[tuple[int, int]]) -> bytes:
+    """Return the bytes with some of them, and some numbers of eight bytes, replaced."""
+    found = bytearray(data)
+    for place, number in longs:
+        start = place * 8 % len(found)
+        found[start : start + 8] = struct.pack("<q", number)
+    for place, value in edits:
+        found[place % len(found)] = value
+    return bytes(found)
+
+
 class TestWhateverIsSent:
     @SLOW
     @given(what=st.sampled_from(sorted(ORDINARY)), edits=EDITS, longs=LONGS)
@@ -247,20 +285,26 @@ class TestWhateverIsSent:
         self, pool: Parsers, what: str, edits: list[tuple[int, int]], longs: list[tuple[int, int]]
     ) -> None:
         """Whatever bytes are sent, they are refused, or what goes on is valid and reads the same once more."""
-        data = bytearray(column(ORDINARY[what]))
-        for place, number in longs:
-            start = place * 8 % len(data)
-            data[start : start + 8] = struct.pack("<q", number)
-        for place, value in edits:
-            data[place % len(data)] = value
-
         try:
-            [written] = pool.rewrite(bytes(data))
+            [written] = pool.rewrite(edited(column(ORDINARY[what]), edits, longs))
         except UntrustedInputError:
             return
 
         read(written)
         assert pool.rewrite(written) == [written]
+
+    @SLOW
+    @given(what=st.sampled_from(sorted(ORDINARY)), edits=EDITS, longs=LONGS)
+    def test_what_is_read_as_it_is_holds_only_its_own_values(
+        self, pool: Parsers, what: str, edits: list[tuple[int, int]], longs: list[tuple[int, int]]
+    ) -> None:
+        data = edited(column(ORDINARY[what]), edits, longs)
+        try:
+            require_valid_arrow(data)
+        except UntrustedInputError:
+            return
+
+        read(data).to_pylist()
 
     @SLOW
     @given(data=st.binary(max_size=200))

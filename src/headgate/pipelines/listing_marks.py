@@ -6,16 +6,19 @@ new here twice from being taken in twice.
 """
 
 import os
+import stat
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 from headgate.pipelines.disk_space import require_room
-from headgate.pipelines.file_staging import FoundFile
+from headgate.pipelines.file_staging import MAX_FILES, FoundFile
+from headgate.pipelines.loading.errors import LoadError
 
 _DIGEST: Final = 16
 """Bytes by which a file is known: its name, and when it came or was changed last."""
+_LARGEST: Final = MAX_FILES * _DIGEST
 _SECOND: Final = 1_000_000_000
 
 
@@ -28,12 +31,11 @@ class ListingMarks:
     def select_new(self, listed: Sequence[FoundFile], since: float) -> list[FoundFile]:
         """Return the files that were not there or not the same then, oldest first.
 
-        Before the first listing, those that came at the time `since` or later.
+        Before the first listing, those that came at the time `since` or later. Raises `LoadError` where what was kept is no listing.
         """
         try:
-            kept = self._done.read_bytes()
             # Of a version before 0.1 it is empty, and its own time is when the listing began.
-            since = self._done.stat().st_mtime
+            kept, since = _read(self._done)
         except FileNotFoundError:
             kept = b""
         seen = {kept[at : at + _DIGEST] for at in range(0, len(kept), _DIGEST)}
@@ -49,6 +51,19 @@ class ListingMarks:
             file.flush()
             os.fsync(file.fileno())
         self._writing.replace(self._done)
+
+
+def _read(path: Path) -> tuple[bytes, float]:
+    """Return the digests in a file that the driver may have written too, and the file's time."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise LoadError(f"`{path.name}` in the checkpoint of the stream is no list of files; remove it")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(_LARGEST), found.st_mtime
+    finally:
+        os.close(descriptor)
 
 
 def _digest(file: FoundFile) -> bytes:

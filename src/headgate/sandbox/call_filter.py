@@ -3,6 +3,7 @@
 import ctypes
 import errno
 import os
+import secrets
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -45,6 +46,8 @@ _THREAD: Final = 0x10000
 _FAST_OPEN_FLAGS: Final = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
 """Which argument has the flags."""
 
+Secret = tuple[int, int]
+"""Two numbers of 64 bits that let a process execute a program: code that does not know them executes none."""
 Instruction = tuple[int, int, int, int]
 """Operation, how many instructions to skip if it is true and if not, and the constant."""
 _ALLOW: Final = (_RETURN, 0, 0, 0x7FFF0000)
@@ -58,12 +61,24 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def restrict(policy: Policy) -> None:
-    """Hold this process to the system calls of the list from now on. Raises `SandboxError` or `OSError`."""
+def restrict(policy: Policy) -> Secret:
+    """Hold this process to the system calls of the list from now on, and return what `execute` needs.
+
+    Raises `SandboxError` or `OSError`.
+    """
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:
         raise SandboxError(f"the system calls of the machine `{machine}` are not known")
-    install(program(policy, machine, os.getpid()))
+    secret = (secrets.randbits(64), secrets.randbits(64))
+    install(program(policy, machine, os.getpid(), secret))
+    return secret
+
+
+def execute(command: Sequence[str], secret: Secret) -> None:
+    """Become the command. Raises `OSError` if it cannot be executed."""
+    number = getattr(calls.CONDITIONAL["execve"], os.uname().machine)
+    environment = [f"{name}={value}" for name, value in os.environ.items()]
+    kernel.execute(number, command, environment, secret)
 
 
 def install(instructions: Sequence[Instruction]) -> None:
@@ -73,12 +88,12 @@ def install(instructions: Sequence[Instruction]) -> None:
     kernel.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(asked))
 
 
-def program(policy: Policy, machine: str, process: int) -> Sequence[Instruction]:
+def program(policy: Policy, machine: str, process: int, secret: Secret) -> Sequence[Instruction]:
     """Return the program for a machine; `process` is the one that it may send signals to."""
-    return tuple(_program(policy, machine, process))
+    return tuple(_program(policy, machine, process, secret))
 
 
-def _program(policy: Policy, machine: str, process: int) -> Iterator[Instruction]:
+def _program(policy: Policy, machine: str, process: int, secret: Secret) -> Iterator[Instruction]:
     yield (_LOAD, 0, 0, _ARCHITECTURE)
     yield (_IF_EQUAL, 1, 0, _ARCHITECTURES[machine])
     yield _KILL
@@ -86,7 +101,7 @@ def _program(policy: Policy, machine: str, process: int) -> Iterator[Instruction
     # Newer calls, and on x86-64 those of another interface, are answered as by a kernel that does not have them.
     yield (_IF_AT_LEAST, 0, 1, calls.HIGHEST)
     yield _MISSING
-    for name, numbers in _conditional(policy, process).items():
+    for name, numbers in _conditional(policy, process, secret).items():
         number = getattr(calls.CONDITIONAL[name], machine)
         if number is not None:
             yield (_IF_EQUAL, 0, len(numbers), number)
@@ -99,7 +114,7 @@ def _program(policy: Policy, machine: str, process: int) -> Iterator[Instruction
     yield _REFUSE
 
 
-def _conditional(policy: Policy, process: int) -> dict[str, Sequence[Instruction]]:
+def _conditional(policy: Policy, process: int, secret: Secret) -> dict[str, Sequence[Instruction]]:
     """Return for each call that depends on its arguments what decides it; each ends by itself."""
     only_this = _equal(0, (process,))
     return {
@@ -122,6 +137,8 @@ def _conditional(policy: Policy, process: int) -> dict[str, Sequence[Instruction
         "clone": _new_process(policy),
         # Its flags lie in memory, which a filter cannot see; the C library makes do with `clone`.
         "clone3": (_MISSING,),
+        # Executed by another thread than the first, a program would not end with the parent.
+        "execve": (_ALLOW,) if policy.processes else _only_with(secret),
         **dict.fromkeys(("fork", "vfork"), (_ALLOW if policy.processes else _REFUSE,)),
         # Landlock keeps signals within the sandbox, where it is new enough; a process without children needs none.
         **dict.fromkeys(("kill", "tgkill"), (_ALLOW,) if policy.processes else only_this),
@@ -139,6 +156,19 @@ def _equal(position: int, values: Sequence[int]) -> Sequence[Instruction]:
     """Allow the call if the argument is one of the values."""
     tests = tuple(each for value in values for each in ((_IF_EQUAL, 0, 1, value & 0xFFFFFFFF), _ALLOW))
     return (_argument(position), *tests, _REFUSE)
+
+
+def _only_with(secret: Secret) -> Sequence[Instruction]:
+    """Allow the call if the last arguments but one, which the kernel does not read, are the secret."""
+    halves = [
+        (8 * (3 + place) + at, number >> shift & 0xFFFFFFFF)
+        for place, number in enumerate(secret)
+        for at, shift in ((0, 0), (4, 32))
+    ]
+    tests = tuple(
+        each for at, half in halves for each in ((_LOAD, 0, 0, _ARGUMENTS + at), (_IF_EQUAL, 1, 0, half), _REFUSE)
+    )
+    return (*tests, _ALLOW)
 
 
 def _unequal_pairs(first: int, second: int, pairs: Sequence[tuple[int, int]]) -> Sequence[Instruction]:

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections.abc import Sequence
 from typing import Final
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -19,6 +20,13 @@ _CAPABILITIES: Final = 64
 def call(number: int, *arguments: object) -> int:
     """Make a system call. Raises `OSError` if it fails."""
     return _checked(_libc.syscall(ctypes.c_long(number), *arguments))
+
+
+def execute(number: int, command: Sequence[str], environment: Sequence[str], more: Sequence[int]) -> None:
+    """Make the system call that replaces this process by a program, with further numbers as arguments. Raises `OSError`."""
+    texts = [os.fsencode(each) for each in command], [os.fsencode(each) for each in environment]
+    lists = [(ctypes.c_char_p * (len(each) + 1))(*each, None) for each in texts]
+    call(number, ctypes.c_char_p(texts[0][0]), *lists, *(ctypes.c_ulong(each) for each in more))
 
 
 def prctl(option: int, *arguments: object) -> int:

@@ -25,17 +25,17 @@ def main(arguments: Sequence[str]) -> None:
     """Restrict this process, and execute the command in it."""
     level, policy, command = Level(arguments[0]), Policy.from_json(arguments[1]), list(arguments[2:])
     try:
-        restrict(policy, level)
+        secret = restrict(policy, level)
         proof.prove(policy, level)
         if command:
-            os.execv(command[0], command)  # noqa: S606 (no shell is wanted)
+            call_filter.execute(command, secret)
     except (SandboxError, OSError) as error:
         print(f"{SAYS}{error}", file=sys.stderr)  # noqa: T201 (where the parent looks for it)
         sys.exit(FAILED)
 
 
-def restrict(policy: Policy, level: Level) -> None:
-    """Hold this process to the policy for good. Raises `SandboxError` or `OSError`."""
+def restrict(policy: Policy, level: Level) -> call_filter.Secret:
+    """Hold this process to the policy for good, and return what it needs to execute its command. Raises `SandboxError` or `OSError`."""
     # Landlock's rule for it is of this very entry, which lasts while it is open.
     os.set_inheritable(os.open("/proc/self", os.O_PATH), True)  # noqa: FBT003
     _limit(policy)
@@ -43,7 +43,7 @@ def restrict(policy: Policy, level: Level) -> None:
     if policy.ends_with_parent:
         kernel.prctl(kernel.SET_PARENT_DEATH_SIGNAL, kernel.KILL)
     landlock.restrict(policy, level)
-    call_filter.restrict(policy)
+    return call_filter.restrict(policy)
 
 
 def _limit(policy: Policy) -> None:

@@ -96,7 +96,6 @@ MEMORY: Final = {
 }
 """Calls of the process's own memory."""
 PROCESS: Final = {
-    "execve": Numbers(59, 221),
     "exit": Numbers(60, 93),
     "exit_group": Numbers(231, 94),
     "wait4": Numbers(61, 260),
@@ -214,6 +213,7 @@ CONDITIONAL: Final = {
     "ioctl": Numbers(16, 29),
     "clone": Numbers(56, 220),
     "clone3": Numbers(435, 435),
+    "execve": Numbers(59, 221),
     "fork": Numbers(57, None),
     "vfork": Numbers(58, None),
     "kill": Numbers(62, 129),

@@ -13,6 +13,7 @@ from pyspark.sql.connect.shell.progress import ProgressHandler
 
 from headgate.spark.client_sessions import ClientSessions
 from headgate.spark.connect_address import connect_address
+from headgate.spark.driver_answers import CheckedAnswers
 from headgate.spark.gateway.authority import Credential
 from headgate.spark.gateway.identity import ORGANIZATION
 from headgate.spark.reading import Follow, OperationIds, SparkReading, told
@@ -64,6 +65,7 @@ def connect_to(gateway: str, token: str) -> SparkSession:
 def _opened(url: str) -> SparkSession:
     builder = DefaultChannelBuilder(url)
     builder.add_interceptor(OperationIds())
+    builder.add_interceptor(CheckedAnswers())  # pyright: ignore[reportArgumentType] (it intercepts both kinds of calls)
     session = _Session(builder)
     # The client would keep itself for a last call when this process ends, and then wait long for a server that is gone.
     atexit.unregister(session.client._cleanup_ml_cache)  # noqa: SLF001 (there is no public way)

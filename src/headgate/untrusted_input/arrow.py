@@ -1,5 +1,6 @@
 """Arrow streams: read, validated in full, and written again, so that no byte of the client's framing goes on."""
 
+import struct
 from typing import Final
 
 import pyarrow as pa
@@ -13,6 +14,13 @@ MAX_STREAM_BYTES: Final = 160 * 1024 * 1024
 MAX_ROWS: Final = 10_000_000
 """Rows of one stream, and slots that take no memory: a column of nulls of any length is a few bytes."""
 
+_PLAIN_MESSAGES: Final = ("schema", "record batch")
+_INVALID_TEXT: Final = "Invalid UTF8"
+_NO_UTF_8: Final = "a text is not UTF-8; select it with `make_valid_utf8`"
+_HEADER: Final = 2
+"""The field of a message that holds its record batch."""
+_COMPRESSION: Final = 3
+"""The field of a record batch that names its compression."""
 _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _READ: Final = pa.ipc.IpcReadOptions(use_threads=False)
 _WRITE: Final = pa.ipc.IpcWriteOptions(compression=None, use_threads=False, allow_64bit=False)
@@ -37,6 +45,52 @@ def rewrite_arrow(data: bytes | bytearray) -> pa.Buffer:
     if consumed != len(data) or data[-len(_END) :] != _END:
         raise UnreadableInputError("the Arrow stream does not end with its end-of-stream marker; send the whole stream")
     return rewritten
+
+
+def require_valid_arrow(data: bytes) -> None:
+    """Return if every value of an uncompressed stream lies within it, for rows that are read as they are.
+
+    Raises:
+        UnreadableInputError: it is malformed, compressed or encoded by a dictionary, of types that Spark does not write, or a
+            text is not UTF-8.
+        OversizedInputError: its rows are too many or too large.
+    """
+    source = pa.py_buffer(data)
+    try:
+        for message in pa.ipc.MessageReader.open_stream(source):
+            if message.type not in _PLAIN_MESSAGES or (message.body is not None and _is_compressed(message.metadata)):
+                raise UnreadableInputError("the rows are compressed or encoded by a dictionary")
+        reader = pa.ipc.open_stream(source, options=_READ)
+        plain_schema(reader.schema)
+        room = _Room()
+        for batch in reader:
+            batch.validate()
+            room.take(batch)
+            batch.validate(full=True)
+    except MemoryError:
+        raise OversizedInputError("the rows need more memory than there is") from None
+    except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError, struct.error) as error:
+        is_text = _INVALID_TEXT in str(error)
+        raise UnreadableInputError(_NO_UTF_8 if is_text else "the rows are not a valid Arrow stream") from None
+
+
+def _is_compressed(metadata: pa.Buffer) -> bool:
+    """Return whether the record batch of a message is compressed. Raises `struct.error` for what is no message."""
+    # Before the batch is read: Arrow unpacks all of it at once, however large that is.
+    message = struct.unpack_from("<I", metadata)[0]
+    header = _field(metadata, message, _HEADER)
+    batch = header + struct.unpack_from("<I", metadata, header)[0]
+    return _field(metadata, batch, _COMPRESSION) != batch
+
+
+def _field(metadata: pa.Buffer, table: int, number: int) -> int:
+    """Return where a field of a table of FlatBuffers lies; where the table itself does, if it is left out."""
+    names = table - struct.unpack_from("<i", metadata, table)[0]
+    if names < 0:
+        raise struct.error("a table lies before the message")
+    at = 4 + 2 * number
+    is_there = at < struct.unpack_from("<H", metadata, names)[0]
+    return table + (struct.unpack_from("<H", metadata, names + at)[0] if is_there else 0)
 
 
 def _rewrite(reader: pa.RecordBatchStreamReader) -> pa.Buffer:

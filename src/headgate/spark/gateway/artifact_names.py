@@ -9,11 +9,16 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base
 
 PREFIX: Final = "cache/"
 ROWS: Final = "rows"
 SCHEMA: Final = "schema"
+_MOST_SUMMARIES: Final = 65_536
+"""As many as one upload has artifacts."""
+_LARGEST_SUMMARIES: Final = 256 * _MOST_SUMMARIES
+"""Bytes of the driver's answer to one upload."""
 
 
 def driver_hash(kind: str, client_hash: str) -> str:
@@ -46,8 +51,12 @@ def restore_statuses(answer: bytes, clients: Mapping[str, str]) -> bytes:
 
 
 def restore_summaries(answer: bytes, clients: Mapping[str, str]) -> bytes:
-    """Return an `AddArtifactsResponse` with the client's names."""
+    """Return an `AddArtifactsResponse` with the client's names. Raises `DriverAnswerError`."""
+    if len(answer) > _LARGEST_SUMMARIES:
+        raise DriverAnswerError  # it is parsed on the event loop, where every other call waits
     response: Any = base.AddArtifactsResponse.FromString(answer)
+    if len(response.artifacts) > _MOST_SUMMARIES:
+        raise DriverAnswerError
     for summary in response.artifacts:
         summary.name = clients.get(summary.name, summary.name)
     return response.SerializeToString()

@@ -104,6 +104,15 @@ class StatementLostError(GatewayError):
         super().__init__(STATEMENT_LOST)
 
 
+class DriverAnswerError(GatewayError):
+    """The driver's answer is not one that Spark gives: it would keep the gateway from all other calls."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the Spark driver sent an answer with too many parts; restart it, and report this if it happens again"
+        )
+
+
 class ExhaustedError(GatewayError):
     """The caller or the gateway holds as many sessions, operations or calls as it may."""
 

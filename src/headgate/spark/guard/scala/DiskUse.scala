@@ -15,16 +15,21 @@ final class DiskUse(workload: Workload) extends SparkListener {
   private val shuffled = TrieMap.empty[String, Long]
   private val shuffles = TrieMap.empty[String, Set[Int]]
 
-  /** How many bytes of shuffles operations that have ended have written since the heap was collected. Spark then removes those that nothing can read. */
-  def left(isUnderWay: String => Boolean): Long = shuffled.collect { case (operation, bytes) if !isUnderWay(operation) => bytes }.sum
+  /** How many bytes on disks the shuffles take that operations that have ended have written since the heap was collected. */
+  def left(isUnderWay: String => Boolean): Long =
+    shuffled.collect { case (operation, bytes) if !isUnderWay(operation) => math.max(bytes, DiskUse.Block) }.sum
 
-  /** Takes note that the heap is collected. */
-  def collected(isUnderWay: String => Boolean): Unit = {
-    shuffled.filterInPlace((operation, _) => isUnderWay(operation))
+  /** Forgets what operations that have ended wrote, and their shuffles that Spark has removed. Streams go on between their batches. */
+  def forget(isUnderWay: String => Boolean): Unit = {
+    ended.filterInPlace((operation, _) => isUnderWay(operation))
     shuffles.filterInPlace((operation, written) => isUnderWay(operation) || written.exists(SparkDisk.isKept))
+    shuffled.filterInPlace((operation, _) => isUnderWay(operation) || Operation.isStream(operation) || shuffles.contains(operation))
   }
 
-  /** Removes the shuffles that operations that have ended still keep, and returns whether there were any. Streams go on between their batches. */
+  /** Takes note that the heap is collected: Spark removes the shuffles that nothing can read. */
+  def collected(isUnderWay: String => Boolean): Unit = shuffled.filterInPlace((operation, _) => isUnderWay(operation))
+
+  /** Removes the shuffles that operations that have ended still keep, and returns whether there were any. */
   def remove(isUnderWay: String => Boolean): Boolean = {
     val removed = shuffles.keys.toSeq.filterNot(isUnderWay).flatMap(shuffles.remove).flatten.filter(SparkDisk.isKept)
     removed.foreach(SparkDisk.remove)
@@ -33,7 +38,6 @@ final class DiskUse(workload: Workload) extends SparkListener {
 
   /** The operation that has written the most, and how many bytes, of those that are under way. */
   def largest(isUnderWay: String => Boolean): Option[(String, Long)] = {
-    ended.filterInPlace((operation, _) => isUnderWay(operation))
     val tasks = running.values.filter(task => isUnderWay(task.operation)).map(task => task.operation -> task.bytes)
     (ended.toSeq ++ tasks).groupMapReduce(_._1)(_._2)(_ + _).maxByOption(_._2)
   }
@@ -54,7 +58,8 @@ final class DiskUse(workload: Workload) extends SparkListener {
     running.remove(event.taskInfo.taskId)
     for (operation <- workload.operation(event.stageId); metrics <- Option(event.taskMetrics)) {
       ended(operation) = ended.getOrElse(operation, 0L) + bytes(metrics)
-      shuffled(operation) = shuffled.getOrElse(operation, 0L) + metrics.shuffleWriteMetrics.bytesWritten
+      val written = metrics.shuffleWriteMetrics.bytesWritten
+      if (written > 0) shuffled(operation) = shuffled.getOrElse(operation, 0L) + written
     }
   }
 
@@ -63,6 +68,9 @@ final class DiskUse(workload: Workload) extends SparkListener {
 }
 
 private object DiskUse {
+  /** What a file takes on a disk at least, in bytes. */
+  private val Block = 4096L
+
   /** As `bytes`, where Spark reports them of a task that goes on. */
   private val Names = Set("shuffle.write.bytesWritten", "diskBytesSpilled", "output.bytesWritten").map("internal.metrics." + _)
 }

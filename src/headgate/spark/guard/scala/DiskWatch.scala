@@ -14,10 +14,11 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
    * have ended were made of; then drops the cached or checkpointed rows that take the most, or returns the operation that has written
    * the most of those under way. Spark computes again what is read once more.
    */
-  def look(now: Long, isUnderWay: String => Boolean): Option[String] = {
+  def look(now: Long, isUnderWay: Set[String], collectHeap: () => Unit): Option[String] = {
     val isShort = SparkDisk.folders.exists(folder => folder.getUsableSpace < reserve)
-    collect(now, isShort, isUnderWay)
-    if (now < waits || !isShort) None
+    use.forget(isUnderWay)
+    collect(now, isShort, isUnderWay, collectHeap)
+    if (System.currentTimeMillis() < waits || !isShort) None
     else {
       waits = now + DiskWatch.Removal
       if (use.remove(isUnderWay)) None else dropOrEnd(isUnderWay)
@@ -35,14 +36,17 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
    * Jobs of an operation may go on after its end: Spark answers as soon as one side of a join is known to be empty. Were files
    * removed that such a job reads, Spark would take all that this driver has stored for lost. So it is Spark that finds what nothing reads.
    */
-  private def collect(now: Long, isShort: Boolean, isUnderWay: String => Boolean): Unit =
-    if (use.left(isUnderWay) <= (if (isShort) 0 else DiskWatch.Much)) settled = now + DiskWatch.Settling
-    else if (now >= collects && (isShort || now >= settled)) {
-      waits = now + DiskWatch.Removal
-      System.gc()
-      collects = now + math.max(DiskWatch.Collection, DiskWatch.Share * (System.currentTimeMillis() - now))
+  private def collect(now: Long, isShort: Boolean, isUnderWay: String => Boolean, collectHeap: () => Unit): Unit = {
+    if (use.left(isUnderWay) <= DiskWatch.Much) settled = now + DiskWatch.Settling
+    if (now >= collects && (isShort || now >= settled)) {
+      val begun = System.currentTimeMillis()
+      collectHeap()
+      val ended = System.currentTimeMillis()
+      waits = ended + DiskWatch.Removal
+      collects = ended + math.max(DiskWatch.Collection, DiskWatch.Share * (ended - begun))
       use.collected(isUnderWay)
     }
+  }
 
   private def drop(rows: Int, bytes: Long): Unit = {
     System.err.println(s"headgate: the disk has less than ${reserve >> 20} MiB free; dropped ${bytes >> 20} MiB of cached rows")

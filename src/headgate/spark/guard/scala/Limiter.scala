@@ -35,9 +35,9 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     val threads = DriverThreads.all
     keepFair(now)
     endLong(now, threads)
-    endUnread(now)
+    endUnread(now, threads)
     keepMemory(now, threads)
-    disks.look(now, isThere(_, threads)).foreach(operation => end(Work("", Some(operation), -1), Limiter.Disk, now))
+    disks.look(now, threads.keySet ++ workload.operations, () => memory.collect()).foreach(operation => end(Work("", Some(operation), -1), Limiter.Disk, now))
     haltIfStuck(now)
   }
 
@@ -45,7 +45,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     val recent: String => Boolean = owner => warned.get(owner).exists(now - _ < Limiter.Memorable)
     val held = workload.held.filter(slot => !ended.contains(slot.work.job))
     val stuck = workload.held.size - held.size
-    slots.note(held)
+    slots.note(held, now)
     Fairness.unfair(workload.slots - stuck, held, workload.waiting, now, slots.taken(now), recent).foreach { work =>
       warned(work.owner) = now
       end(work, Limiter.Unfair, now)
@@ -62,8 +62,8 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   }
 
   /** A query of the same cached rows may wait for such a job: it fails with its end, and works when it is sent again. */
-  private def endUnread(now: Long): Unit = {
-    unread.note(workload.unread, now)
+  private def endUnread(now: Long, threads: Map[String, Thread]): Unit = {
+    unread.note(workload.unread(threads.contains), now)
     endJobs(unread.longerThan(Limiter.Reporting, now), Limiter.Unread, now)
   }
 
@@ -71,7 +71,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
 
   /** Ends the largest statement where the heap stays full; the driver itself, where that has not helped. */
   private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {
-    memory.sample(System.nanoTime / 1000000)
+    memory.sample()
     memory.note(workload.held, threads)
     ending match {
       case Some(operation) if isThere(operation, threads) => // it still leaves its memory
@@ -89,7 +89,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private def oldest(now: Long): Option[String] = operations.longerThan(Limiter.Short, now).headOption
 
   private def isThere(operation: String, threads: Map[String, Thread]): Boolean =
-    threads.contains(operation) || workload.held.exists(_.work.operation.contains(operation)) || workload.jobs(Work("", Some(operation), -1)).nonEmpty
+    threads.contains(operation) || workload.operations(operation)
 
   private def halt(why: String): Unit = {
     System.err.println(s"headgate: $why after statements were ended; this driver ends")
@@ -138,18 +138,33 @@ private final class MemoryWatch {
   private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
   private val samples = mutable.Queue.empty[Sample]
   private var fullSince = Option.empty[Long]
+  private var leftOut = Sample(0, 0)
 
-  private final case class Sample(at: Long, collecting: Long)
+  private final case class Sample(at: Long, collecting: Long) {
+    def -(other: Sample): Sample = Sample(at - other.at, collecting - other.collecting)
+    def +(other: Sample): Sample = Sample(at + other.at, collecting + other.collecting)
+  }
   private final case class Working(thread: Long, operation: String, task: Long)
 
   private val before = mutable.Map.empty[Working, Long]
 
-  /** Takes note of how long collections have taken by a time of the steady clock; both are milliseconds. */
-  def sample(now: Long): Unit = {
-    samples.enqueue(Sample(now, ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionTime).sum))
-    while (samples.size > 1 && samples(1).at <= now - Window) samples.dequeue() // what a late sample is compared with stays
-    fullSince = if (isFull) fullSince.orElse(Some(now)) else None
+  /** Takes note of how long collections have taken. */
+  def sample(): Unit = {
+    samples.enqueue(present - leftOut)
+    while (samples.size > 1 && samples(1).at <= samples.last.at - Window) samples.dequeue() // what a late sample is compared with stays
+    fullSince = if (isFull) fullSince.orElse(Some(samples.last.at)) else None
   }
+
+  /** Collects the heap; that it takes time does not count as a sign of a full one. */
+  def collect(): Unit = {
+    val before = present
+    System.gc()
+    leftOut += present - before
+  }
+
+  /** A time of the steady clock, and how long collections had taken by then, in milliseconds. */
+  private def present: Sample =
+    Sample(System.nanoTime / 1000000, ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionTime).sum)
 
   /** For how many milliseconds each sample has found the heap full. */
   def fullFor: Long = fullSince.fold(0L)(samples.last.at - _)

@@ -1,5 +1,7 @@
 package io.headgate.guard
 
+import java.util.Properties
+
 import scala.collection.concurrent.TrieMap
 
 import org.apache.spark.scheduler._
@@ -21,9 +23,10 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   }
 
   private val stages = TrieMap.empty[Int, Stage]
+  private final case class Job(work: Work, execution: Option[Long], stages: Set[Int])
+
   private val running = TrieMap.empty[Long, HeldSlot]
-  private val jobs = TrieMap.empty[Int, Work]
-  private val executions = TrieMap.empty[Int, Long]
+  private val jobs = TrieMap.empty[Int, Job]
   private val served = TrieMap.empty[String, Long]
   private val cores = TrieMap.empty[String, Int]
 
@@ -34,20 +37,28 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
 
   /** The jobs of a piece of work that have not ended. */
   def jobs(work: Work): Seq[Int] =
-    work.operation.fold(Seq(work.job))(name => jobs.collect { case (job, other) if other.operation.contains(name) => job }.toSeq)
+    work.operation.fold(Seq(work.job))(name => jobs.collect { case (id, job) if job.work.operation.contains(name) => id }.toSeq)
 
   /** The operation of a stage that is under way. */
   def operation(stage: Int): Option[String] = stages.get(stage).flatMap(_.work.operation)
 
+  /** The operations of running jobs and tasks. */
+  def operations: Set[String] = (jobs.values.map(_.work) ++ held.map(_.work)).flatMap(_.operation).toSet
+
   /** Running jobs of no stream, and of no operation that is attended to. */
-  def unattended(isAttended: String => Boolean): Set[Int] =
-    jobs.collect { case (job, work) if !work.operation.exists(name => Operation.isStream(name) || isAttended(name)) => job }.toSet
+  def unattended(isAttended: String => Boolean): Set[Int] = running(job => !job.work.operation.exists(isUnderWay(isAttended)))
 
   /**
-   * Running jobs of executions of SQL that have ended: no statement reads their rows. Spark ends an execution as soon as one side of a
-   * join is known to be empty, and lets the jobs of the other side run.
+   * Running jobs whose execution of SQL has ended, or which are part of none and their operation has: no statement reads their rows.
+   * Spark ends an execution as soon as one side of a join is known to be empty, and lets the jobs of the other side run.
    */
-  def unread: Set[Int] = executions.collect { case (job, execution) if SQLExecution.getQueryExecution(execution) == null => job }.toSet
+  def unread(isAttended: String => Boolean): Set[Int] = running { job =>
+    job.execution.fold(job.work.operation.exists(!isUnderWay(isAttended)(_)))(SQLExecution.getQueryExecution(_) == null)
+  }
+
+  private def isUnderWay(isAttended: String => Boolean)(operation: String): Boolean = Operation.isStream(operation) || isAttended(operation)
+
+  private def running(isMeant: Job => Boolean): Set[Int] = jobs.collect { case (id, job) if isMeant(job) => id }.toSet
 
   def waiting: Seq[WaitingOwner] = {
     val served = held.map(_.work.owner).toSet
@@ -58,19 +69,14 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
 
   private def waitsSince(owner: String, submitted: Long): Long = math.max(submitted, served.getOrElse(owner, 0L))
 
-  override def onJobStart(event: SparkListenerJobStart): Unit = {
-    jobs(event.jobId) = Work(Operation.owner(event.properties), Operation.named(event.properties), event.jobId)
-    Operation.execution(event.properties).foreach(executions(event.jobId) = _)
-  }
+  override def onJobStart(event: SparkListenerJobStart): Unit =
+    jobs(event.jobId) = Job(work(event.properties, event.jobId), Operation.execution(event.properties), event.stageIds.toSet)
 
-  override def onJobEnd(event: SparkListenerJobEnd): Unit = {
-    jobs.remove(event.jobId)
-    executions.remove(event.jobId)
-  }
+  override def onJobEnd(event: SparkListenerJobEnd): Unit = jobs.remove(event.jobId)
 
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = {
-    val work = Work(Operation.owner(event.properties), Operation.named(event.properties), jobOf(event))
-    stages(event.stageInfo.stageId) = new Stage(work, now(), event.stageInfo.numTasks)
+    val id = event.stageInfo.stageId
+    stages(id) = new Stage(work(event.properties, jobOf(id)), now(), event.stageInfo.numTasks)
   }
 
   override def onStageCompleted(event: SparkListenerStageCompleted): Unit = stages.remove(event.stageInfo.stageId)
@@ -91,6 +97,8 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
     running.filterInPlace((_, held) => stages.contains(held.work.job) || jobs.contains(held.work.job))
   }
 
-  private def jobOf(event: SparkListenerStageSubmitted): Int =
-    jobs.collect { case (job, work) if work.operation == Operation.named(event.properties) => job }.maxOption.getOrElse(-1)
+  private def work(properties: Properties, job: Int): Work = Work(Operation.owner(properties), Operation.named(properties), job)
+
+  /** The oldest job that needs a stage: Spark runs a stage for several jobs in the name of the first. */
+  private def jobOf(stage: Int): Int = jobs.collect { case (id, job) if job.stages(stage) => id }.minOption.getOrElse(-1)
 }
