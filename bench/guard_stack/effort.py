@@ -17,6 +17,10 @@ class Effort:
     """In the large catalog."""
     scale: float = 0.1
     """The scale factor of TPC-H."""
+    first: int = 1
+    """The number of the first query of TPC-H."""
+    last: int = 22
+    """The number of the last one."""
 
     @property
     def warm_rounds(self) -> int:
