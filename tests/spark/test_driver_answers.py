@@ -86,12 +86,16 @@ def test_batches_are_asked_for_in_one_piece() -> None:
 @pytest.mark.parametrize("where", NESTED)
 def test_the_classes_of_user_defined_types_are_not_imported(where: str) -> None:
     type = columns(NESTED[where])
-    analysis = AnalyzePlanResponse(schema=AnalyzePlanResponse.Schema(schema=type))
+    analyses = (
+        AnalyzePlanResponse(schema=AnalyzePlanResponse.Schema(schema=type)),
+        AnalyzePlanResponse(ddl_parse=AnalyzePlanResponse.DDLParse(parsed=type)),
+    )
 
     with pytest.raises(SparkConnectException, match="user-defined type"):
         answered(ExecutePlanResponse(schema=type))
-    with pytest.raises(SparkConnectException, match="user-defined type"):
-        CheckedAnswers().intercept_unary_unary(lambda *_: Call([analysis]), None, None)
+    for analysis in analyses:
+        with pytest.raises(SparkConnectException, match="user-defined type"):
+            CheckedAnswers().intercept_unary_unary(lambda *_, each=analysis: Call([each]), None, None)
 
 
 def test_pickles_of_accumulators_do_not_reach_the_client() -> None:

@@ -30,7 +30,8 @@ class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInt
         """Send any other call."""
         call = continuation(client_call_details, request)
         if call.exception() is None and isinstance(answer := call.result(), AnalyzePlanResponse):
-            _require_plain_type(answer.schema.schema)
+            for type in (answer.schema.schema, answer.ddl_parse.parsed):
+                _require_plain_type(type)
         return call
 
 
