@@ -159,7 +159,7 @@ def _equal(position: int, values: Sequence[int]) -> Sequence[Instruction]:
 
 
 def _only_with(secret: Secret) -> Sequence[Instruction]:
-    """Allow the call if the last arguments but one, which the kernel does not read, are the secret."""
+    """Allow the call if its fourth and fifth argument, which the kernel does not read, are the secret."""
     halves = [
         (8 * (3 + place) + at, number >> shift & 0xFFFFFFFF)
         for place, number in enumerate(secret)

@@ -9,16 +9,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from headgate.spark.gateway.errors import DriverAnswerError
+from headgate.spark.gateway.answer_bounds import require_bounded_answer, require_few_parts
 from headgate.spark.gateway.protos import base
 
 PREFIX: Final = "cache/"
 ROWS: Final = "rows"
 SCHEMA: Final = "schema"
-_MOST_SUMMARIES: Final = 65_536
-"""As many as one upload has artifacts."""
-_LARGEST_SUMMARIES: Final = 256 * _MOST_SUMMARIES
-"""Bytes of the driver's answer to one upload."""
+MAX_ARTIFACTS: Final = 65_536
+"""Artifacts of one upload, and names in one question about them."""
 
 
 def driver_hash(kind: str, client_hash: str) -> str:
@@ -52,11 +50,9 @@ def restore_statuses(answer: bytes, clients: Mapping[str, str]) -> bytes:
 
 def restore_summaries(answer: bytes, clients: Mapping[str, str]) -> bytes:
     """Return an `AddArtifactsResponse` with the client's names. Raises `DriverAnswerError`."""
-    if len(answer) > _LARGEST_SUMMARIES:
-        raise DriverAnswerError  # it is parsed on the event loop, where every other call waits
+    require_bounded_answer(answer)
     response: Any = base.AddArtifactsResponse.FromString(answer)
-    if len(response.artifacts) > _MOST_SUMMARIES:
-        raise DriverAnswerError
+    require_few_parts(response.artifacts, MAX_ARTIFACTS)
     for summary in response.artifacts:
         summary.name = clients.get(summary.name, summary.name)
     return response.SerializeToString()

@@ -1,6 +1,5 @@
 """Errors of Spark's made fit for users: what a statement did wrong is theirs, where it went wrong is the operator's."""
 
-from collections.abc import Sized
 from typing import Final
 
 import grpc
@@ -10,6 +9,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from headgate.control.error_text import REFUSED, is_internal, mask, mask_places
+from headgate.spark.gateway.answer_bounds import require_bounded_answer, require_few_parts
 from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base
 
@@ -17,10 +17,8 @@ _KEPT: Final = frozenset({"classes", "errorClass", "sqlState"})
 """Not the id of the error, by which a client asks for the whole chain of causes, and no stack trace."""
 _STREAM_RESULT: Final = base.ExecutePlanResponse.DESCRIPTOR.fields_by_name["streaming_query_command_result"].number
 _LENGTH_DELIMITED: Final = 2
-_MOST_FIELDS: Final = 1_000
+_MOST_PARTS: Final = 1_000
 """Fields of one message of results, causes of one error, and texts of one stream's progress."""
-_LARGEST: Final = 16 * 1024 * 1024
-"""Bytes of an answer other than rows. These are parsed on the event loop, where every other call waits."""
 
 
 def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, bytes]:
@@ -45,9 +43,9 @@ def sqlstate(rich: bytes) -> str:
 
 def scrub_chain(answer: bytes) -> bytes:
     """Return an answer about an error's causes with the same done to each of them. Raises `DriverAnswerError`."""
-    _require_bounded(answer)
+    require_bounded_answer(answer)
     response = base.FetchErrorDetailsResponse.FromString(answer)
-    _require_few(response.errors)
+    require_few_parts(response.errors, _MOST_PARTS)
     for error in response.errors:
         error.ClearField("stack_trace")
         if is_internal(error.spark_throwable.sql_state):
@@ -65,7 +63,7 @@ def scrub_result(answer: bytes) -> bytes:
     """
     if not _may_have_stream_result(answer):
         return answer
-    _require_bounded(answer)
+    require_bounded_answer(answer)
     response = base.ExecutePlanResponse.FromString(answer)
     result = response.streaming_query_command_result
     if result.HasField("exception"):
@@ -74,7 +72,7 @@ def scrub_result(answer: bytes) -> bytes:
     elif result.HasField("status"):
         result.status.status_message = mask(result.status.status_message)
     elif result.HasField("recent_progress"):
-        _require_few(result.recent_progress.recent_progress_json)
+        require_few_parts(result.recent_progress.recent_progress_json, _MOST_PARTS)
         shown = [mask_places(each) for each in result.recent_progress.recent_progress_json]
         result.recent_progress.recent_progress_json[:] = shown
     else:
@@ -90,7 +88,7 @@ def _may_have_stream_result(message: bytes) -> bool:
     at = fields = 0
     while at < len(message):
         fields += 1
-        if fields > _MOST_FIELDS:
+        if fields > _MOST_PARTS:
             raise DriverAnswerError
         tag, at = _varint(message, at)
         if tag >> 3 == _STREAM_RESULT or tag & 7 != _LENGTH_DELIMITED:
@@ -98,16 +96,6 @@ def _may_have_stream_result(message: bytes) -> bool:
         size, at = _varint(message, at)
         at += size
     return False
-
-
-def _require_bounded(answer: bytes) -> None:
-    if len(answer) > _LARGEST:
-        raise DriverAnswerError
-
-
-def _require_few(parts: Sized) -> None:
-    if len(parts) > _MOST_FIELDS:
-        raise DriverAnswerError
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:

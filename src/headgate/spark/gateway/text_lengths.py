@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from headgate.spark.gateway.artifacts import MAX_ARTIFACTS, MAX_SCHEMA_BYTES
+from headgate.spark.gateway.artifact_names import MAX_ARTIFACTS
+from headgate.spark.gateway.artifacts import MAX_SCHEMA_BYTES
 from headgate.spark.gateway.errors import RefusedError
 
 _SHORT: Final = 2048

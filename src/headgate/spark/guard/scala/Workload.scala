@@ -22,9 +22,9 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
     @volatile var unstarted: Int = tasks
   }
 
-  private val stages = TrieMap.empty[Int, Stage]
   private final case class Job(work: Work, execution: Option[Long], stages: Set[Int])
 
+  private val stages = TrieMap.empty[Int, Stage]
   private val running = TrieMap.empty[Long, HeldSlot]
   private val jobs = TrieMap.empty[Int, Job]
   private val served = TrieMap.empty[String, Long]
