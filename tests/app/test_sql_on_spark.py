@@ -151,6 +151,21 @@ class TestAStatement:
     def test_takes_parameters(self, owner: Person, statement: str, parameters: Any, row: list[Any]) -> None:
         assert owner.rows(statement, parameters=parameters) == [row]
 
+    def test_reads_rows_of_nested_and_empty_types(self, owner: Person) -> None:
+        values = "array(), map(), NULL, array(NULL), map('a', array(struct(1 AS x))), INTERVAL '1' DAY, parse_json('1') IS NULL"
+
+        assert owner.rows(f"SELECT {values}") == [[[], [], None, [None], [["a", [{"x": 1}]]], "P1D", False]]
+
+    @pytest.mark.parametrize(
+        ("value", "advice"),
+        [("cast(X'FF' AS STRING)", "make_valid_utf8"), ("INTERVAL '1' YEAR", "cast it to a string")],
+    )
+    def test_whose_rows_cannot_be_read_says_what_to_select(self, owner: Person, value: str, advice: str) -> None:
+        answer = owner.sql(f"SELECT {value} AS c")
+
+        assert answer.status_code == 400
+        assert advice in answer.json()["detail"]
+
     def test_is_one(self, owner: Person) -> None:
         assert owner.rows("SELECT ';' ;") == [[";"]]
 

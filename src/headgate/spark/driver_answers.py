@@ -5,7 +5,7 @@ the rows at whatever offsets they state. Code in a driver must not reach the ser
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import grpc
 from pyspark.errors.exceptions.connect import SparkConnectException
@@ -13,8 +13,6 @@ from pyspark.sql.connect.proto import AnalyzePlanResponse, DataType, ExecutePlan
 
 from headgate.untrusted_input.arrow import require_valid_arrow
 from headgate.untrusted_input.errors import UntrustedInputError
-
-_REFUSED: Final = "Spark's answer is not read: {}. Select fewer rows or other columns; if that does not help, restart the Spark driver"
 
 
 class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInterceptor):
@@ -61,17 +59,17 @@ def _check(answer: ExecutePlanResponse) -> None:
 
 def _require_valid_batch(batch: ExecutePlanResponse.ArrowBatch) -> None:
     if batch.num_chunks_in_batch > 1 or batch.chunk_index:
-        raise SparkConnectException(_REFUSED.format("rows come in pieces"))
+        raise _refusal("the rows come in pieces; restart the Spark driver")
     try:
         require_valid_arrow(batch.data)
     except UntrustedInputError as error:
-        raise SparkConnectException(_REFUSED.format(error)) from None
+        raise _refusal(error) from None
 
 
 def _require_plain_type(type: DataType) -> None:
     match type.WhichOneof("kind"):
         case "udt":
-            raise SparkConnectException(_REFUSED.format("a column has a user-defined type"))
+            raise _refusal("a column has a user-defined type; restart the Spark driver")
         case "array":
             _require_plain_type(type.array.element_type)
         case "map":
@@ -82,3 +80,7 @@ def _require_plain_type(type: DataType) -> None:
                 _require_plain_type(field.data_type)
         case _:
             pass
+
+
+def _refusal(why: object) -> SparkConnectException:
+    return SparkConnectException(f"the server does not read Spark's answer: {why}")

@@ -1,12 +1,14 @@
-"""Arrow streams: read, validated in full, and written again, so that no byte of the client's framing goes on."""
+"""Arrow streams, validated in full: those of a client are written again, so that no byte of its framing goes on."""
 
 import struct
+from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.ipc
 
-from headgate.untrusted_input.arrow_types import plain_schema
+from headgate.untrusted_input.arrow_compression import is_compressed
+from headgate.untrusted_input.arrow_types import plain_schema, require_plain_schema
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
 
 MAX_STREAM_BYTES: Final = 160 * 1024 * 1024
@@ -16,11 +18,10 @@ MAX_ROWS: Final = 10_000_000
 
 _PLAIN_MESSAGES: Final = ("schema", "record batch")
 _INVALID_TEXT: Final = "Invalid UTF8"
+_INVALID: Final = "the rows are not a valid Arrow stream; restart the program that made them"
 _NO_UTF_8: Final = "a text is not UTF-8; select it with `make_valid_utf8`"
-_HEADER: Final = 2
-"""The field of a message that holds its record batch."""
-_COMPRESSION: Final = 3
-"""The field of a record batch that names its compression."""
+_READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError)
+"""What Arrow raises for a stream that it cannot read."""
 _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _READ: Final = pa.ipc.IpcReadOptions(use_threads=False)
 _WRITE: Final = pa.ipc.IpcWriteOptions(compression=None, use_threads=False, allow_64bit=False)
@@ -40,7 +41,7 @@ def rewrite_arrow(data: bytes | bytearray) -> pa.Buffer:
         consumed = source.tell()
     except MemoryError:
         raise OversizedInputError("the rows need more memory than one upload may use; send fewer at once") from None
-    except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError):
+    except _READ_ERRORS:
         raise UnreadableInputError(_MALFORMED) from None
     if consumed != len(data) or data[-len(_END) :] != _END:
         raise UnreadableInputError("the Arrow stream does not end with its end-of-stream marker; send the whole stream")
@@ -58,54 +59,39 @@ def require_valid_arrow(data: bytes) -> None:
     source = pa.py_buffer(data)
     try:
         for message in pa.ipc.MessageReader.open_stream(source):
-            if message.type not in _PLAIN_MESSAGES or (message.body is not None and _is_compressed(message.metadata)):
+            if message.type not in _PLAIN_MESSAGES or (message.body is not None and is_compressed(message.metadata)):
                 raise UnreadableInputError("the rows are compressed or encoded by a dictionary")
         reader = pa.ipc.open_stream(source, options=_READ)
-        plain_schema(reader.schema)
-        room = _Room()
-        for batch in reader:
-            batch.validate()
-            room.take(batch)
-            batch.validate(full=True)
+        # Not written anew: Spark has types that PyArrow reads and does not create, as that of `map()`.
+        require_plain_schema(reader.schema)
+        for _ in _read_valid(reader):
+            pass
     except MemoryError:
         raise OversizedInputError("the rows need more memory than there is") from None
-    except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError, struct.error) as error:
-        is_text = _INVALID_TEXT in str(error)
-        raise UnreadableInputError(_NO_UTF_8 if is_text else "the rows are not a valid Arrow stream") from None
-
-
-def _is_compressed(metadata: pa.Buffer) -> bool:
-    """Return whether the record batch of a message is compressed. Raises `struct.error` for what is no message."""
-    # Before the batch is read: Arrow unpacks all of it at once, however large that is.
-    message = struct.unpack_from("<I", metadata)[0]
-    header = _field(metadata, message, _HEADER)
-    batch = header + struct.unpack_from("<I", metadata, header)[0]
-    return _field(metadata, batch, _COMPRESSION) != batch
-
-
-def _field(metadata: pa.Buffer, table: int, number: int) -> int:
-    """Return where a field of a table of FlatBuffers lies; where the table itself does, if it is left out."""
-    names = table - struct.unpack_from("<i", metadata, table)[0]
-    if names < 0:
-        raise struct.error("a table lies before the message")
-    at = 4 + 2 * number
-    is_there = at < struct.unpack_from("<H", metadata, names)[0]
-    return table + (struct.unpack_from("<H", metadata, names + at)[0] if is_there else 0)
+    except KeyError:
+        raise UnreadableInputError("a column has a type that PyArrow cannot read; cast it to a string") from None
+    except (*_READ_ERRORS, struct.error) as error:
+        raise UnreadableInputError(_NO_UTF_8 if _INVALID_TEXT in str(error) else _INVALID) from None
 
 
 def _rewrite(reader: pa.RecordBatchStreamReader) -> pa.Buffer:
     schema = plain_schema(reader.schema)
     sink = pa.BufferOutputStream()
-    room = _Room()
     with pa.ipc.new_stream(sink, schema, options=_WRITE) as writer:
-        for read in reader:
-            # In this order: sizes are looked at before what takes time or memory in proportion to them.
-            read.validate()
-            batch = pa.RecordBatch.from_arrays(read.columns, schema=schema) if schema.names else read
-            room.take(batch)
-            batch.validate(full=True)
-            writer.write_batch(batch)
+        for read in _read_valid(reader):
+            writer.write_batch(pa.RecordBatch.from_arrays(read.columns, schema=schema) if schema.names else read)
     return sink.getvalue()
+
+
+def _read_valid(reader: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a stream, each validated in full and within the limits of one stream."""
+    room = _Room()
+    for batch in reader:
+        # In this order: sizes are looked at before what takes time or memory in proportion to them.
+        batch.validate()
+        room.take(batch)
+        batch.validate(full=True)
+        yield batch
 
 
 class _Room:

@@ -50,38 +50,61 @@ _LONGEST_NAME: Final = 60
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """Return the schema as Spark needs it, without other metadata. Raises `UnreadableInputError`."""
+    require_plain_schema(schema)
+    return pa.schema([_plain(field) for field in schema])
+
+
+def require_plain_schema(schema: pa.Schema) -> None:
+    """Raise `UnreadableInputError` unless each type is one that Spark reads and writes, and they are not too many or too deep."""
     fields = _Fields()
-    return pa.schema([fields.plain(schema.field(index), 1) for index in range(len(schema))])
+    for field in schema:
+        fields.require_plain(field, 1)
 
 
 class _Fields:
-    """Reduces the fields of one schema, and counts them."""
+    """Checks the fields of one schema, and counts them."""
 
     def __init__(self) -> None:
         self._count = 0
 
-    def plain(self, field: pa.Field, depth: int) -> pa.Field:
+    def require_plain(self, field: pa.Field, depth: int) -> None:
         self._count += 1
         if self._count > MAX_FIELDS:
             raise UnreadableInputError(f"the rows have more than {MAX_FIELDS:,} columns and nested fields; send fewer")
         if depth > MAX_DEPTH:
             raise UnreadableInputError(f"the column types are nested more than {MAX_DEPTH} levels deep; flatten them")
-        if _EXTENSION in (field.metadata or {}):
+        if _EXTENSION in (field.metadata or {}) or not _is_plain(field.type):
             raise _unsupported(field)
-        return pa.field(field.name, self._plain_type(field, depth + 1), field.nullable, _plain_metadata(field))
+        for each in _nested(field.type):
+            self.require_plain(each, depth + 1)
 
-    def _plain_type(self, field: pa.Field, depth: int) -> pa.DataType:
-        kind = field.type
-        if kind in _PLAIN_TYPES or kind.id in _PLAIN_IDS or _is_zoned_timestamp(kind):
-            return kind
-        # The classes are compared, not asked with `isinstance`: an extension type is none of these.
-        if type(kind) is pa.StructType:
-            return pa.struct([self.plain(kind.field(index), depth) for index in range(kind.num_fields)])
-        if type(kind) is pa.ListType:
-            return pa.list_(self.plain(kind.value_field, depth))
-        if type(kind) is pa.MapType:
-            return pa.map_(self.plain(kind.key_field, depth), self.plain(kind.item_field, depth), kind.keys_sorted)
-        raise _unsupported(field)
+
+def _is_plain(kind: pa.DataType) -> bool:
+    # The classes are compared, not asked with `isinstance`: an extension type is none of these.
+    nests = type(kind) in (pa.StructType, pa.ListType, pa.MapType)
+    return nests or kind in _PLAIN_TYPES or kind.id in _PLAIN_IDS or _is_zoned_timestamp(kind)
+
+
+def _nested(kind: pa.DataType) -> list[pa.Field]:
+    if type(kind) is pa.StructType:
+        return [kind.field(index) for index in range(kind.num_fields)]
+    if type(kind) is pa.ListType:
+        return [kind.value_field]
+    return [kind.key_field, kind.item_field] if type(kind) is pa.MapType else []
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    """Return a field whose types are plain without the metadata that Spark does not read."""
+    return pa.field(field.name, _plain_type(field.type), field.nullable, _plain_metadata(field))
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    nested = [_plain(each) for each in _nested(kind)]
+    if type(kind) is pa.StructType:
+        return pa.struct(nested)
+    if type(kind) is pa.ListType:
+        return pa.list_(*nested)
+    return pa.map_(*nested, kind.keys_sorted) if type(kind) is pa.MapType else kind
 
 
 def _is_zoned_timestamp(kind: pa.DataType) -> bool:

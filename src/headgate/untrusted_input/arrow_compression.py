@@ -1,0 +1,29 @@
+"""Whether rows of an Arrow stream are compressed, found before Arrow unpacks all of them at once, however large they are."""
+
+import struct
+from typing import Final
+
+import pyarrow as pa
+
+_HEADER: Final = 2
+"""The field of a message that holds its record batch."""
+_COMPRESSION: Final = 3
+"""The field of a record batch that names its compression."""
+
+
+def is_compressed(metadata: pa.Buffer) -> bool:
+    """Return whether the record batch of a message is compressed. Raises `struct.error` for what is no message."""
+    message = struct.unpack_from("<I", metadata)[0]
+    header = _field(metadata, message, _HEADER)
+    batch = header + struct.unpack_from("<I", metadata, header)[0]
+    return _field(metadata, batch, _COMPRESSION) != batch
+
+
+def _field(metadata: pa.Buffer, table: int, number: int) -> int:
+    """Return where a field of a table of FlatBuffers lies; where the table itself does, if it is left out."""
+    names = table - struct.unpack_from("<i", metadata, table)[0]
+    if names < 0:
+        raise struct.error("a table lies before the message")
+    at = 4 + 2 * number
+    is_there = at < struct.unpack_from("<H", metadata, names)[0]
+    return table + (struct.unpack_from("<H", metadata, names + at)[0] if is_there else 0)
