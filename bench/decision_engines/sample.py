@@ -1,8 +1,9 @@
 """What the engines are asked, with the right answers: the same questions for all of them."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from .oracle import Oracle, Question
@@ -53,7 +54,7 @@ def sample(organization: Organization, checks: int = CHECKS, lists: int = LISTS)
         "pipeline": [check(known, pipelines, wanted=number % 2 == 0) for number in asked],
         "readable": _lists(_some(chance, known, lists), readable),
         "readers": _lists(_some(chance, tables, lists), readers),
-        "revoke": _revocable(organization, frozenset(known))[:checks],
+        "revoke": list(islice(_revocable(organization, frozenset(known)), checks)),
     }
 
 
@@ -66,9 +67,9 @@ def _lists(names: Sequence[str], right: Callable[[str], frozenset[str]]) -> list
     return worked_out + [Case(name) for name in names[_LISTS_WORKED_OUT:]]
 
 
-def _revocable(organization: Organization, users: frozenset[str]) -> list[Case]:
-    """Return grants of a table without which its user cannot read it."""
+def _revocable(organization: Organization, users: frozenset[str]) -> Iterator[Case]:
+    """Yield grants of a table without which its user cannot read it."""
     others = Oracle(replace(organization, grants=[each for each in organization.grants if each.subject not in users]))
     direct = (each for each in organization.grants if each.subject in users)
-    alone = [each for each in direct if not others.allows(Question(each.subject, LEVELS[0], each.place))]
-    return [Case(grant, right=False) for grant in alone]
+    alone = (each for each in direct if not others.allows(Question(each.subject, LEVELS[0], each.place)))
+    yield from (Case(grant, right=False) for grant in alone)

@@ -77,6 +77,14 @@ class TestRoundTrip:
         assert not gc.isenabled()
         gc.enable()
 
+    def test_keeps_what_it_gives_from_the_garbage_collector(self) -> None:
+        gc.unfreeze()
+
+        loaded = load(CONTENT)
+
+        assert gc.get_freeze_count() > len(loaded.resources)
+        assert not any(each is loaded for each in gc.get_objects())
+
 
 class TestRefusal:
     @given(st.integers(min_value=0, max_value=len(CONTENT) - 1), st.integers(min_value=1, max_value=255))

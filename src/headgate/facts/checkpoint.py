@@ -49,7 +49,7 @@ def dump(snapshot: Snapshot) -> bytes:
 def load(content: bytes) -> Snapshot:
     """Return the snapshot that was dumped. Raises `CheckpointError` for anything else than what this version dumps."""
     inside = _checked(content)
-    with _nothing_to_collect():
+    with _no_garbage():
         image = cast("_Image", from_columns(_SHAPE, inside))
         return assembled(image.facts, image.assignments)
 
@@ -60,12 +60,13 @@ def is_of_this_version(content: bytes) -> bool:
 
 
 @contextmanager
-def _nothing_to_collect() -> Generator[None]:
-    """Keep the garbage collector from looking through millions of new records again and again: it took two thirds."""
+def _no_garbage() -> Generator[None]:
+    """Keep the garbage collector from what is loaded meanwhile: it would look through millions of records each time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
+        gc.freeze()
     finally:
         if enabled:
             gc.enable()
