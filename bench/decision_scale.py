@@ -34,7 +34,7 @@ def write(path: Path) -> Sample:
     gc.disable()  # millions of records, and nothing among them to collect
     organization = generate(SIZES)
     path.write_bytes(HeadgateEngine.prepare(organization))
-    return sample(organization, lists=0)
+    return sample(organization, lists=0, revokes=0)
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from importlib.resources import files
+from operator import attrgetter
 from typing import ClassVar
 
 from immutables import Map
@@ -107,7 +108,7 @@ def snapshot_of(organization: Organization) -> Snapshot:
             | {group: Group(there, built_in=False) for group, there in members.items()}
         ),
     )
-    return assembled(facts_of(bare), sorted(_assignments(organization), key=lambda each: (each.resource, each.role)))
+    return assembled(facts_of(bare), sorted(_assignments(organization), key=attrgetter("resource", "role")))
 
 
 def _resources(organization: Organization) -> Iterator[Resource]:

@@ -28,7 +28,7 @@ Sample = Mapping[str, Sequence[Case]]
 """The cases of each measurement, which is named like the method of `Engine`; `newcomer` asks `table`."""
 
 
-def sample(organization: Organization, checks: int = CHECKS, lists: int = LISTS) -> Sample:
+def sample(organization: Organization, checks: int = CHECKS, lists: int = LISTS, revokes: int = CHECKS) -> Sample:
     """Return the cases. Half of the checks are allowed; no other check is about a user of `newcomer`."""
     chance = random.Random(1)  # noqa: S311 - the same questions each time
     oracle = Oracle(organization)
@@ -54,7 +54,7 @@ def sample(organization: Organization, checks: int = CHECKS, lists: int = LISTS)
         "pipeline": [check(known, pipelines, wanted=number % 2 == 0) for number in asked],
         "readable": _lists(_some(chance, known, lists), readable),
         "readers": _lists(_some(chance, tables, lists), readers),
-        "revoke": list(islice(_revocable(organization, frozenset(known)), checks)),
+        "revoke": list(islice(_revocable(organization, frozenset(known)), revokes)),
     }
 
 

@@ -166,6 +166,12 @@ class TestAStatement:
         assert answer.status_code == 400
         assert advice in answer.json()["detail"]
 
+    def test_whose_rows_cannot_be_read_leaves_the_session(self, owner: Person) -> None:
+        owner.rows("CREATE TEMPORARY VIEW still_there AS SELECT 1 AS n")
+
+        assert owner.sql("SELECT cast(X'FF' AS STRING) AS c").status_code == 400
+        assert owner.rows("SELECT n FROM still_there") == [[1]]
+
     def test_is_one(self, owner: Person) -> None:
         assert owner.rows("SELECT ';' ;") == [[";"]]
 

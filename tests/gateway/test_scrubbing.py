@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import grpc
@@ -13,6 +14,7 @@ from trying import walk
 
 from headgate.control.error_text import mask
 from headgate.spark.gateway import protos
+from headgate.spark.gateway.artifact_names import restore_statuses
 from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.message_types import short_name
 from headgate.spark.gateway.scrubbing import scrub, scrub_chain, scrub_result
@@ -319,6 +321,14 @@ def many_fields() -> bytes:
     return b"\x0a\x00" * 1_001
 
 
+def endless_number() -> bytes:
+    return b"\xff" * (1 << 20)
+
+
+def many_statuses() -> bytes:
+    return base.ArtifactStatusesResponse(statuses={"a": {}, "b": {}}).SerializeToString()
+
+
 def many_texts_of_progress() -> bytes:
     progress = {"recent_progress": {"recent_progress_json": [""] * 1_001}}
     return base.ExecutePlanResponse(streaming_query_command_result=progress).SerializeToString()
@@ -330,11 +340,13 @@ def many_texts_of_progress() -> bytes:
         (scrub_chain, many_causes),
         (scrub_chain, large_causes),
         (scrub_result, many_fields),
+        (scrub_result, endless_number),
+        (partial(restore_statuses, clients={"a": "a"}), many_statuses),
         (scrub_result, many_texts_of_progress),
     ],
 )
 def test_an_answer_of_many_parts_does_not_keep_the_gateway_from_other_calls(
     read: Callable[[bytes], bytes], answer: Callable[[], bytes]
 ) -> None:
-    with pytest.raises(DriverAnswerError, match="too many parts"):
+    with pytest.raises(DriverAnswerError, match="larger answer than Spark gives"):
         read(answer())

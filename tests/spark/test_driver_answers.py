@@ -6,12 +6,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.errors.exceptions.connect import SparkConnectException
-from pyspark.sql.connect.proto import AnalyzePlanResponse, DataType, ExecutePlanRequest, ExecutePlanResponse
+from pyspark.sql.connect.proto import (
+    AnalyzePlanResponse,
+    DataType,
+    ExecutePlanRequest,
+    ExecutePlanResponse,
+    ReattachExecuteRequest,
+)
 
 from headgate.spark.driver_answers import CheckedAnswers
 from tests.arrow_streams import column, with_offsets
 
 ROWS = column(pa.array(["a"]))
+COMING_BACK = [ReattachExecuteRequest(operation_id="a")] * 64
 BINARY = DataType(binary=DataType.Binary())
 UDT = DataType(udt=DataType.UDT(type="udt", python_class="pyspark.shell.anything", sql_type=BINARY))
 NESTED = {
@@ -44,7 +51,8 @@ class Call:
 
 def answered(*answers: ExecutePlanResponse, request: ExecutePlanRequest | None = None) -> list[ExecutePlanResponse]:
     """Return the answers to a statement as Spark's client gets them."""
-    return list(CheckedAnswers().intercept_unary_stream(lambda *_: Call(answers), None, request))
+    sent = request or ExecutePlanRequest()
+    return list(CheckedAnswers().intercept_unary_stream(lambda *_: Call(answers), None, sent))
 
 
 def rows(data: bytes, **more: int) -> ExecutePlanResponse:
@@ -83,6 +91,32 @@ def test_batches_are_asked_for_in_one_piece() -> None:
     assert not request.request_options[0].result_chunking_options.allow_arrow_batch_chunking
 
 
+def test_an_answer_of_a_command_without_end_is_not_collected() -> None:
+    command = ExecutePlanRequest(operation_id="a")
+    command.plan.command.SetInParent()
+    checked = CheckedAnswers()
+    for request in [command, *COMING_BACK[:62]]:
+        assert go_on(checked, request)
+
+    with pytest.raises(SparkConnectException, match="larger than 64 MiB"):
+        go_on(checked, COMING_BACK[63])
+
+
+def test_rows_that_a_query_answers_without_end_are_passed_on() -> None:
+    command = ExecutePlanRequest(operation_id="b")
+    command.plan.command.SetInParent()
+    checked = CheckedAnswers()
+
+    assert all(go_on(checked, request) for request in [ExecutePlanRequest(operation_id="a"), *COMING_BACK])
+    assert all(go_on(checked, request) for request in [command, *COMING_BACK])
+
+
+def go_on(checked: CheckedAnswers, request: Any) -> list[ExecutePlanResponse]:
+    """Return a mebibyte of answers to a request."""
+    answer = ExecutePlanResponse(session_id="s" * (1 << 20))
+    return list(checked.intercept_unary_stream(lambda *_: Call([answer]), None, request))
+
+
 @pytest.mark.parametrize("where", NESTED)
 def test_the_classes_of_user_defined_types_are_not_imported(where: str) -> None:
     type = columns(NESTED[where])
@@ -109,7 +143,7 @@ def test_pickles_of_accumulators_do_not_reach_the_client() -> None:
 
 def test_a_statement_that_is_not_read_to_its_end_is_cancelled() -> None:
     call = Call([rows(ROWS), rows(ROWS)])
-    answers = CheckedAnswers().intercept_unary_stream(lambda *_: call, None, None)
+    answers = CheckedAnswers().intercept_unary_stream(lambda *_: call, None, ExecutePlanRequest())
 
     next(answers)
     answers.close()

@@ -1,5 +1,6 @@
 """A statement over HTTP is sent at most once, and its rows are given out by what its operations needed."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ ANN = Caller(PrincipalId("ann"))
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
 SCHEMA = StructType([StructField("n", IntegerType())])
 
+SOON = 10.0
+
 LOST: dict[str, PySparkException] = {
     "the client closed itself": SparkConnectException(errorClass="NO_ACTIVE_SESSION", messageParameters={}),
     "the gateway ended it": SparkConnectGrpcException("gone", errorClass="INVALID_HANDLE.SESSION_NOT_FOUND"),
@@ -43,6 +46,14 @@ class Rights:
         return None
 
 
+class Call:
+    """A call that is never answered."""
+
+    def __init__(self) -> None:
+        self.is_cancelled = threading.Event()
+        self.cancel = self.is_cancelled.set
+
+
 class Driver:
     """Runs statements, and says which it was sent."""
 
@@ -52,7 +63,9 @@ class Driver:
         self.on_probe: dict[int, PySparkException] = {}
         self.on_statement: dict[int, PySparkException] = {}
         self.has_ids = True
+        self.is_silent = False
         self.operations: list[str] = []
+        self.calls: list[Call] = []
         self.followed = FollowedOperations()
         self.rights = Rights()
         self.reads: str | None = None
@@ -62,9 +75,11 @@ class Driver:
         """Send an operation as Spark's client does: through the interceptor, and again after a lost connection."""
         needs = (READ,) if operation == self.reads else ()
 
-        def ask(_: object, request: Any) -> None:
+        def ask(_: object, request: Any) -> Call:
             self.operations.append(request.operation_id)
             self.followed.record(request.operation_id, self.rights, needs)
+            self.calls.append(Call())
+            return self.calls[-1]
 
         request = ExecutePlanRequest(operation_id=operation if self.has_ids else "")
         for _ in range(2):
@@ -104,6 +119,10 @@ class Session:
 
     def to_table_as_iterator(self, *_: Any) -> Iterator[Any]:
         self.driver.execute("rows")
+        if self.driver.is_silent:
+            self.driver.calls[-1].is_cancelled.wait(SOON)
+            self.driver.execute("rows")  # as Spark's client comes back for what a driver has not sent
+            raise SparkConnectGrpcException("cancelled")
         yield SCHEMA
 
     def addTag(self, tag: str) -> None:  # noqa: N802 (Spark's name)
@@ -180,6 +199,23 @@ class TestANewSession:
         run(ClientSessions(driver.connect), "first")  # pyright: ignore[reportArgumentType]
 
         assert driver.sent == [(1, "first")]
+
+
+class TestACancelledStatement:
+    def test_of_a_driver_that_obeys_no_interrupt_is_not_listened_to(
+        self, driver: Driver, sessions: ClientSessions, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("headgate.spark.reading._PATIENCE", 0.1)
+        wanted = Wanted("SELECT 1", None, 10, 1000, 60)
+        reading = SparkReading(sessions, Credential("token"), wanted, driver.followed.follow)
+        driver.is_silent, first = True, len(driver.calls)
+        threading.Timer(0.1, reading.cancel, ("the user cancelled it",)).start()
+
+        with pytest.raises(StatementError, match="the user cancelled it"):
+            reading.open()
+        reading.close()
+
+        assert [each.is_cancelled.is_set() for each in driver.calls[first:]] == [False] * 3 + [True] * 3
 
 
 class TestKeptRows:

@@ -45,7 +45,8 @@ class ListingMarks:
     def keep(self, listed: Sequence[FoundFile]) -> None:
         """Note that all files of a listing were taken in. Raises `LoadError` where the disk has no room for that."""
         digests = b"".join(map(_digest, listed))
-        with self._writing.open("wb") as file:
+        self._writing.unlink(missing_ok=True)  # the driver may have put anything there
+        with self._writing.open("xb") as file:
             require_room(file.fileno(), len(digests))
             file.write(digests)
             file.flush()

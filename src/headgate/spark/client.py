@@ -64,8 +64,8 @@ def connect_to(gateway: str, token: str) -> SparkSession:
 
 def _opened(url: str) -> SparkSession:
     builder = DefaultChannelBuilder(url)
-    builder.add_interceptor(OperationIds())
     builder.add_interceptor(CheckedAnswers())  # pyright: ignore[reportArgumentType] (it intercepts both kinds of calls)
+    builder.add_interceptor(OperationIds())
     session = _Session(builder)
     # The client would keep itself for a last call when this process ends, and then wait long for a server that is gone.
     atexit.unregister(session.client._cleanup_ml_cache)  # noqa: SLF001 (there is no public way)

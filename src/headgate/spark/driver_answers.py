@@ -4,8 +4,9 @@ The client takes the driver for trusted: it loads pickles of accumulators, impor
 the rows at whatever offsets they state. Code in a driver must not reach the server by that.
 """
 
+import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import grpc
 from pyspark.errors.exceptions.connect import SparkConnectException
@@ -14,15 +15,33 @@ from pyspark.sql.connect.proto import AnalyzePlanResponse, DataType, ExecutePlan
 from headgate.untrusted_input.arrow import require_valid_arrow
 from headgate.untrusted_input.errors import UntrustedInputError
 
+_LARGEST_COMMAND: Final = 64 * 1024 * 1024
+"""Bytes that the client collects of what a command answers."""
+
+
+class UnreadableRowsError(SparkConnectException):
+    """The rows are of a kind that the server does not read; the session lasts."""
+
+    def getSqlState(self) -> str:  # noqa: N802 (Spark's name)
+        """Return that of a feature that is not supported."""
+        return "0A000"
+
 
 class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInterceptor):
     """Passes on to Spark's client only answers that it can read without harm. Raises `SparkConnectException` for others."""
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+        """The command that this thread sent last, as it is the one that comes back for the rest of its answer."""
 
     def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Send a statement, or come back for its results."""
         if isinstance(request, ExecutePlanRequest):
             _require_whole_batches(request)
-        return _checked(continuation(client_call_details, request))
+            self._here.command = _Command(request.operation_id) if request.plan.HasField("command") else None
+        sent: _Command | None = getattr(self._here, "command", None)
+        command = sent if sent is not None and sent.operation == request.operation_id else None
+        return _checked(continuation(client_call_details, request), command)
 
     def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Send any other call."""
@@ -33,20 +52,35 @@ class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInt
         return call
 
 
+class _Command:
+    """A command, whose answers the client collects; it passes on the rows of a query as they come."""
+
+    def __init__(self, operation: str) -> None:
+        self.operation = operation
+        self._left = _LARGEST_COMMAND
+
+    def count(self, answer: ExecutePlanResponse) -> None:
+        self._left -= answer.ByteSize()
+        if self._left < 0:
+            raise _refusal("it is larger than 64 MiB; ask the operator to restart the Spark driver")
+
+
+def _checked(call: Any, command: _Command | None) -> Iterator[ExecutePlanResponse]:
+    try:
+        for answer in call:
+            if command is not None:
+                command.count(answer)
+            _check(answer)
+            yield answer
+    finally:
+        call.cancel()  # does nothing to a call that has ended
+
+
 def _require_whole_batches(request: ExecutePlanRequest) -> None:
     """Ask for batches in one piece each: the client collects pieces without end."""
     for option in request.request_options:
         if option.HasField("result_chunking_options"):
             option.result_chunking_options.allow_arrow_batch_chunking = False
-
-
-def _checked(call: Any) -> Iterator[ExecutePlanResponse]:
-    try:
-        for answer in call:
-            _check(answer)
-            yield answer
-    finally:
-        call.cancel()  # does nothing to a call that has ended
 
 
 def _check(answer: ExecutePlanResponse) -> None:
@@ -59,17 +93,17 @@ def _check(answer: ExecutePlanResponse) -> None:
 
 def _require_valid_batch(batch: ExecutePlanResponse.ArrowBatch) -> None:
     if batch.num_chunks_in_batch > 1 or batch.chunk_index:
-        raise _refusal("the rows come in pieces; restart the Spark driver")
+        raise _refusal("the rows come in pieces; ask the operator to restart the Spark driver")
     try:
         require_valid_arrow(batch.data)
     except UntrustedInputError as error:
-        raise _refusal(error) from None
+        raise UnreadableRowsError(f"the server does not read Spark's rows: {error}") from None
 
 
 def _require_plain_type(type: DataType) -> None:
     match type.WhichOneof("kind"):
         case "udt":
-            raise _refusal("a column has a user-defined type; restart the Spark driver")
+            raise _refusal("a column has a user-defined type; ask the operator to restart the Spark driver")
         case "array":
             _require_plain_type(type.array.element_type)
         case "map":
@@ -82,5 +116,5 @@ def _require_plain_type(type: DataType) -> None:
             pass
 
 
-def _refusal(why: object) -> SparkConnectException:
+def _refusal(why: str) -> SparkConnectException:
     return SparkConnectException(f"the server does not read Spark's answer: {why}")

@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 _AGAIN = 1.0
 """Seconds after which an interrupt is repeated: one that comes before what it ends has begun ends nothing."""
 
+_PATIENCE = 10.0
+"""Seconds after which a driver that obeys no interrupt is not listened to any longer."""
+
 _UNKNOWN = "it is not known what the rows of the statement needed; run the statement again"
 _ANY_SETTING = "spark.sql.session.timeZone"
 
@@ -74,6 +77,7 @@ class OperationIds(grpc.UnaryStreamClientInterceptor):
             # An operation without an id would get one of the gateway's, which could not be followed.
             request.operation_id = request.operation_id or str(uuid.uuid4())
             reading.follow(request.operation_id)
+            return reading.hold(continuation(client_call_details, request))
         return continuation(client_call_details, request)
 
 
@@ -94,6 +98,8 @@ class SparkReading:
         self._busy = threading.Lock()
         self._why: str | None = None
         self._ended = threading.Event()
+        self._call: Any = None
+        self._is_given_up = False
         self._session: ClientSession | None = None
         self._rows: Iterator[Any] = iter(())
         self._first: pa.RecordBatch | None = None
@@ -127,6 +133,13 @@ class SparkReading:
         if operation not in self._operations:
             self._operations[operation] = self._follow(operation)
 
+    def hold(self, call: Any) -> Any:
+        """Take note of the call whose answers this thread reads, and return it."""
+        self._call = call
+        if self._is_given_up:
+            call.cancel()
+        return call
+
     def decide_again(self, caller: Caller) -> None:
         """Raise `StatementError` unless the caller may read now what was read. Also once it is closed.
 
@@ -146,6 +159,7 @@ class SparkReading:
                 return
             self._why = why
         threading.Thread(target=self._interrupt, name="headgate-cancel", daemon=True).start()
+        threading.Thread(target=self._give_up, name="headgate-give-up", daemon=True).start()
 
     def close(self) -> None:
         """Let go of it; what is still under way ends."""
@@ -260,6 +274,12 @@ class SparkReading:
             except Exception:
                 log.exception("a statement could not be interrupted; it is tried again")
             self._ended.wait(_AGAIN)
+
+    def _give_up(self) -> None:
+        if not self._ended.wait(_PATIENCE):
+            self._is_given_up = True
+            if self._call is not None:
+                self._call.cancel()
 
 
 def is_session_lost(error: PySparkException) -> bool:

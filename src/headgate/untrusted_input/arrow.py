@@ -19,6 +19,7 @@ MAX_ROWS: Final = 10_000_000
 _PLAIN_MESSAGES: Final = ("schema", "record batch")
 _INVALID_TEXT: Final = "Invalid UTF8"
 _INVALID: Final = "the rows are not a valid Arrow stream; restart the program that made them"
+_ENCODED: Final = "the rows are compressed or encoded by a dictionary; restart the program that made them"
 _NO_UTF_8: Final = "a text is not UTF-8; select it with `make_valid_utf8`"
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError)
 """What Arrow raises for a stream that it cannot read."""
@@ -59,17 +60,15 @@ def require_valid_arrow(data: bytes) -> None:
     source = pa.py_buffer(data)
     try:
         for message in pa.ipc.MessageReader.open_stream(source):
-            if message.type not in _PLAIN_MESSAGES or (message.body is not None and is_compressed(message.metadata)):
-                raise UnreadableInputError("the rows are compressed or encoded by a dictionary")
+            if message.type not in _PLAIN_MESSAGES or is_compressed(message):
+                raise UnreadableInputError(_ENCODED)
         reader = pa.ipc.open_stream(source, options=_READ)
         # Not written anew: Spark has types that PyArrow reads and does not create, as that of `map()`.
         require_plain_schema(reader.schema)
         for _ in _read_valid(reader):
             pass
     except MemoryError:
-        raise OversizedInputError("the rows need more memory than there is") from None
-    except KeyError:
-        raise UnreadableInputError("a column has a type that PyArrow cannot read; cast it to a string") from None
+        raise OversizedInputError("the rows need more memory than there is; select fewer") from None
     except (*_READ_ERRORS, struct.error) as error:
         raise UnreadableInputError(_NO_UTF_8 if _INVALID_TEXT in str(error) else _INVALID) from None
 
@@ -106,11 +105,11 @@ class _Room:
         self._rows -= batch.num_rows
         self._slots -= sum(_count_free_slots(column) for column in batch.columns)
         if self._rows < 0 or self._slots < 0:
-            raise OversizedInputError(f"the rows are more than {MAX_ROWS:,}; send fewer at once")
+            raise OversizedInputError(f"the rows are more than {MAX_ROWS:,}; divide them")
         self._bytes -= pa.ipc.get_record_batch_size(batch)
         if self._bytes < 0:
             most = MAX_STREAM_BYTES // 1024 // 1024
-            raise OversizedInputError(f"the rows are larger than {most} MiB; send fewer at once")
+            raise OversizedInputError(f"the rows are larger than {most} MiB; divide them")
 
 
 def _count_free_slots(array: pa.Array) -> int:

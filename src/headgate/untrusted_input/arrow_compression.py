@@ -4,6 +4,7 @@ import struct
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.ipc
 
 _HEADER: Final = 2
 """The field of a message that holds its record batch."""
@@ -11,8 +12,16 @@ _COMPRESSION: Final = 3
 """The field of a record batch that names its compression."""
 
 
-def is_compressed(metadata: pa.Buffer) -> bool:
-    """Return whether the record batch of a message is compressed. Raises `struct.error` for what is no message."""
+def is_compressed(given: pa.ipc.Message) -> bool:
+    """Return whether a message is a record batch that may be compressed. Raises `struct.error` for one that is malformed.
+
+    In versions before the fifth, Arrow also takes the compression from other places.
+    """
+    if given.type != "record batch":
+        return False
+    if given.metadata_version != pa.ipc.MetadataVersion.V5:
+        return True
+    metadata = given.metadata
     message = struct.unpack_from("<I", metadata)[0]
     header = _field(metadata, message, _HEADER)
     batch = header + struct.unpack_from("<I", metadata, header)[0]

@@ -33,9 +33,6 @@ _PLAIN_TYPES: Final = frozenset(
         pa.month_day_nano_interval(),
     }
 )
-_MONTHS: Final = 21
-"""The id of intervals of months, which Scala clients send; PyArrow reads them and has no name for them."""
-_PLAIN_IDS: Final = frozenset({pa.decimal128(1).id, _MONTHS})
 _TIME_ZONE: Final = re.compile(r"[\w+:/-]{1,64}", re.ASCII)
 _EXTENSION: Final = b"ARROW:extension:name"
 _METADATA: Final = {
@@ -70,7 +67,7 @@ class _Fields:
     def require_plain(self, field: pa.Field, depth: int) -> None:
         self._count += 1
         if self._count > MAX_FIELDS:
-            raise UnreadableInputError(f"the rows have more than {MAX_FIELDS:,} columns and nested fields; send fewer")
+            raise UnreadableInputError(f"the rows have more than {MAX_FIELDS:,} columns and nested fields; use fewer")
         if depth > MAX_DEPTH:
             raise UnreadableInputError(f"the column types are nested more than {MAX_DEPTH} levels deep; flatten them")
         if _EXTENSION in (field.metadata or {}) or not _is_plain(field.type):
@@ -82,7 +79,7 @@ class _Fields:
 def _is_plain(kind: pa.DataType) -> bool:
     # The classes are compared, not asked with `isinstance`: an extension type is none of these.
     nests = type(kind) in (pa.StructType, pa.ListType, pa.MapType)
-    return nests or kind in _PLAIN_TYPES or kind.id in _PLAIN_IDS or _is_zoned_timestamp(kind)
+    return nests or kind in _PLAIN_TYPES or pa.types.is_decimal128(kind) or _is_zoned_timestamp(kind)
 
 
 def _nested(kind: pa.DataType) -> list[pa.Field]:
@@ -121,5 +118,5 @@ def _plain_metadata(field: pa.Field) -> dict[bytes, bytes]:
 def _unsupported(field: pa.Field) -> UnreadableInputError:
     name, kind = field.name[:_LONGEST_NAME], str(field.type)[:_LONGEST_NAME]
     return UnreadableInputError(
-        f"the column `{name}` has the Arrow type `{kind}`, which does not pass; cast the column"
+        f"the column `{name}` has the Arrow type `{kind}`, which does not pass; cast it to a string"
     )

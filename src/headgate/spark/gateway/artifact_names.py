@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from headgate.spark.gateway.answer_bounds import require_bounded_answer, require_few_parts
+from headgate.spark.gateway.answer_bounds import parse_answer, require_few_parts
 from headgate.spark.gateway.protos import base
 
 PREFIX: Final = "cache/"
@@ -39,8 +39,12 @@ def name_asked_artifacts(request: Any) -> dict[str, str]:
 
 
 def restore_statuses(answer: bytes, clients: Mapping[str, str]) -> bytes:
-    """Return an `ArtifactStatusesResponse` with the client's names: it has an artifact that is there as either kind."""
-    response: Any = base.ArtifactStatusesResponse.FromString(answer)
+    """Return an `ArtifactStatusesResponse` with the client's names: it has an artifact that is there as either kind.
+
+    Raises `DriverAnswerError`.
+    """
+    response = parse_answer(base.ArtifactStatusesResponse, answer)
+    require_few_parts(response.statuses, len(clients))
     found = {name: status.exists for name, status in response.statuses.items()}
     response.statuses.clear()
     for name, client in clients.items():
@@ -50,8 +54,7 @@ def restore_statuses(answer: bytes, clients: Mapping[str, str]) -> bytes:
 
 def restore_summaries(answer: bytes, clients: Mapping[str, str]) -> bytes:
     """Return an `AddArtifactsResponse` with the client's names. Raises `DriverAnswerError`."""
-    require_bounded_answer(answer)
-    response: Any = base.AddArtifactsResponse.FromString(answer)
+    response = parse_answer(base.AddArtifactsResponse, answer)
     require_few_parts(response.artifacts, MAX_ARTIFACTS)
     for summary in response.artifacts:
         summary.name = clients.get(summary.name, summary.name)

@@ -7,6 +7,7 @@ import grpc
 import grpc.aio
 
 from headgate.control.error_text import REFUSED, mask
+from headgate.spark.gateway.answer_bounds import LARGEST_LISTING, parse_answer
 from headgate.spark.gateway.authority import Endpoint
 from headgate.spark.gateway.errors import (
     STATUS_KEY,
@@ -96,7 +97,7 @@ class Backend:
         request.interrupt_type = base.InterruptRequest.INTERRUPT_TYPE_OPERATION_ID
         request.user_context.user_id = key.user
         answer = await self.unary(INTERRUPT, request.SerializeToString(), _INTERRUPT_SECONDS)
-        return bool(base.InterruptResponse.FromString(answer).interrupted_ids)
+        return bool(parse_answer(base.InterruptResponse, answer, LARGEST_LISTING).interrupted_ids)
 
     async def release(self, key: SessionKey, operation: str) -> bool:
         """Let the driver forget an operation and the results that it keeps; return whether it had the operation."""
@@ -121,7 +122,7 @@ class Backend:
         request.user_context.user_id = key.user
         request.plan.command.CopyFrom(command)
         async for answer in self.stream(EXECUTE_PLAN, request.SerializeToString()):
-            yield base.ExecutePlanResponse.FromString(answer)
+            yield parse_answer(base.ExecutePlanResponse, answer, LARGEST_LISTING)
 
     async def close(self) -> None:
         """Close the channel; what is running on it ends."""
@@ -154,7 +155,7 @@ class Backend:
 
 def is_released(answer: bytes, operation: str) -> bool:
     """Return whether a driver released an operation: it answers OK, without the id, for one that it does not know."""
-    return base.ReleaseExecuteResponse.FromString(answer).operation_id == operation
+    return parse_answer(base.ReleaseExecuteResponse, answer, LARGEST_LISTING).operation_id == operation
 
 
 def analysis_of(key: SessionKey, query: Any) -> bytes:

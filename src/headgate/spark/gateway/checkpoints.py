@@ -6,6 +6,7 @@ Whether its rows may still be read, the guard asks again at every use.
 from collections.abc import Iterable
 from typing import Any, Final
 
+from headgate.spark.gateway.answer_bounds import parse_answer
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.protos import base
 
@@ -43,8 +44,8 @@ class Checkpoints:
         return kind == "checkpoint_command"
 
     def note(self, answer: bytes) -> None:
-        """Remember the relation that an answer gives out, if it does."""
-        response = base.ExecutePlanResponse.FromString(answer)
+        """Remember the relation that an answer gives out, if it does. Raises `DriverAnswerError`."""
+        response = parse_answer(base.ExecutePlanResponse, answer)
         if response.HasField("checkpoint_command_result"):
             self._begun.discard(response.operation_id)
             self._relations.add(response.checkpoint_command_result.relation.relation_id)

@@ -109,7 +109,7 @@ class DriverAnswerError(GatewayError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the Spark driver sent an answer with too many parts; restart it, and report this if it happens again"
+            "the Spark driver sent a larger answer than Spark gives; ask the operator to restart the driver"
         )
 
 

@@ -9,7 +9,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from headgate.control.error_text import REFUSED, is_internal, mask, mask_places
-from headgate.spark.gateway.answer_bounds import require_bounded_answer, require_few_parts
+from headgate.spark.gateway.answer_bounds import parse_answer, require_few_parts
 from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base
 
@@ -19,6 +19,8 @@ _STREAM_RESULT: Final = base.ExecutePlanResponse.DESCRIPTOR.fields_by_name["stre
 _LENGTH_DELIMITED: Final = 2
 _MOST_PARTS: Final = 1_000
 """Fields of one message of results, causes of one error, and texts of one stream's progress."""
+_LONGEST_NUMBER: Final = 64
+"""Bits."""
 
 
 def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, bytes]:
@@ -43,8 +45,7 @@ def sqlstate(rich: bytes) -> str:
 
 def scrub_chain(answer: bytes) -> bytes:
     """Return an answer about an error's causes with the same done to each of them. Raises `DriverAnswerError`."""
-    require_bounded_answer(answer)
-    response = base.FetchErrorDetailsResponse.FromString(answer)
+    response = parse_answer(base.FetchErrorDetailsResponse, answer)
     require_few_parts(response.errors, _MOST_PARTS)
     for error in response.errors:
         error.ClearField("stack_trace")
@@ -63,8 +64,7 @@ def scrub_result(answer: bytes) -> bytes:
     """
     if not _may_have_stream_result(answer):
         return answer
-    require_bounded_answer(answer)
-    response = base.ExecutePlanResponse.FromString(answer)
+    response = parse_answer(base.ExecutePlanResponse, answer)
     result = response.streaming_query_command_result
     if result.HasField("exception"):
         result.exception.exception_message = mask(result.exception.exception_message)
@@ -101,6 +101,8 @@ def _may_have_stream_result(message: bytes) -> bool:
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while at < len(message):
+        if shift > _LONGEST_NUMBER:
+            raise DriverAnswerError
         value |= (message[at] & 0x7F) << shift
         at, shift = at + 1, shift + 7
         if not message[at - 1] & 0x80:

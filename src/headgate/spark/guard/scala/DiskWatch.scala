@@ -38,6 +38,7 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
    */
   private def collect(now: Long, isShort: Boolean, isUnderWay: String => Boolean, collectHeap: () => Unit): Unit = {
     if (use.left(isUnderWay) <= DiskWatch.Much) settled = now + DiskWatch.Settling
+    // Where room is short, broadcasts and cached rows that nothing refers to go with the collection, too.
     if (now >= collects && (isShort || now >= settled)) {
       val begun = System.currentTimeMillis()
       collectHeap()

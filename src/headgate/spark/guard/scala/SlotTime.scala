@@ -19,7 +19,7 @@ private final class SlotTime {
   def note(held: Seq[HeldSlot], now: Long): Unit = {
     val present = held.map(_.task).toSet
     begun.filterInPlace((task, _) => present(task))
-    val passed = math.min(now - looked, SlotTime.Longest)
+    val passed = math.max(0, math.min(now - looked, SlotTime.Longest))
     begun.mapValuesInPlace((_, task) => task.copy(seen = task.seen + passed))
     looked = now
     for ((task, thread) <- TaskThreads.of(present -- begun.keySet)) begun(task) = Begun(thread, threads.getThreadCpuTime(thread), 0)

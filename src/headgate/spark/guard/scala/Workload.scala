@@ -10,15 +10,15 @@ import org.apache.spark.sql.execution.SQLExecution
 /** The work of one statement or stream on the executors. `operation` is its name outside, `owner` the pool it is in. */
 final case class Work(owner: String, operation: Option[String], job: Int)
 
-/** A task that holds a slot. */
-final case class HeldSlot(task: Long, work: Work, since: Long)
+/** A task of a stage that holds a slot. */
+final case class HeldSlot(task: Long, stage: Int, work: Work, since: Long)
 
 /** A principal that has tasks to run and none running. */
 final case class WaitingOwner(owner: String, since: Long)
 
 /** What holds the slots of this Spark, and who waits for one; kept from what the scheduler reports. */
 final class Workload(now: () => Long = () => System.currentTimeMillis()) extends SparkListener {
-  private final class Stage(val work: Work, val submitted: Long, tasks: Int) {
+  private final class Stage(val id: Int, val begun: Work, val submitted: Long, tasks: Int) {
     @volatile var unstarted: Int = tasks
   }
 
@@ -33,14 +33,14 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   /** How many tasks can run at once. */
   def slots: Int = cores.values.sum
 
-  def held: Seq[HeldSlot] = running.values.toSeq
+  def held: Seq[HeldSlot] = running.values.map(slot => slot.copy(work = needed(slot.stage, slot.work))).toSeq
 
   /** The jobs of a piece of work that have not ended. */
   def jobs(work: Work): Seq[Int] =
     work.operation.fold(Seq(work.job))(name => jobs.collect { case (id, job) if job.work.operation.contains(name) => id }.toSeq)
 
   /** The operation of a stage that is under way. */
-  def operation(stage: Int): Option[String] = stages.get(stage).flatMap(_.work.operation)
+  def operation(stage: Int): Option[String] = stages.get(stage).flatMap(each => needed(stage, each.begun).operation)
 
   /** The operations of running jobs and tasks. */
   def operations: Set[String] = (jobs.values.map(_.work) ++ held.map(_.work)).flatMap(_.operation).toSet
@@ -62,7 +62,7 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
 
   def waiting: Seq[WaitingOwner] = {
     val served = held.map(_.work.owner).toSet
-    stages.values.filter(_.unstarted > 0).groupBy(_.work.owner).collect {
+    stages.values.filter(_.unstarted > 0).groupBy(stage => needed(stage.id, stage.begun).owner).collect {
       case (owner, all) if !served(owner) => WaitingOwner(owner, waitsSince(owner, all.map(_.submitted).min))
     }.toSeq
   }
@@ -76,14 +76,14 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
 
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = {
     val id = event.stageInfo.stageId
-    stages(id) = new Stage(work(event.properties, jobOf(id)), now(), event.stageInfo.numTasks)
+    stages(id) = new Stage(id, needed(id, work(event.properties, -1)), now(), event.stageInfo.numTasks)
   }
 
   override def onStageCompleted(event: SparkListenerStageCompleted): Unit = stages.remove(event.stageInfo.stageId)
 
   override def onTaskStart(event: SparkListenerTaskStart): Unit = stages.get(event.stageId).foreach { stage =>
     stage.unstarted -= 1
-    running(event.taskInfo.taskId) = HeldSlot(event.taskInfo.taskId, stage.work, event.taskInfo.launchTime)
+    running(event.taskInfo.taskId) = HeldSlot(event.taskInfo.taskId, stage.id, needed(stage.id, stage.begun), event.taskInfo.launchTime)
   }
 
   override def onTaskEnd(event: SparkListenerTaskEnd): Unit =
@@ -94,11 +94,12 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
 
   override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit = {
     cores.remove(event.executorId)
-    running.filterInPlace((_, held) => stages.contains(held.work.job) || jobs.contains(held.work.job))
+    running.filterInPlace((_, held) => stages.contains(held.stage) || jobs.contains(held.work.job))
   }
 
   private def work(properties: Properties, job: Int): Work = Work(Operation.owner(properties), Operation.named(properties), job)
 
-  /** The oldest job that needs a stage: Spark runs a stage for several jobs in the name of the first. */
-  private def jobOf(stage: Int): Int = jobs.collect { case (id, job) if job.stages(stage) => id }.minOption.getOrElse(-1)
+  /** The work that a stage is run for: the oldest job that needs it, as Spark runs it on for others where the first has ended. */
+  private def needed(stage: Int, begun: Work): Work =
+    jobs.values.collect { case job if job.stages(stage) => job.work }.minByOption(_.job).getOrElse(begun)
 }
