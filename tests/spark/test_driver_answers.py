@@ -1,6 +1,7 @@
 """Spark's client reads no answer of a driver that could harm the process that it runs in."""
 
 from collections.abc import Iterable
+from copy import deepcopy
 from typing import Any
 
 import pyarrow as pa
@@ -130,6 +131,10 @@ def test_the_classes_of_user_defined_types_are_not_imported(where: str) -> None:
     for analysis in analyses:
         with pytest.raises(SparkConnectException, match="user-defined type"):
             CheckedAnswers().intercept_unary_unary(lambda *_, each=analysis: Call([each]), None, None)
+
+
+def test_a_session_with_checked_answers_can_be_cloned() -> None:
+    assert isinstance(deepcopy(CheckedAnswers()), CheckedAnswers)
 
 
 def test_pickles_of_accumulators_do_not_reach_the_client() -> None:

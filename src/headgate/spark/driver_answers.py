@@ -18,6 +18,9 @@ from headgate.untrusted_input.errors import UntrustedInputError
 _LARGEST_COMMAND: Final = 64 * 1024 * 1024
 """Bytes that the client collects of what a command answers."""
 
+_here = threading.local()
+"""The command that this thread sent last, as it is the one that comes back for the rest of its answer."""
+
 
 class UnreadableRowsError(SparkConnectException):
     """The rows are of a kind that the server does not read; the session lasts."""
@@ -30,16 +33,12 @@ class UnreadableRowsError(SparkConnectException):
 class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInterceptor):
     """Passes on to Spark's client only answers that it can read without harm. Raises `SparkConnectException` for others."""
 
-    def __init__(self) -> None:
-        self._here = threading.local()
-        """The command that this thread sent last, as it is the one that comes back for the rest of its answer."""
-
     def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Send a statement, or come back for its results."""
         if isinstance(request, ExecutePlanRequest):
             _require_whole_batches(request)
-            self._here.command = _Command(request.operation_id) if request.plan.HasField("command") else None
-        sent: _Command | None = getattr(self._here, "command", None)
+            _here.command = _Command(request.operation_id) if request.plan.HasField("command") else None
+        sent: _Command | None = getattr(_here, "command", None)
         command = sent if sent is not None and sent.operation == request.operation_id else None
         return _checked(continuation(client_call_details, request), command)
 
