@@ -70,6 +70,6 @@ def _lists(names: Sequence[str], right: Callable[[str], frozenset[str]]) -> list
 def _revocable(organization: Organization, users: frozenset[str]) -> Iterator[Case]:
     """Yield grants of a table without which its user cannot read it."""
     others = Oracle(replace(organization, grants=[each for each in organization.grants if each.subject not in users]))
-    direct = (each for each in organization.grants if each.subject in users)
-    alone = (each for each in direct if not others.allows(Question(each.subject, LEVELS[0], each.place)))
-    yield from (Case(grant, right=False) for grant in alone)
+    for each in organization.grants:
+        if each.subject in users and not others.allows(Question(each.subject, LEVELS[0], each.place)):
+            yield Case(each, right=False)

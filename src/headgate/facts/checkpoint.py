@@ -49,7 +49,7 @@ def dump(snapshot: Snapshot) -> bytes:
 def load(content: bytes) -> Snapshot:
     """Return the snapshot that was dumped. Raises `CheckpointError` for anything else than what this version dumps."""
     inside = _checked(content)
-    with _no_garbage():
+    with _kept_from_collection():
         image = cast("_Image", from_columns(_SHAPE, inside))
         return assembled(image.facts, image.assignments)
 
@@ -60,8 +60,8 @@ def is_of_this_version(content: bytes) -> bool:
 
 
 @contextmanager
-def _no_garbage() -> Generator[None]:
-    """Keep the garbage collector from what is loaded meanwhile: it would look through millions of records each time."""
+def _kept_from_collection() -> Generator[None]:
+    """Keep the garbage collector from what is loaded meanwhile, now and later: it would look through millions of records each time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

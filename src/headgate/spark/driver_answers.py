@@ -61,7 +61,9 @@ class _Command:
     def count(self, answer: ExecutePlanResponse) -> None:
         self._left -= answer.ByteSize()
         if self._left < 0:
-            raise _refusal("it is larger than 64 MiB; ask the operator to restart the Spark driver")
+            raise _refusal(
+                f"it is larger than {_LARGEST_COMMAND >> 20} MiB; ask the operator to restart the Spark driver"
+            )
 
 
 def _checked(call: Any, command: _Command | None) -> Iterator[ExecutePlanResponse]:

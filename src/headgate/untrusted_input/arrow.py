@@ -41,7 +41,7 @@ def rewrite_arrow(data: bytes | bytearray) -> pa.Buffer:
         rewritten = _rewrite(pa.ipc.open_stream(source, options=_READ))
         consumed = source.tell()
     except MemoryError:
-        raise OversizedInputError("the rows need more memory than one upload may use; send fewer at once") from None
+        raise OversizedInputError("the rows need more memory than one upload may use; divide them") from None
     except _READ_ERRORS:
         raise UnreadableInputError(_MALFORMED) from None
     if consumed != len(data) or data[-len(_END) :] != _END:

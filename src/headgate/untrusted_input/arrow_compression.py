@@ -12,18 +12,17 @@ _COMPRESSION: Final = 3
 """The field of a record batch that names its compression."""
 
 
-def is_compressed(given: pa.ipc.Message) -> bool:
+def is_compressed(message: pa.ipc.Message) -> bool:
     """Return whether a message is a record batch that may be compressed. Raises `struct.error` for one that is malformed.
 
-    In versions before the fifth, Arrow also takes the compression from other places.
+    Before the fifth version of the format, Arrow also reads the compression from the message's own metadata.
     """
-    if given.type != "record batch":
+    if message.type != "record batch":
         return False
-    if given.metadata_version != pa.ipc.MetadataVersion.V5:
+    if message.metadata_version != pa.ipc.MetadataVersion.V5:
         return True
-    metadata = given.metadata
-    message = struct.unpack_from("<I", metadata)[0]
-    header = _field(metadata, message, _HEADER)
+    metadata = message.metadata
+    header = _field(metadata, struct.unpack_from("<I", metadata)[0], _HEADER)
     batch = header + struct.unpack_from("<I", metadata, header)[0]
     return _field(metadata, batch, _COMPRESSION) != batch
 

@@ -124,7 +124,7 @@ object Limiter {
   private val Halted = 4
   private val Unfair =
     "the statement held the processors of this Spark for more than 5 s while others waited; split it into shorter tasks, or run it when Spark is idle"
-  private val Unread = "no statement reads its rows; the one that began it has ended. Send a query that waited for these rows again"
+  private val Unread = "the statement that began it has ended, and no statement reads its rows; send a query that waited for these rows again"
   private val Disk = "the disk of this Spark is almost full, and the statement has written the most to it; read, sort, join or cache less at once"
   private val Memory = "this Spark has run out of memory, and the statement used the most; read or keep less at once"
 }

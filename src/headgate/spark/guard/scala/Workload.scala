@@ -33,14 +33,14 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   /** How many tasks can run at once. */
   def slots: Int = cores.values.sum
 
-  def held: Seq[HeldSlot] = running.values.map(slot => slot.copy(work = needed(slot.stage, slot.work))).toSeq
+  def held: Seq[HeldSlot] = running.values.map(slot => slot.copy(work = workOf(slot.stage, slot.work))).toSeq
 
   /** The jobs of a piece of work that have not ended. */
   def jobs(work: Work): Seq[Int] =
     work.operation.fold(Seq(work.job))(name => jobs.collect { case (id, job) if job.work.operation.contains(name) => id }.toSeq)
 
   /** The operation of a stage that is under way. */
-  def operation(stage: Int): Option[String] = stages.get(stage).flatMap(each => needed(stage, each.begun).operation)
+  def operation(stage: Int): Option[String] = stages.get(stage).flatMap(each => workOf(stage, each.begun).operation)
 
   /** The operations of running jobs and tasks. */
   def operations: Set[String] = (jobs.values.map(_.work) ++ held.map(_.work)).flatMap(_.operation).toSet
@@ -62,7 +62,7 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
 
   def waiting: Seq[WaitingOwner] = {
     val served = held.map(_.work.owner).toSet
-    stages.values.filter(_.unstarted > 0).groupBy(stage => needed(stage.id, stage.begun).owner).collect {
+    stages.values.filter(_.unstarted > 0).groupBy(stage => workOf(stage.id, stage.begun).owner).collect {
       case (owner, all) if !served(owner) => WaitingOwner(owner, waitsSince(owner, all.map(_.submitted).min))
     }.toSeq
   }
@@ -76,14 +76,14 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
 
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = {
     val id = event.stageInfo.stageId
-    stages(id) = new Stage(id, needed(id, work(event.properties, -1)), now(), event.stageInfo.numTasks)
+    stages(id) = new Stage(id, workOf(id, work(event.properties, -1)), now(), event.stageInfo.numTasks)
   }
 
   override def onStageCompleted(event: SparkListenerStageCompleted): Unit = stages.remove(event.stageInfo.stageId)
 
   override def onTaskStart(event: SparkListenerTaskStart): Unit = stages.get(event.stageId).foreach { stage =>
     stage.unstarted -= 1
-    running(event.taskInfo.taskId) = HeldSlot(event.taskInfo.taskId, stage.id, needed(stage.id, stage.begun), event.taskInfo.launchTime)
+    running(event.taskInfo.taskId) = HeldSlot(event.taskInfo.taskId, stage.id, workOf(stage.id, stage.begun), event.taskInfo.launchTime)
   }
 
   override def onTaskEnd(event: SparkListenerTaskEnd): Unit =
@@ -100,6 +100,6 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   private def work(properties: Properties, job: Int): Work = Work(Operation.owner(properties), Operation.named(properties), job)
 
   /** The work that a stage is run for: the oldest job that needs it, as Spark runs it on for others where the first has ended. */
-  private def needed(stage: Int, begun: Work): Work =
+  private def workOf(stage: Int, begun: Work): Work =
     jobs.values.collect { case job if job.stages(stage) => job.work }.minByOption(_.job).getOrElse(begun)
 }
