@@ -158,7 +158,11 @@ class TestAStatement:
 
     @pytest.mark.parametrize(
         ("value", "advice"),
-        [("cast(X'FF' AS STRING)", "make_valid_utf8"), ("INTERVAL '1' YEAR", "cast it to a string")],
+        [
+            ("cast(X'FF' AS STRING)", "make_valid_utf8"),
+            ("INTERVAL '1' YEAR", "cast it to a string"),
+            ("array(" * 70 + "1" + ")" * 70, "flatten them"),
+        ],
     )
     def test_whose_rows_cannot_be_read_says_what_to_select(self, owner: Person, value: str, advice: str) -> None:
         answer = owner.sql(f"SELECT {value} AS c")

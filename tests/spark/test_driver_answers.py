@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
+import grpc
 import pyarrow as pa
 import pytest
 from pyspark.errors.exceptions.connect import SparkConnectException
@@ -50,6 +51,22 @@ class Call:
         return self.answers[0]
 
 
+class Unparsed(grpc.RpcError):
+    """A call whose answer gRPC could not parse, and the error that it says so with."""
+
+    def __iter__(self) -> Any:
+        raise self
+
+    def cancel(self) -> None:
+        pass
+
+    def exception(self) -> grpc.RpcError:
+        return self
+
+    def details(self) -> str:
+        return "Exception deserializing response!"
+
+
 def answered(*answers: ExecutePlanResponse, request: ExecutePlanRequest | None = None) -> list[ExecutePlanResponse]:
     """Return the answers to a statement as Spark's client gets them."""
     sent = request or ExecutePlanRequest()
@@ -75,6 +92,19 @@ def test_ordinary_answers_pass_unchanged() -> None:
 def test_rows_that_lie_outside_their_batch_are_refused(offsets: tuple[int, int]) -> None:
     with pytest.raises(SparkConnectException, match="not a valid Arrow stream"):
         answered(rows(with_offsets(*offsets, pa.binary())))
+
+
+def test_an_answer_that_is_nested_too_deeply_says_what_to_do() -> None:
+    unparsed = Unparsed()
+    asked = (
+        lambda: list(CheckedAnswers().intercept_unary_stream(lambda *_: unparsed, None, ExecutePlanRequest())),
+        lambda: CheckedAnswers().intercept_unary_unary(lambda *_: unparsed, None, None),
+    )
+
+    for ask in asked:
+        with pytest.raises(SparkConnectException, match="flatten them") as raised:
+            ask()
+        assert raised.value.getSqlState() == "0A000"
 
 
 @pytest.mark.parametrize("piece", [{"num_chunks_in_batch": 2, "chunk_index": 0}, {"chunk_index": 1}])

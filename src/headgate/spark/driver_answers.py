@@ -18,6 +18,9 @@ from headgate.untrusted_input.errors import UntrustedInputError
 _LARGEST_COMMAND: Final = 64 * 1024 * 1024
 """Bytes that the client collects of what a command answers."""
 
+_UNPARSED: Final = "Exception deserializing response"
+"""What gRPC says of an answer that it cannot parse."""
+
 _here = threading.local()
 """The command that this thread sent last, as it is the one that comes back for the rest of its answer."""
 
@@ -45,7 +48,9 @@ class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInt
     def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Send any other call."""
         call = continuation(client_call_details, request)
-        if call.exception() is None and isinstance(answer := call.result(), AnalyzePlanResponse):
+        if (error := call.exception()) is not None:
+            _require_parsed(error)
+        elif isinstance(answer := call.result(), AnalyzePlanResponse):
             for type in (answer.schema.schema, answer.ddl_parse.parsed):
                 _require_plain_type(type)
         return call
@@ -73,6 +78,9 @@ def _checked(call: Any, command: _Command | None) -> Iterator[ExecutePlanRespons
                 command.count(answer)
             _check(answer)
             yield answer
+    except grpc.RpcError as error:
+        _require_parsed(error)
+        raise
     finally:
         call.cancel()  # does nothing to a call that has ended
 
@@ -82,6 +90,14 @@ def _require_whole_batches(request: ExecutePlanRequest) -> None:
     for option in request.request_options:
         if option.HasField("result_chunking_options"):
             option.result_chunking_options.allow_arrow_batch_chunking = False
+
+
+def _require_parsed(error: Any) -> None:
+    """Raise `UnreadableRowsError` if the error is that an answer nests deeper than protobuf parses."""
+    if _UNPARSED in (error.details() or ""):
+        raise UnreadableRowsError(
+            "the types of the columns are nested too deeply for Spark Connect; flatten them"
+        ) from None
 
 
 def _check(answer: ExecutePlanResponse) -> None:
