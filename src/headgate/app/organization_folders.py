@@ -1,7 +1,9 @@
 """The folders of one organization in the data folder: what is in them, and their removal."""
 
+import errno
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +13,10 @@ from headgate.facts.ids import ResourceId, is_folder_name
 
 ROOTS = ("warehouse", "checkpoints", "scratch")
 """Each holds a folder for each organization, of the organization's id."""
+
+_REMOVALS = 50
+_PAUSE = 0.1
+"""Seconds between two removals of a folder in which another process creates or deletes files."""
 
 
 class OrganizationFolders:
@@ -32,9 +38,20 @@ class OrganizationFolders:
         return sum(_size(root_fd, self._name) for _, root_fd in self._opened())
 
     def remove(self) -> None:
-        """Remove them with everything in them. Raises `OSError` if something cannot be removed."""
-        for _, root_fd in self._opened():
-            shutil.rmtree(self._name, dir_fd=root_fd)
+        """Remove them with everything in them. Raises `OSError` if something cannot be removed.
+
+        A Spark driver of the organization may be ending: it deletes its scratch files itself and may still write some.
+        """
+        for again in reversed(range(_REMOVALS)):
+            try:
+                for _, root_fd in self._opened():
+                    shutil.rmtree(self._name, dir_fd=root_fd)
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.ENOTEMPTY) or not again:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return
 
     def _opened(self) -> Iterator[tuple[str, int]]:
         """Yield the roots that hold a folder of the organization, each open while it is looked at."""
@@ -59,8 +76,9 @@ def _folder(name: str, above: Path | int) -> Iterator[int]:
 
 
 def _size(root_fd: int, name: str) -> int:
-    return sum(
-        os.stat(file, dir_fd=folder_fd, follow_symlinks=False).st_size
-        for _, _, files, folder_fd in os.fwalk(name, dir_fd=root_fd)
-        for file in files
-    )
+    size = 0
+    for _, _, files, folder_fd in os.fwalk(name, dir_fd=root_fd):
+        for file in files:
+            with suppress(FileNotFoundError):  # a driver deletes its scratch files meanwhile
+                size += os.stat(file, dir_fd=folder_fd, follow_symlinks=False).st_size
+    return size
