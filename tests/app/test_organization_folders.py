@@ -1,6 +1,6 @@
 """The removal of an organization's folders while a driver that is ending uses them."""
 
-import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import pytest
 
 from headgate.app.organization_folders import OrganizationFolders
 from headgate.facts.ids import ResourceId
+from tests.threads import call_at_once
 
 ID = ResourceId("o_0123")
 
@@ -20,55 +21,34 @@ def scratch(tmp_path: Path) -> Path:
 
 
 def test_removes_the_folders_from_which_another_process_deletes_files(tmp_path: Path, scratch: Path) -> None:
-    files = [scratch / f"{number}" for number in range(600)]
-    for each in files:
-        each.touch()
+    files = create_files(scratch, 600)
 
-    def delete() -> None:
-        for each in reversed(files):
-            each.unlink(missing_ok=True)
-
-    other = threading.Thread(target=delete)
-    other.start()
-    OrganizationFolders(tmp_path, ID).remove()
-    other.join()
+    call_at_once([lambda: delete_files(reversed(files)), OrganizationFolders(tmp_path, ID).remove])
 
     assert not (tmp_path / "scratch" / ID).exists()
 
 
 def test_removes_the_folders_in_which_another_process_still_writes(tmp_path: Path, scratch: Path) -> None:
-    for number in range(300):
-        (scratch / f"old{number}").touch()
+    create_files(scratch, 300)
 
     def write() -> None:
         with suppress(FileNotFoundError):
             for number in range(300):
                 (scratch / f"new{number}").touch()
 
-    other = threading.Thread(target=write)
-    other.start()
-    OrganizationFolders(tmp_path, ID).remove()
-    other.join()
+    call_at_once([write, OrganizationFolders(tmp_path, ID).remove])
 
     assert not (tmp_path / "scratch" / ID).exists()
 
 
 def test_measures_the_folders_from_which_another_process_deletes_files(tmp_path: Path, scratch: Path) -> None:
     (scratch / "kept").write_bytes(b"12345")
-    files = [scratch / f"{number}" for number in range(600)]
-    for each in files:
-        each.touch()
+    files = create_files(scratch, 600)
+    sizes = list[int]()
 
-    def delete() -> None:
-        for each in files:
-            each.unlink()
+    call_at_once([lambda: delete_files(files), lambda: sizes.append(OrganizationFolders(tmp_path, ID).bytes())])
 
-    other = threading.Thread(target=delete)
-    other.start()
-    size = OrganizationFolders(tmp_path, ID).bytes()
-    other.join()
-
-    assert size == 5
+    assert sizes == [5]
 
 
 def test_leaves_the_target_of_a_link_alone(tmp_path: Path) -> None:
@@ -80,3 +60,15 @@ def test_leaves_the_target_of_a_link_alone(tmp_path: Path) -> None:
     OrganizationFolders(tmp_path, ID).remove()
 
     assert target.exists()
+
+
+def create_files(folder: Path, count: int) -> list[Path]:
+    files = [folder / f"{number}" for number in range(count)]
+    for each in files:
+        each.touch()
+    return files
+
+
+def delete_files(files: Iterable[Path]) -> None:
+    for each in files:
+        each.unlink(missing_ok=True)

@@ -14,9 +14,11 @@ from headgate.facts.ids import ResourceId, is_folder_name
 ROOTS = ("warehouse", "checkpoints", "scratch")
 """Each holds a folder for each organization, of the organization's id."""
 
-_REMOVALS = 50
+_CHANGED = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST)
+"""How a removal fails when another process deletes or creates files meanwhile."""
+_ATTEMPTS = 50
 _PAUSE = 0.1
-"""Seconds between two removals of a folder in which another process creates or deletes files."""
+"""Seconds between two attempts, for the other process to end."""
 
 
 class OrganizationFolders:
@@ -42,16 +44,19 @@ class OrganizationFolders:
 
         A Spark driver of the organization may be ending: it deletes its scratch files itself and may still write some.
         """
-        for again in reversed(range(_REMOVALS)):
+        for left in reversed(range(_ATTEMPTS)):
             try:
-                for _, root_fd in self._opened():
-                    shutil.rmtree(self._name, dir_fd=root_fd)
+                self._remove()
             except OSError as error:
-                if error.errno not in (errno.ENOENT, errno.ENOTEMPTY) or not again:
+                if error.errno not in _CHANGED or not left:
                     raise
                 time.sleep(_PAUSE)
             else:
                 return
+
+    def _remove(self) -> None:
+        for _, root_fd in self._opened():
+            shutil.rmtree(self._name, dir_fd=root_fd)
 
     def _opened(self) -> Iterator[tuple[str, int]]:
         """Yield the roots that hold a folder of the organization, each open while it is looked at."""
