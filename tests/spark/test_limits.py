@@ -37,6 +37,11 @@ NESTED = (
     "SELECT count(*) FROM (SELECT explode(sequence(1, 2000000)) AS x FROM range(2)) "
     "LATERAL VIEW explode(sequence(1, 2000000)) y AS y WHERE x + y < 0"
 )
+LONG_TEXT = "(SELECT repeat('x', cast(8000000 + max(id) AS INT)) FROM range(2))"
+LONG_HASH = f"xxhash64(id, {', '.join([LONG_TEXT] * 10)})"
+"""One of it takes some ten milliseconds."""
+LONG_DISTANCE = "levenshtein(repeat('a', cast(20000 + id % 7 AS INT)), repeat('b', 20000))"
+"""One of it takes some hundred milliseconds."""
 HEAVY = {
     "cross join": CROSS,
     "join of one key": SKEWED,
@@ -47,6 +52,12 @@ HEAVY = {
     "WHERE str_to_map(repeat('x', cast(100000 + id AS INT)), 'x*x*x*x*x*y', '=') IS NULL",
     "lambda functions": "SELECT count(*) FROM range(0, 64, 1, 8) WHERE "
     "exists(sequence(1, 2000000), x -> exists(sequence(1, 2000000), y -> x + y + id < 0))",
+    "long distances of a range": f"SELECT count(*) FROM range(0, 1000000, 1, 8) WHERE {LONG_DISTANCE} < 0",
+    "long hashes of groups": f"SELECT count(*) FROM (SELECT id FROM range(0, 100000, 1, 8) GROUP BY id) WHERE {LONG_HASH} = 1",
+    "long hashes of pairs": f"SELECT count(*) FROM range(0, 64, 1, 8) CROSS JOIN (SELECT id AS n FROM range(1000000)) WHERE {LONG_HASH} = n",
+    "a sort by long hashes": f"SELECT id FROM (SELECT id FROM range(0, 100000, 1, 8) SORT BY {LONG_HASH}) LIMIT 1",
+    "a range below objects": f"SELECT kll_sketch_agg_bigint(1) FROM range(0, {2**63 - 1}, 1, 8)",
+    "a range that is shuffled": f"SELECT /*+ REPARTITION(2) */ id FROM range(0, {2**63 - 1}, 1, 8)",
     "recursion": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1000000000) SELECT max(n) FROM r",
     "doubled common table expressions": "WITH a0 AS (SELECT 1 x), "
     + ", ".join(f"a{n} AS (SELECT l.x FROM a{n - 1} l, a{n - 1} r)" for n in range(1, 28))

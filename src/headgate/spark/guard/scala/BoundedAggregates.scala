@@ -15,10 +15,10 @@ import org.apache.spark.sql.types.DataType
 object BoundedAggregates extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp {
     case node => node.transformExpressions {
-      case call @ AggregateExpression(state: TypedImperativeAggregate[_], mode, _, _, _) if !state.isInstanceOf[MergedStates[_]] =>
+      case call @ AggregateExpression(state: TypedImperativeAggregate[_], mode, _, _, _) if !state.isInstanceOf[WatchedStates[_]] =>
         call.copy(aggregateFunction = mode match {
-          case Partial | Complete => state.mapChildren(counted).asInstanceOf[AggregateFunction]
-          case PartialMerge | Final => MergedStates(state)
+          case Partial | Complete => WatchedStates(state.mapChildren(counted).asInstanceOf[TypedImperativeAggregate[_]])
+          case PartialMerge | Final => WatchedStates(state)
         })
     }
   }
@@ -45,14 +45,26 @@ final case class AddedToState(child: Expression) extends UnaryExpression with Co
   }
 }
 
-/** An aggregate that merges states which tasks have written; each is counted before it is read. */
-final case class MergedStates[T](inner: TypedImperativeAggregate[T], mutableAggBufferOffset: Int = 0, inputAggBufferOffset: Int = 0)
+/**
+ * An aggregate that asks for each row and each state whether its task is to end, as either may take long. States which tasks
+ * have written are counted before they are read.
+ */
+final case class WatchedStates[T](inner: TypedImperativeAggregate[T], mutableAggBufferOffset: Int = 0, inputAggBufferOffset: Int = 0)
     extends TypedImperativeAggregate[T] {
   @transient private lazy val growth = new Growth
 
   override def createAggregationBuffer(): T = inner.createAggregationBuffer()
-  override def update(state: T, row: InternalRow): T = inner.update(state, row)
-  override def merge(state: T, other: T): T = inner.merge(state, other)
+
+  override def update(state: T, row: InternalRow): T = {
+    Interruption.check()
+    inner.update(state, row)
+  }
+
+  override def merge(state: T, other: T): T = {
+    Interruption.check()
+    inner.merge(state, other)
+  }
+
   override def eval(state: T): Any = inner.eval(state)
   override def serialize(state: T): Array[Byte] = inner.serialize(state)
 

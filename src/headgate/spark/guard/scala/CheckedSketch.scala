@@ -18,10 +18,13 @@ final case class CheckedSketch(child: Expression, format: String) extends UnaryE
   }
 
   /** Throws `LimitExceeded` for bytes that are no sketch of this format. Generated code calls this. */
-  def checked(value: Any): Unit = value match {
-    case bytes: Array[Byte] => Sketches.check(format, bytes)
-    case state: InternalRow if !state.isNullAt(0) => Sketches.check(format, state.getBinary(0))
-    case _ =>
+  def checked(value: Any): Unit = {
+    Interruption.check() // to read a large sketch takes milliseconds
+    value match {
+      case bytes: Array[Byte] => Sketches.check(format, bytes)
+      case state: InternalRow if !state.isNullAt(0) => Sketches.check(format, state.getBinary(0))
+      case _ =>
+    }
   }
 
   override protected def doGenCode(context: CodegenContext, made: ExprCode): ExprCode = {

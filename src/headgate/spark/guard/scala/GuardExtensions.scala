@@ -23,6 +23,7 @@ class GuardExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectOptimizerRule(_ => PlanLimits.Optimized)
     extensions.injectOptimizerRule(_ => HarmlessCalls)
     extensions.injectColumnar(_ => Pulses)
+    extensions.injectColumnar(_ => LongArguments)
     extensions.injectColumnar(_ => BoundedAggregates)
     extensions.injectColumnar(_ => BufferedRows)
     extensions.injectColumnar(_ => BoundedResults)

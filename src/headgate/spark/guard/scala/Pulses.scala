@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{CollectionGenerator, Expressio
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{BoundedRows, ColumnarRule, GenerateExec, SparkPlan}
+import org.apache.spark.sql.execution.{BoundedRows, ColumnarRule, FilterExec, GenerateExec, RangeExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.types.DataType
@@ -35,9 +35,9 @@ final case class Pulse(child: Expression, every: Int) extends UnaryExpression wi
   }
 }
 
-/** Puts a pulse into joins and generators, one row of which may stand for millions, and a bound before broadcasts. */
+/** Puts a pulse into joins and generators, one row of which may stand for millions, and above ranges; and a bound before broadcasts. */
 object Pulses extends ColumnarRule {
-  private val PairsOfRows = 1 << 16
+  private val Rows = 1 << 8
 
   override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp {
     case join: BroadcastNestedLoopJoinExec => join.copy(condition = pulsing(join.condition))
@@ -51,11 +51,16 @@ object Pulses extends ColumnarRule {
         generate.copy(generator = generate.generator.mapChildren(pulsing).asInstanceOf[Generator])
       case _ => generate
     }
+    case done @ FilterExec(_: Pulse, _) => done
+    case parent if parent.children.exists(_.isInstanceOf[RangeExec]) => parent.mapChildren {
+      case range: RangeExec => FilterExec(Pulse(Literal.TrueLiteral, Rows), range) // itself it asks once in a thousand rows
+      case other => other
+    }
   }
 
   private def pulsing(condition: Option[Expression]): Option[Expression] = condition.getOrElse(Literal.TrueLiteral) match {
     case done: Pulse => Some(done)
-    case other => Some(Pulse(other, PairsOfRows))
+    case other => Some(Pulse(other, Rows))
   }
 
   private def pulsing(rows: Expression): Expression = rows match {

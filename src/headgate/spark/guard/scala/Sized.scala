@@ -62,8 +62,9 @@ final case class PreparedCall(private val original: Expression) {
   }
   @transient private lazy val prepared: Expression = Watched.version(original.withNewChildren(arguments.toSeq))
 
-  /** The value of the call for these arguments. Throws `LimitExceeded` if it would be too large. */
+  /** The value of the call for these arguments. Throws `LimitExceeded` if it would be too large. It may take seconds. */
   def apply(values: Array[Any]): Any = {
+    Interruption.check()
     val row = new GenericInternalRow(values)
     rule.foreach(_(original.prettyName, arguments.map(_.eval(row))))
     try prepared.eval(row)
