@@ -42,6 +42,7 @@ LONG_HASH = f"xxhash64(id, {', '.join([LONG_TEXT] * 10)})"
 """One of it takes some ten milliseconds."""
 LONG_DISTANCE = "levenshtein(repeat('a', cast(20000 + id % 7 AS INT)), repeat('b', 20000))"
 """One of it takes some hundred milliseconds."""
+MANY_CALLS = " AND ".join(f"sha2(concat(id, {n}), 512) > ''" for n in range(1500))
 HEAVY = {
     "cross join": CROSS,
     "join of one key": SKEWED,
@@ -54,8 +55,16 @@ HEAVY = {
     "exists(sequence(1, 2000000), x -> exists(sequence(1, 2000000), y -> x + y + id < 0))",
     "long distances of a range": f"SELECT count(*) FROM range(0, 1000000, 1, 8) WHERE {LONG_DISTANCE} < 0",
     "long hashes of groups": f"SELECT count(*) FROM (SELECT id FROM range(0, 100000, 1, 8) GROUP BY id) WHERE {LONG_HASH} = 1",
-    "long hashes of pairs": f"SELECT count(*) FROM range(0, 64, 1, 8) CROSS JOIN (SELECT id AS n FROM range(1000000)) WHERE {LONG_HASH} = n",
+    "long hashes of pairs": "SELECT count(*) FROM range(0, 64, 1, 8) CROSS JOIN (SELECT id AS n FROM range(1000000)) "
+    f"WHERE {LONG_HASH} % 3 < n - 2000000",
     "a sort by long hashes": f"SELECT id FROM (SELECT id FROM range(0, 100000, 1, 8) SORT BY {LONG_HASH}) LIMIT 1",
+    "short calls over groups": f"SELECT count(*) FROM (SELECT id FROM range(0, 1000000, 1, 8) GROUP BY id) WHERE {MANY_CALLS}",
+    "short calls over elements": f"SELECT count(*) FROM (SELECT explode(sequence(1, 1000000)) AS id FROM range(0, 8, 1, 8)) WHERE {MANY_CALLS}",
+    "a sort by short calls": "SELECT id FROM (SELECT id FROM range(0, 4000000, 1, 2) SORT BY "
+    f"concat('same beginning', {', '.join(f'sha2(concat(id, {n}), 512)' for n in range(7))})) LIMIT 1",
+    "elements of one hash": "SELECT max(size(array_distinct(transform(sequence(0L, 1000000L), x -> x * 4294967297L + id)))) "
+    "FROM range(0, 8, 1, 8)",
+    "bins of a histogram": "SELECT histogram_numeric(id, 200000) FROM range(0, 4000000, 1, 8)",
     "a range below objects": f"SELECT kll_sketch_agg_bigint(1) FROM range(0, {2**63 - 1}, 1, 8)",
     "a range that is shuffled": f"SELECT /*+ REPARTITION(2) */ id FROM range(0, {2**63 - 1}, 1, 8)",
     "recursion": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1000000000) SELECT max(n) FROM r",

@@ -268,6 +268,12 @@ ORDINARY = {
     "to_json(struct(id))": '{"id":7}',
     "url_encode('a b')": "a+b",
     "hex('a')": "61",
+    "mask(concat('Ab', id))": "Xxn",
+    "array_distinct(array(id, id, 1))": [7, 1],
+    "map(concat('k', id), id)['k7']": 7,
+    "named_struct('a', id) = named_struct('a', 7L)": True,
+    "concat('a', id) = repeat('a', cast(id AS INT))": False,
+    "length(md5(repeat('x', 10000 + cast(id AS INT))))": 32,
 }
 
 

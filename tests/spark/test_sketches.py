@@ -44,6 +44,7 @@ USES: Mapping[str, tuple[str, ...]] = {
     **{
         f"kll {kind}": (
             *(f"kll_sketch_get_n_{kind}({{0}})", f"kll_sketch_get_quantile_{kind}({{0}}, 0.5D)"),
+            f"kll_sketch_get_quantile_{kind}({{0}}, array(0.5D, 1D))",
             *(f"kll_sketch_to_string_{kind}({{0}})", f"length(kll_sketch_merge_{kind}({{0}}, {{0}}))"),
         )
         for kind in ("bigint", "double", "float")

@@ -108,10 +108,9 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   /** Tasks that were ended and go on hold their slots for ever: where they hold all, only a new driver helps. */
   private def haltIfStuck(now: Long): Unit = {
     val stuck = workload.held.filter(slot => ended.get(slot.work.job).exists(now - _ > Limiter.Stuck))
-    if (workload.slots > 0 && stuck.size >= workload.slots) {
-      TaskThreads.stacks(stuck.map(_.task).toSet).foreach(System.err.println)
-      halt("every processor stays taken")
-    }
+    if (workload.slots > 0 && stuck.size >= workload.slots)
+      try TaskThreads.report(stuck.map(_.task).toSet)
+      finally halt("every processor stays taken")
     ended.filterInPlace((job, since) => now - since < Limiter.Forgotten || workload.held.exists(_.work.job == job))
   }
 }

@@ -1,13 +1,16 @@
 package io.headgate.guard
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{CollectionGenerator, Expression, Generator, JsonTuple, Literal, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, CollectionGenerator, Expression, Generator, JsonTuple, Literal, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{BoundedRows, ColumnarRule, FilterExec, GenerateExec, RangeExec, SparkPlan}
+import org.apache.spark.sql.execution.{BoundedRows, ColumnarRule, GenerateExec, RangeExec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.execution.window.WindowExecBase
 import org.apache.spark.sql.types.DataType
 
 /** A value inside a loop that Spark compiles without a way out: each `every` values it asks whether the task is to end. */
@@ -15,6 +18,9 @@ final case class Pulse(child: Expression, every: Int) extends UnaryExpression wi
   @transient private var beats = 0
 
   override def foldable: Boolean = false
+
+  /** For Spark, it is the value itself; an exchange and the operator that needs it stay the same. */
+  override lazy val canonicalized: Expression = child.canonicalized
   override protected def withNewChildInternal(changed: Expression): Pulse = copy(child = changed)
 
   override def eval(row: InternalRow): Any = {
@@ -28,18 +34,29 @@ final case class Pulse(child: Expression, every: Int) extends UnaryExpression wi
 
   override protected def doGenCode(context: CodegenContext, made: ExprCode): ExprCode = {
     val value = child.genCode(context)
-    val beats = context.addMutableState("int", "beats")
-    value.copy(code = code"""
-      if (++$beats >= $every) { $beats = 0; io.headgate.guard.Interruption.check(); }
-      ${value.code}""")
+    value.copy(code = code"${Pulse.code(context, every)}\n${value.code}")
   }
 }
 
-/** Puts a pulse into joins and generators, one row of which may stand for millions, and above ranges; and a bound before broadcasts. */
-object Pulses extends ColumnarRule {
-  private val Rows = 1 << 8
+private[guard] object Pulse {
+  /** Code that asks each `every` times. */
+  def code(context: CodegenContext, every: Int): String = {
+    val beats = context.addMutableState("int", "beats")
+    s"if (++$beats >= $every) { $beats = 0; io.headgate.guard.Interruption.check(); }"
+  }
+}
 
-  override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp {
+/**
+ * Puts a pulse into joins and generators, one row of which may stand for millions, into sorts that compute what they compare, and
+ * above operators that make many rows and do not ask themselves; and a bound before broadcasts.
+ */
+object Pulses extends ColumnarRule {
+  private val Pairs = 1 << 8
+  private val Comparisons = 1 << 6
+
+  override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp { case node => above(within(node)) }
+
+  private def within(node: SparkPlan): SparkPlan = node match {
     case join: BroadcastNestedLoopJoinExec => join.copy(condition = pulsing(join.condition))
     case join: CartesianProductExec => join.copy(condition = pulsing(join.condition))
     case join: SortMergeJoinExec => join.copy(condition = pulsing(join.condition))
@@ -48,23 +65,27 @@ object Pulses extends ColumnarRule {
     case broadcast: BroadcastExchangeExec if !broadcast.child.isInstanceOf[BoundedRows] => broadcast.copy(child = BoundedRows(broadcast.child))
     case generate: GenerateExec => generate.generator match {
       case _: CollectionGenerator | _: JsonTuple =>
-        generate.copy(generator = generate.generator.mapChildren(pulsing).asInstanceOf[Generator])
+        generate.copy(generator = generate.generator.mapChildren(pulsing(_, 1)).asInstanceOf[Generator])
       case _ => generate
     }
-    case done @ FilterExec(_: Pulse, _) => done
-    case parent if parent.children.exists(_.isInstanceOf[RangeExec]) => parent.mapChildren {
-      case range: RangeExec => FilterExec(Pulse(Literal.TrueLiteral, Rows), range) // itself it asks once in a thousand rows
-      case other => other
-    }
+    case sort: SortExec => sort.copy(sortOrder = sort.sortOrder.map { order =>
+      if (order.child.isInstanceOf[Attribute]) order else order.copy(child = pulsing(order.child, Comparisons))
+    })
+    case other => other
   }
 
-  private def pulsing(condition: Option[Expression]): Option[Expression] = condition.getOrElse(Literal.TrueLiteral) match {
-    case done: Pulse => Some(done)
-    case other => Some(Pulse(other, Rows))
+  private def above(node: SparkPlan): SparkPlan = node match {
+    case PulsedRows(done: PulsedRows) => done
+    case _: RangeExec | _: BaseAggregateExec | _: GenerateExec | _: WindowExecBase | _: InMemoryTableScanExec => PulsedRows(node)
+    case columns if columns.supportsColumnar => PulsedRows(columns)
+    case other => other
   }
 
-  private def pulsing(rows: Expression): Expression = rows match {
+  private def pulsing(condition: Option[Expression]): Option[Expression] =
+    Some(pulsing(condition.getOrElse(Literal.TrueLiteral), Pairs))
+
+  private def pulsing(value: Expression, every: Int): Expression = value match {
     case done: Pulse => done
-    case other => Pulse(other, 1)
+    case other => Pulse(other, every)
   }
 }

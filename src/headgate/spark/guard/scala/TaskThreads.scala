@@ -6,6 +6,7 @@ import java.lang.management.ManagementFactory
 private object TaskThreads {
   private val Named = "Executor task launch worker for task .* \\(TID (\\d+)\\)".r
   private val Depth = 40
+  private val Patience = 1000L
   private val threads = ManagementFactory.getThreadMXBean
 
   /** The ids of the threads, by those of the tasks. */
@@ -16,8 +17,15 @@ private object TaskThreads {
         Option(info.getThreadName).collect { case Named(id) if tasks(id.toLong) => id.toLong -> info.getThreadId }
       }.toMap
 
-  /** Where in the program these tasks are, for a report of a defect. */
-  def stacks(tasks: Set[Long]): Seq[String] =
+  /** Prints where in the program these tasks are, for a report of a defect, in a second at most: the JVM may have to wait for them. */
+  def report(tasks: Set[Long]): Unit = {
+    val report = new Thread(() => stacks(tasks).foreach(System.err.println), "headgate-stuck-tasks")
+    report.setDaemon(true)
+    report.start()
+    report.join(Patience)
+  }
+
+  private def stacks(tasks: Set[Long]): Seq[String] =
     of(tasks).toSeq.sorted.map { case (task, thread) =>
       val frames = Option(threads.getThreadInfo(thread, Depth)).fold(Array.empty[StackTraceElement])(_.getStackTrace)
       frames.mkString(s"headgate: task $task is at ", "\n    ", "")

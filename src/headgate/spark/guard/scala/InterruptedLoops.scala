@@ -1,0 +1,26 @@
+package io.headgate.guard
+
+import scala.collection.mutable
+
+import org.apache.xbean.asm9.{Label, MethodVisitor, Opcodes}
+
+/**
+ * The classes of Spark whose loops may take minutes for one value: a set whose elements collide, a histogram of many bins. Each
+ * turn of such a loop asks whether the task is to end.
+ */
+final class InterruptedLoops extends ClassChange(Lists.of("interrupted-loops")) {
+  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
+    private val passed = mutable.Set.empty[Label]
+
+    override def visitLabel(label: Label): Unit = {
+      passed += label
+      super.visitLabel(label)
+    }
+
+    /** A jump back begins the next turn. */
+    override def visitJumpInsn(code: Int, to: Label): Unit = {
+      if (passed(to)) ClassChange.call(inner, "Interruption", "check", "()V")
+      super.visitJumpInsn(code, to)
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package io.headgate.guard
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan}
+
+/** Rows of an operator that does not ask whether the task is to end, or seldom: they ask, as the work for each may take milliseconds. */
+final case class PulsedRows(child: SparkPlan) extends PassedRows with CodegenSupport {
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
+
+  override protected def doProduce(context: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(context, this)
+
+  override def doConsume(context: CodegenContext, input: Seq[ExprCode], row: ExprCode): String =
+    s"${Pulse.code(context, PulsedRows.Every)}\n${consume(context, input)}"
+
+  override protected def doExecute(): RDD[InternalRow] =
+    child.execute().mapPartitions(rows => rows.map { row => Interruption.check(); row }, preservesPartitioning = true)
+
+  /** Spark finds an exchange that it has already made by what it reads. */
+  override protected def doCanonicalize(): SparkPlan = child.canonicalized
+
+  override protected def withNewChildInternal(changed: SparkPlan): PulsedRows = copy(child = changed)
+}
+
+object PulsedRows {
+  private val Every = 16
+}
