@@ -57,6 +57,9 @@ HEAVY = {
     "long hashes of groups": f"SELECT count(*) FROM (SELECT id FROM range(0, 100000, 1, 8) GROUP BY id) WHERE {LONG_HASH} = 1",
     "long hashes of pairs": "SELECT count(*) FROM range(0, 64, 1, 8) CROSS JOIN (SELECT id AS n FROM range(1000000)) "
     f"WHERE {LONG_HASH} % 3 < n - 2000000",
+    "many hashes of one text": "SELECT min(h) FROM (SELECT array("
+    + ", ".join(f"xxhash64(repeat('x', cast(8000000 + id % 2 AS INT)), {n})" for n in range(3000))
+    + ") AS h FROM range(0, 1000, 1, 8))",
     "a sort by long hashes": f"SELECT id FROM (SELECT id FROM range(0, 100000, 1, 8) SORT BY {LONG_HASH}) LIMIT 1",
     "short calls over groups": f"SELECT count(*) FROM (SELECT id FROM range(0, 1000000, 1, 8) GROUP BY id) WHERE {MANY_CALLS}",
     "short calls over elements": f"SELECT count(*) FROM (SELECT explode(sequence(1, 1000000)) AS id FROM range(0, 8, 1, 8)) WHERE {MANY_CALLS}",
@@ -100,6 +103,19 @@ class TestFairness:
         assert time.monotonic() - begun < 2 * SOON
         stranger.interruptAll()
         assert heavy.wait(SOON)
+
+    def test_another_user_is_answered_soon_beside_cached_rows(self, lake: World) -> None:
+        other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
+        cached = stranger.sql("SELECT id, cast(id AS STRING) AS text FROM range(0, 200000, 1, 2)").cache()
+        cached.count()
+        heavy = Attempt(lambda: cached.where(MANY_CALLS).groupBy().count().collect())
+        time.sleep(5)
+
+        stranger.interruptAll()
+
+        assert heavy.wait(SOON)
+        assert other.sql("SELECT count(*) FROM lake.raw.flights").collect()[0][0] == 1
+        cached.unpersist()
 
     def test_the_ended_statement_says_why(self, lake: World) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)

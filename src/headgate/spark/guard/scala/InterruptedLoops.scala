@@ -9,7 +9,11 @@ import org.apache.xbean.asm9.{Label, MethodVisitor, Opcodes}
  * turn of such a loop asks whether the task is to end.
  */
 final class InterruptedLoops extends ClassChange(Lists.of("interrupted-loops")) {
-  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
+  /** Spark compiles a method for each kind of number, which it names `method$kind`. */
+  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
+    if (InterruptedLoops.Methods(method.takeWhile(_ != '$'))) asking(inner) else inner
+
+  private def asking(inner: MethodVisitor): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
     private val passed = mutable.Set.empty[Label]
 
     override def visitLabel(label: Label): Unit = {
@@ -23,4 +27,8 @@ final class InterruptedLoops extends ClassChange(Lists.of("interrupted-loops")) 
       super.visitJumpInsn(code, to)
     }
   }
+}
+
+private object InterruptedLoops {
+  private val Methods = Set("addWithoutResize", "getPos", "rehash", "trim")
 }

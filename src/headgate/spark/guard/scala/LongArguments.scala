@@ -5,11 +5,12 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.expressions.objects.LambdaVariable
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.CollationFactory
 import org.apache.spark.sql.execution.{ColumnarRule, LeafExecNode, SparkPlan}
-import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.types.{DataType, ObjectType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -17,7 +18,6 @@ import org.apache.spark.unsafe.types.UTF8String
  * task is to end: a batch has thousands of rows, a statement thousands of calls, and a sort compares a row many times.
  */
 final case class LongArgument(child: Expression) extends UnaryExpression with GuardExpression {
-  override def foldable: Boolean = child.foldable
   override def nullIntolerant: Boolean = true
 
   /** For Spark, it is the argument itself; an exchange and the operator that needs it stay the same. */
@@ -26,16 +26,11 @@ final case class LongArgument(child: Expression) extends UnaryExpression with Gu
 
   override def eval(row: InternalRow): Any = {
     val value = child.eval(row)
-    value match {
-      case null =>
-      case text: UTF8String => LongArgument.ask(text)
-      case bytes: Array[Byte] => LongArgument.ask(bytes)
-      case other => LongArgument.ask(other)
-    }
+    LongArgument.ask(value)
     value
   }
 
-  /** Asks for each call, also where Spark computes the argument of several calls only once. */
+  /** Generated code asks for each call, also where Spark computes the argument of several calls only once. */
   override def genCode(context: CodegenContext): ExprCode = {
     val value = super.genCode(context)
     value.copy(code = code"${value.code}\nif (!${value.isNull}) io.headgate.guard.LongArgument.ask(${value.value});")
@@ -44,21 +39,28 @@ final case class LongArgument(child: Expression) extends UnaryExpression with Gu
   override protected def doGenCode(context: CodegenContext, made: ExprCode): ExprCode = child.genCode(context)
 }
 
-/** Asks whether the task is to end, if a value is long. Generated code calls these functions. */
 object LongArgument {
   private val Bytes = 4096
 
-  def ask(text: UTF8String): Unit = if (text.numBytes > Bytes) Interruption.check()
-  def ask(bytes: Array[Byte]): Unit = if (bytes.length > Bytes) Interruption.check()
-
-  /** To ask takes less time than to look how large an array, a map, a struct or a variant is. */
-  def ask(parts: Any): Unit = Interruption.check()
+  /** Asks whether the task is to end, if the value may be long. Generated code calls this. */
+  def ask(value: Any): Unit = value match {
+    case text: UTF8String => if (text.numBytes > Bytes) Interruption.check()
+    case bytes: Array[Byte] => if (bytes.length > Bytes) Interruption.check()
+    case null =>
+    case _ => Interruption.check() // to look how large an array, a map, a struct or a variant is takes as long
+  }
 
   /** Whether a value of the expression may be long. */
-  def may(argument: Expression): Boolean = argument match {
-    case Literal(null, _) | _: GuardExpression | _: LambdaFunction => false
+  def mayBeLong(argument: Expression): Boolean = argument match {
+    case Literal(null, _) | Literal(_, _: ObjectType) | _: LongArgument | _: LambdaFunction | _: LambdaVariable => false
     case Literal(text: UTF8String, _) => text.numBytes > Bytes
     case other => !SizedFunctions.isNarrow(other.dataType)
+  }
+
+  /** Whether two values are compared byte for byte, and not by the rules of a language. */
+  def isComparedByBytes(kind: DataType): Boolean = kind match {
+    case text: StringType => CollationFactory.fetchCollation(text.collationId).isUtf8BinaryType
+    case _ => true
   }
 }
 
@@ -72,21 +74,20 @@ object LongArguments extends ColumnarRule {
   private def asking(expression: Expression): Expression = expression match {
     case Sized(call) => Sized(call.mapChildren(asking)) // it asks for each value
     case call if handsOn(call) => call.mapChildren(asking)
-    case call => call.mapChildren { argument => if (LongArgument.may(argument)) LongArgument(asking(argument)) else asking(argument) }
+    case call => call.mapChildren { argument => if (LongArgument.mayBeLong(argument)) LongArgument(asking(argument)) else asking(argument) }
   }
 
   private def handsOn(call: Expression): Boolean = call match {
-    case _: Max | _: Min | _: MaxBy | _: MinBy => false
+    case _: Max | _: Min | _: MaxBy | _: MinBy | _: HyperLogLogPlusPlus => false
     case _: AggregateExpression | _: AggregateFunction | _: WindowExpression | _: WindowSpecDefinition | _: Generator => true
     case _: GuardExpression | _: NamedExpression | _: SortOrder | _: Partitioning | _: LambdaFunction | _: ConditionalExpression => true
     case _: IsNull | _: IsNotNull | _: GetStructField | _: GetArrayItem | _: Size | _: CreateNamedStruct | _: CreateArray => true
-    case _: BinaryComparison | _: In => call.children.exists(isShort)
+    case comparison: BinaryComparison => comparison.children.exists(isShort)
+    case in: In => in.list.forall(isShort)
     case _ => false
   }
 
   /** Whether a comparison with the expression reads a few bytes only. */
-  private def isShort(part: Expression): Boolean = part.isInstanceOf[Literal] && !LongArgument.may(part) && (part.dataType match {
-    case text: StringType => CollationFactory.fetchCollation(text.collationId).isUtf8BinaryType
-    case _ => true
-  })
+  private def isShort(part: Expression): Boolean =
+    part.isInstanceOf[Literal] && !LongArgument.mayBeLong(part) && LongArgument.isComparedByBytes(part.dataType)
 }

@@ -7,6 +7,12 @@ import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan}
 
 /** Rows of an operator that does not ask whether the task is to end, or seldom: they ask, as the work for each may take milliseconds. */
 final case class PulsedRows(child: SparkPlan) extends PassedRows with CodegenSupport {
+  /** Rows that are there already are passed as they are. */
+  override def supportCodegen: Boolean = child match {
+    case maker: CodegenSupport => maker.supportCodegen
+    case _ => false
+  }
+
   override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
 
   override protected def doProduce(context: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(context, this)
@@ -24,5 +30,5 @@ final case class PulsedRows(child: SparkPlan) extends PassedRows with CodegenSup
 }
 
 object PulsedRows {
-  private val Every = 16
+  private val Every = 16 // rows between two questions
 }

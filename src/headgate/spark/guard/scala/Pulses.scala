@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCo
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{BoundedRows, ColumnarRule, GenerateExec, RangeExec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.TableCacheQueryStageExec
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
@@ -47,11 +48,11 @@ private[guard] object Pulse {
 }
 
 /**
- * Puts a pulse into joins and generators, one row of which may stand for millions, into sorts that compute what they compare, and
+ * Puts a pulse into joins and generators, one row of which may stand for millions, into sorts whose comparisons take long, and
  * above operators that make many rows and do not ask themselves; and a bound before broadcasts.
  */
 object Pulses extends ColumnarRule {
-  private val Pairs = 1 << 8
+  private val Pairs = 1 << 8 // between two questions
   private val Comparisons = 1 << 6
 
   override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp { case node => above(within(node)) }
@@ -69,14 +70,15 @@ object Pulses extends ColumnarRule {
       case _ => generate
     }
     case sort: SortExec => sort.copy(sortOrder = sort.sortOrder.map { order =>
-      if (order.child.isInstanceOf[Attribute]) order else order.copy(child = pulsing(order.child, Comparisons))
+      if (order.child.isInstanceOf[Attribute] && LongArgument.isComparedByBytes(order.dataType)) order else order.copy(child = pulsing(order.child, Comparisons))
     })
     case other => other
   }
 
   private def above(node: SparkPlan): SparkPlan = node match {
     case PulsedRows(done: PulsedRows) => done
-    case _: RangeExec | _: BaseAggregateExec | _: GenerateExec | _: WindowExecBase | _: InMemoryTableScanExec => PulsedRows(node)
+    case _: RangeExec | _: BaseAggregateExec | _: GenerateExec | _: WindowExecBase => PulsedRows(node)
+    case _: InMemoryTableScanExec | _: TableCacheQueryStageExec => PulsedRows(node)
     case columns if columns.supportsColumnar => PulsedRows(columns)
     case other => other
   }
