@@ -104,19 +104,6 @@ class TestFairness:
         stranger.interruptAll()
         assert heavy.wait(SOON)
 
-    def test_another_user_is_answered_soon_beside_cached_rows(self, lake: World) -> None:
-        other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
-        cached = stranger.sql("SELECT id, cast(id AS STRING) AS text FROM range(0, 200000, 1, 2)").cache()
-        cached.count()
-        heavy = Attempt(lambda: cached.where(MANY_CALLS).groupBy().count().collect())
-        time.sleep(5)
-
-        stranger.interruptAll()
-
-        assert heavy.wait(SOON)
-        assert other.sql("SELECT count(*) FROM lake.raw.flights").collect()[0][0] == 1
-        cached.unpersist()
-
     def test_the_ended_statement_says_why(self, lake: World) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
         heavy, begun = Attempt(lambda: stranger.sql(CROSS).collect()), time.monotonic()
