@@ -17,11 +17,8 @@ import org.apache.spark.unsafe.types.UTF8String
  * An argument of no fixed size. Before a call works on a long one, which may take tens of milliseconds, it asks whether its
  * task is to end: a batch has thousands of rows, a statement thousands of calls, and a sort compares a row many times.
  */
-final case class LongArgument(child: Expression) extends UnaryExpression with GuardExpression {
+final case class LongArgument(child: Expression) extends UnaryExpression with HiddenExpression {
   override def nullIntolerant: Boolean = true
-
-  /** For Spark, it is the argument itself; an exchange and the operator that needs it stay the same. */
-  override lazy val canonicalized: Expression = child.canonicalized
   override protected def withNewChildInternal(changed: Expression): LongArgument = LongArgument(changed)
 
   override def eval(row: InternalRow): Any = {
@@ -39,6 +36,7 @@ final case class LongArgument(child: Expression) extends UnaryExpression with Gu
   override protected def doGenCode(context: CodegenContext, made: ExprCode): ExprCode = child.genCode(context)
 }
 
+/** How long values are, and how they are compared. */
 object LongArgument {
   private val Bytes = 4096
 
@@ -64,7 +62,7 @@ object LongArgument {
   }
 }
 
-/** Lets each call ask for its long arguments. Where Spark hands a value on or looks at its beginning, there is nothing to ask. */
+/** Lets each call ask for its long arguments. Where Spark passes a value on or looks at its beginning, there is nothing to ask. */
 object LongArguments extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp {
     case leaf: LeafExecNode => leaf
@@ -73,11 +71,11 @@ object LongArguments extends ColumnarRule {
 
   private def asking(expression: Expression): Expression = expression match {
     case Sized(call) => Sized(call.mapChildren(asking)) // it asks for each value
-    case call if handsOn(call) => call.mapChildren(asking)
+    case call if isPassThrough(call) => call.mapChildren(asking)
     case call => call.mapChildren { argument => if (LongArgument.mayBeLong(argument)) LongArgument(asking(argument)) else asking(argument) }
   }
 
-  private def handsOn(call: Expression): Boolean = call match {
+  private def isPassThrough(call: Expression): Boolean = call match {
     case _: Max | _: Min | _: MaxBy | _: MinBy | _: HyperLogLogPlusPlus => false
     case _: AggregateExpression | _: AggregateFunction | _: WindowExpression | _: WindowSpecDefinition | _: Generator => true
     case _: GuardExpression | _: NamedExpression | _: SortOrder | _: Partitioning | _: LambdaFunction | _: ConditionalExpression => true

@@ -15,13 +15,10 @@ import org.apache.spark.sql.execution.window.WindowExecBase
 import org.apache.spark.sql.types.DataType
 
 /** A value inside a loop that Spark compiles without a way out: each `every` values it asks whether the task is to end. */
-final case class Pulse(child: Expression, every: Int) extends UnaryExpression with GuardExpression {
+final case class Pulse(child: Expression, every: Int) extends UnaryExpression with HiddenExpression {
   @transient private var beats = 0
 
   override def foldable: Boolean = false
-
-  /** For Spark, it is the value itself; an exchange and the operator that needs it stay the same. */
-  override lazy val canonicalized: Expression = child.canonicalized
   override protected def withNewChildInternal(changed: Expression): Pulse = copy(child = changed)
 
   override def eval(row: InternalRow): Any = {
@@ -69,8 +66,9 @@ object Pulses extends ColumnarRule {
         generate.copy(generator = generate.generator.mapChildren(pulsing(_, 1)).asInstanceOf[Generator])
       case _ => generate
     }
-    case sort: SortExec => sort.copy(sortOrder = sort.sortOrder.map { order =>
-      if (order.child.isInstanceOf[Attribute] && LongArgument.isComparedByBytes(order.dataType)) order else order.copy(child = pulsing(order.child, Comparisons))
+    case sort: SortExec => sort.copy(sortOrder = sort.sortOrder.map {
+      case quick if quick.child.isInstanceOf[Attribute] && LongArgument.isComparedByBytes(quick.dataType) => quick
+      case order => order.copy(child = pulsing(order.child, Comparisons))
     })
     case other => other
   }
