@@ -25,7 +25,8 @@ def strained(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture
 def strained_lake(strained: World) -> Iterator[World]:
     """Return that world, with the rule that it has by default."""
-    yield strained
+    with strained.end_sessions():
+        yield strained
     strained.decisions.rule = everything_to_the_admin
 
 
@@ -34,6 +35,7 @@ def lake(running: World) -> Iterator[World]:
     """Return the world with nothing asked yet, and with the rule that it has by default."""
     running.decisions.asked.clear()
     running.decisions.operations.clear()
-    yield running
+    with running.end_sessions():
+        yield running
     running.decisions.rule = everything_to_the_admin
     running.decisions.is_down = False

@@ -146,8 +146,19 @@ class World:
         self._sessions.append(spark)
         return spark
 
+    @contextmanager
+    def end_sessions(self) -> Iterator[None]:
+        """End the sessions that are opened within: each takes memory of the driver."""
+        earlier = len(self._sessions)
+        try:
+            yield
+        finally:
+            for spark in self._sessions[earlier:]:
+                spark.client.set_retry_policies([])  # the driver may have ended
+                spark.stop()
+
     def close(self) -> None:
-        """End the sessions. They are kept until now: PySpark deadlocks where the collector ends one inside a call."""
+        """Close the clients. They are kept until now: PySpark deadlocks where the collector ends one inside a call."""
         for spark in self._sessions:
             spark.client.close()
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 
+import grpc
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -129,22 +130,20 @@ def misspell(spark: SparkSession, work: str) -> object:
     return frame.schema if work == "analysis" else frame.collect()
 
 
-def has_room(lake: World) -> bool:
-    """Return whether a new session may keep a variable."""
-    spark = lake.session(ADMIN)
-    try:
-        keep_variable(spark, 0)
-    except PySparkException:
-        return False
-    finally:
-        spark.stop()
+def has_room(lake: World, user: str) -> bool:
+    """Return whether a new session of the user may keep a variable."""
+    with lake.end_sessions():
+        try:
+            keep_variable(lake.session(ADMIN, user), 0)
+        except PySparkException:
+            return False
     return True
 
 
-def wait_for_room(lake: World) -> None:
-    """Wait until sessions that have ended leave room."""
+def wait_for_room(lake: World, user: str = "user") -> None:
+    """Wait until sessions of the user that have ended leave room."""
     until = time.monotonic() + 4 * SOON
-    while not has_room(lake):
+    while not has_room(lake, user):
         assert time.monotonic() < until, "the sessions have ended, and their memory is still counted"
         time.sleep(1)
 
@@ -166,10 +165,25 @@ def test_what_sessions_keep_is_bounded(lake: World, kind: str) -> None:
     wait_for_room(lake)
 
 
+def test_sessions_of_one_user_are_bounded(lake: World) -> None:
+    generation, sessions = lake.driver.generation, list[SparkSession]()
+
+    with lake.end_sessions():
+        with pytest.raises(PySparkException, match="end some sessions") as caught:
+            sessions.extend(open_as(lake, STRANGER) for _ in range(200))
+        lake.session(ADMIN).sql(COUNT).collect()
+
+    assert caught.value.getSqlState() == TOO_LARGE
+    assert 100 < len(sessions) <= 128
+    wait_for_room(lake, STRANGER)
+    assert lake.driver.generation == generation
+
+
 def test_a_clone_counts_as_a_session(lake: World) -> None:
     generation, clones = lake.driver.generation, list[ConnectSession]()
 
-    with pytest.raises(PySparkException, match="what your sessions keep in Spark"):
+    # PySpark passes what a clone ends with as it came.
+    with pytest.raises((PySparkException, grpc.RpcError), match="what your sessions keep in Spark"):
         clones.extend(keep_in_clone(lake, number) for number in range(60))
     assert clones[0].table("rows0").count() == 20
     for clone in clones:

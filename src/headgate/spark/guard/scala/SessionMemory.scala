@@ -14,11 +14,14 @@ import org.apache.spark.sql.execution.streaming.sources.MemorySink
 import org.apache.spark.util.SizeEstimator
 
 /**
- * Bounds the memory that the sessions of a principal keep in the driver between statements: temporary views, variables and
- * functions, frames and plans that are cached, rows of streams.
+ * Bounds the memory that the sessions of a principal keep in the driver between statements: the sessions themselves, temporary
+ * views, variables and functions, frames and plans that are cached, rows of streams.
  */
 object SessionMemory {
   private val share = new HeapShare(8, 4)
+
+  /** Bytes that a session takes once it has read a table, most of them for copies of Hadoop's settings in its catalogs. */
+  private val OfSession = 1L << 20
 
   /** Nanoseconds. */
   private val BetweenCollections = 2000000000L
@@ -36,11 +39,18 @@ object SessionMemory {
 
   private def weak[K, V]: JavaMap[K, V] = new MapMaker().weakKeys().makeMap[K, V]()
 
-  /** A session begins. The clone of one has what that keeps: Spark would copy it at the first use, when the session may have ended. */
+  /**
+   * A session begins. The clone of one has what that keeps: Spark would copy it at the first use, when the session may have ended.
+   * Throws `LimitExceeded` if the principal's sessions, or all, keep too much already.
+   */
   def open(session: SessionHolder): Unit = {
+    val owner = Owner(Requests.principal(session.userId), Requests.session(session.userId, session.sessionId))
+    synchronized {
+      requireRoom(owner.principal, OfSession)
+      owners.put(session.session, owner)
+    }
     session.session.sessionState.catalog
     session.session.sessionState.catalogManager
-    owners.put(session.session, Owner(Requests.principal(session.userId), Requests.session(session.userId, session.sessionId)))
   }
 
   /** Throws `LimitExceeded` if a session cannot keep one thing more. */
@@ -88,8 +98,8 @@ object SessionMemory {
   }
 
   private def fault(principal: String, more: Long): Option[String] = share.fault(principal, kept :+ (principal -> more))(
-    s"what your sessions keep in Spark (temporary views, functions and variables, cached rows, rows of streams) takes more than ${share.mebibytes} MiB; drop some, or write the data to tables",
-    "this Spark has no memory for more temporary views, variables and cached rows; write the data to a table, or try again when other sessions have ended")
+    s"what your sessions keep in Spark (a MiB each; temporary views, functions and variables, cached rows, rows of streams) takes more than ${share.mebibytes} MiB; end some sessions, drop what they keep, or write the data to tables",
+    "this Spark has no memory for more sessions, temporary views, variables and cached rows; write the data to a table, or try again when other sessions have ended")
 
   private def kept: Seq[(String, Long)] =
     owners.asScala.toSeq.map { case (session, owner) => owner.principal -> of(session) } ++ held.values.asScala.map(each => each.owner.principal -> each.bytes)
@@ -97,7 +107,7 @@ object SessionMemory {
   private def of(session: SparkSession): Long = {
     val catalog = session.sessionState.catalog
     val known = catalog.getTempViewNames().flatMap(catalog.getRawTempView)
-    known.map(view => views.computeIfAbsent(view, of(_: TemporaryViewRelation)).longValue).sum + functions(session) + Variables.bytes(session)
+    OfSession + known.map(view => views.computeIfAbsent(view, of(_: TemporaryViewRelation)).longValue).sum + functions(session) + Variables.bytes(session)
   }
 
   private def of(view: TemporaryViewRelation): java.lang.Long = of(view.tableMeta) + view.plan.fold(0L)(PlanSize.of)
