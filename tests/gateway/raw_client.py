@@ -11,9 +11,10 @@ from headgate.spark.gateway.rpcs import RPCS, SERVICE
 
 
 class Client:
-    """A client that says what it likes."""
+    """A client that says what it likes, and waits for an answer for `seconds`, or for ever."""
 
-    def __init__(self, port: int, token: str | None) -> None:
+    def __init__(self, port: int, token: str | None, seconds: float | None = None) -> None:
+        self.seconds = seconds
         self.channel = grpc.insecure_channel(f"127.0.0.1:{port}")
         self.session_id = str(uuid.uuid4())
         self.metadata = () if token is None else (("authorization", f"Bearer {token}"), ("x-user", "root"))
@@ -22,13 +23,14 @@ class Client:
         rpc = RPCS[SERVICE + name]
         request = rpc.request(session_id=session_id or self.session_id, **fields).SerializeToString()
         if rpc.streams_out:
-            answers = self.channel.unary_stream(rpc.path)(request, metadata=self.metadata)
+            answers = self.channel.unary_stream(rpc.path)(request, metadata=self.metadata, timeout=self.seconds)
             return [ANSWERS[name].FromString(data) for data in answers]
         if rpc.streams_in:
             return ANSWERS[name].FromString(
-                self.channel.stream_unary(rpc.path)(iter([request]), metadata=self.metadata)
+                self.channel.stream_unary(rpc.path)(iter([request]), metadata=self.metadata, timeout=self.seconds)
             )
-        return ANSWERS[name].FromString(self.channel.unary_unary(rpc.path)(request, metadata=self.metadata))
+        answer = self.channel.unary_unary(rpc.path)(request, metadata=self.metadata, timeout=self.seconds)
+        return ANSWERS[name].FromString(answer)
 
     def request(self, name: str, **fields: Any) -> bytes:
         """Return the bytes of a request in this session."""
