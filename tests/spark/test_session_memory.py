@@ -179,6 +179,20 @@ def test_sessions_of_one_user_are_bounded(lake: World) -> None:
     assert lake.driver.generation == generation
 
 
+def test_sessions_of_some_users_leave_room_for_another(lake: World) -> None:
+    generation = lake.driver.generation
+
+    with lake.end_sessions():
+        for user in ("one", "another", "third"):
+            with pytest.raises(PySparkException, match="sessions"):
+                for _ in range(200):
+                    open_as(lake, user)
+        lake.session(ADMIN).sql(COUNT).collect()
+
+    assert lake.driver.generation == generation
+    wait_for_room(lake)
+
+
 def test_a_clone_counts_as_a_session(lake: World) -> None:
     generation, clones = lake.driver.generation, list[ConnectSession]()
 

@@ -23,6 +23,9 @@ object SessionMemory {
   /** Bytes that a session takes once it has read a table, most of them for copies of Hadoop's settings in its catalogs. */
   private val OfSession = 1L << 20
 
+  /** Sessions that a user may have however much the sessions of others keep. */
+  private val Few = 4
+
   /** Nanoseconds. */
   private val BetweenCollections = 2000000000L
   private var collected = System.nanoTime - BetweenCollections
@@ -41,16 +44,16 @@ object SessionMemory {
 
   /**
    * A session begins. The clone of one has what that keeps: Spark would copy it at the first use, when the session may have ended.
-   * Throws `LimitExceeded` if the principal's sessions, or all, keep too much already.
+   * Throws `LimitExceeded` if the principal has a few already, and they, or all, keep too much.
    */
   def open(session: SessionHolder): Unit = {
-    val owner = Owner(Requests.principal(session.userId), Requests.session(session.userId, session.sessionId))
-    synchronized {
-      requireRoom(owner.principal, OfSession)
-      owners.put(session.session, owner)
-    }
     session.session.sessionState.catalog
     session.session.sessionState.catalogManager
+    val owner = Owner(Requests.principal(session.userId), Requests.session(session.userId, session.sessionId))
+    synchronized {
+      if (owners.values.asScala.count(_.principal == owner.principal) >= Few) requireRoom(owner.principal, OfSession)
+      owners.put(session.session, owner)
+    }
   }
 
   /** Throws `LimitExceeded` if a session cannot keep one thing more. */
