@@ -180,15 +180,15 @@ def test_sessions_of_one_user_are_bounded(lake: World) -> None:
 
 
 def test_sessions_of_some_users_leave_room_for_another(lake: World) -> None:
-    generation = lake.driver.generation
+    generation, sessions = lake.driver.generation, list[SparkSession]()
 
     with lake.end_sessions():
         for user in ("one", "another", "third"):
             with pytest.raises(PySparkException, match="sessions"):
-                for _ in range(200):
-                    open_as(lake, user)
+                sessions.extend(open_as(lake, user) for _ in range(200))
         lake.session(ADMIN).sql(COUNT).collect()
 
+    assert len(sessions) > 200
     assert lake.driver.generation == generation
     wait_for_room(lake)
 
