@@ -12,7 +12,7 @@ import org.codehaus.janino.ClassBodyEvaluator
  * table of the variables before it, so that a filter of some hundred calls would fill the heap. Spark can do without a class
  * that is not compiled: it works in smaller methods, or interprets.
  */
-final class GeneratedMethods extends ClassChange(Set(GeneratedMethods.Generator, GeneratedMethods.Compiler)) {
+final class GeneratedMethods extends ClassChange(Set(GeneratedMethods.Generator, GeneratedMethods.Compiler, GeneratedMethods.Frames)) {
   import GeneratedMethods._
 
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = method match {
@@ -21,15 +21,22 @@ final class GeneratedMethods extends ClassChange(Set(GeneratedMethods.Generator,
     }
     case "buildLocalVariableMap" if kind.startsWith(OfDeclaration) =>
       ClassChange.callAtBegin(inner, "GeneratedMethods", "count", "(Ljava/util/Map;)V", Opcodes.ALOAD -> 2)
+    case "compile" if kind == OfStatement => asking(inner)
+    case "locals" => asking(inner)
     case _ => inner
   }
+
+  /** The compiler may take minutes for a large method, many times its statements for each of them. */
+  private def asking(inner: MethodVisitor): MethodVisitor = ClassChange.callAtBegin(inner, "Interruption", "check", "()V")
 }
 
 object GeneratedMethods {
   private val Generator = "org/apache/spark/sql/catalyst/expressions/codegen/CodeGenerator$"
   private val Compiler = "org/codehaus/janino/UnitCompiler"
+  private val Frames = "org/codehaus/janino/StackMap"
   private val Cook = ClassChange.Call("org/codehaus/janino/ClassBodyEvaluator", "cook", s"(${ClassChange.Text}${ClassChange.Text})V")
   private val OfDeclaration = "(Lorg/codehaus/janino/Java$LocalVariableDeclarationStatement;"
+  private val OfStatement = "(Lorg/codehaus/janino/Java$BlockStatement;)Z"
 
   /** Copies of variables that all compilers may keep. One takes 48 bytes, so these may fill a sixteenth of the heap. */
   private val Most = Runtime.getRuntime.maxMemory / 16 / 48

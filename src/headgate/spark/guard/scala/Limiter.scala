@@ -18,7 +18,9 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private val warned = mutable.Map.empty[String, Long]
   private val memory = new MemoryWatch
   private val slots = new SlotTime
-  private var ending = Option.empty[String]
+
+  /** Statements that were ended for the memory and are still there, and since when. */
+  private val ending = mutable.Map.empty[String, Long]
 
   def start(): Unit = {
     val thread = new Thread(() => while (true) {
@@ -69,24 +71,29 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
 
   private def tooLong: String = s"the statement ran for more than $longest s; the operator allows no longer one"
 
-  /** Ends the largest statement where the heap stays full; the driver itself, where that has not helped. */
+  /**
+   * Ends the largest statement where the heap stays full, and the next where that does not leave its memory soon; the driver
+   * itself, where all that has not helped.
+   */
   private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {
     memory.sample()
     memory.note(workload.held, threads)
-    ending match {
-      case Some(operation) if isThere(operation, threads) => // it still leaves its memory
-      case Some(_) =>
-        System.gc() // what it held counts as used until it is collected, and no other statement has to end for that
-        ending = None
-      case None =>
-        if (memory.isFull) ending = memory.largest(workload.held, threads).orElse(oldest(now))
-        ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now))
+    val gone = ending.keySet.filterNot(isThere(_, threads))
+    if (gone.nonEmpty) {
+      System.gc() // what they held counts as used until it is collected, and no other statement has to end for that
+      ending --= gone
+    } else if (memory.isFull && ending.values.forall(now - _ > Limiter.Leaving)) {
+      val held = workload.held.filterNot(_.work.operation.exists(ending.contains))
+      memory.largest(held, threads -- ending.keySet).orElse(oldest(now)).foreach { operation =>
+        ending(operation) = now
+        end(Work("", Some(operation), -1), Limiter.Memory, now)
+      }
     }
     if (memory.fullFor > Limiter.Stuck) halt("the memory stays full")
   }
 
   /** The oldest operation that is not short: where its work is done by threads of a pool, none of its own has allocated much. */
-  private def oldest(now: Long): Option[String] = operations.longerThan(Limiter.Short, now).headOption
+  private def oldest(now: Long): Option[String] = operations.longerThan(Limiter.Short, now).find(!ending.contains(_))
 
   private def isThere(operation: String, threads: Map[String, Thread]): Boolean =
     threads.contains(operation) || workload.operations(operation)
@@ -122,6 +129,7 @@ object Limiter {
   private val Reporting = 1000L // until the scheduler has reported the end of a job
   private val Short = 5000L
   private val Forgotten = 600000L
+  private val Leaving = 2000L // until a statement that was ended has left its memory
   private val Stuck = 15000L
   private val Halted = 4
   private val Unfair =
