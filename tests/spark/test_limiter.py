@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 TABLE = "lake.raw.words"
 REFUSED = {"54000", "54001", "57014"}
 """The statement is too large, or was ended."""
-SESSIONS = 6
+SESSIONS = 12
 
 
 def repeat(form: str, times: int, separator: str = ", ") -> str:
@@ -59,7 +59,7 @@ def test_large_statements_of_one_user_end_before_the_driver(strained_lake: World
         f"CREATE TABLE {TABLE} AS SELECT id AS n, concat('e', id) AS w FROM range(100)"
     ).collect()
     other, waits = open_as(strained_lake, STRANGER), list[float]()
-    queries = [query for pair in zip(statements(600), statements(3000), strict=True) for query in pair]
+    queries = 2 * [query for pair in zip(statements(600), statements(3000), strict=True) for query in pair]
     total = len(queries)
 
     heavy = [Attempt(lambda: run_all(open_as(strained_lake, ADMIN), queries, states)) for _ in range(SESSIONS)]

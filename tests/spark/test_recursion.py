@@ -70,7 +70,7 @@ def test_rows_of_a_table_are_asked_for_in_a_recursive_query(lake: World) -> None
 def test_rows_of_all_levels_are_bounded(lake: World, read: str) -> None:
     begun = time.monotonic()
 
-    with pytest.raises(PySparkException, match="data and constants of this statement") as caught:
+    with pytest.raises(PySparkException, match="constants and expressions of this statement") as caught:
         lake.session(ADMIN).sql(LARGE + read).collect()
 
     assert caught.value.getSqlState() == TOO_LARGE

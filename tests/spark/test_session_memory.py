@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headgate.spark.toolchain import Toolchain
-from tests.spark.attempts import SOON, STRANGER, open_as
+from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
 from tests.spark.checkpoints import checkpointed
 from tests.spark.guard_world import ADMIN, World, world
 
@@ -240,12 +240,27 @@ def test_rows_of_few_bytes_are_counted(lake: World, column: pa.Array, work: str)
     frame = spark.createDataFrame(pa.table({"x": column.cast(pa.bool_())}))
     begun = time.monotonic()
 
-    with pytest.raises(PySparkException, match="data and constants of this statement") as caught:
+    with pytest.raises(PySparkException, match="constants and expressions of this statement") as caught:
         frame.isLocal() if work == "analysis" else frame.count()
 
     assert caught.value.getSqlState() == TOO_LARGE
     assert time.monotonic() - begun < SOON
     assert lake.driver.generation == generation
+
+
+def test_expressions_of_all_running_statements_are_bounded(lake: World) -> None:
+    first, second = lake.session(ADMIN), lake.session(ADMIN)
+    large = f"SELECT greatest({', '.join(f'hash(id, {n})' for n in range(12_000))}) AS x FROM range(1000000)"
+    running = Attempt(lambda: first.sql(f"SELECT count(*) FROM ({large}) WHERE x = 1").collect())
+    time.sleep(5)
+
+    with pytest.raises(PySparkException, match="constants and expressions of this statement") as caught:
+        second.sql(large).collect()
+    first.interruptAll()
+
+    assert caught.value.getSqlState() == TOO_LARGE
+    assert running.wait(SOON)
+    assert len(second.sql(f"{large} LIMIT 3").collect()) == 3
 
 
 def test_rows_of_a_large_frame_are_taken(lake: World) -> None:

@@ -33,9 +33,10 @@ def finished(query: StreamingQuery) -> None:
     query.stop()
 
 
-def start_rate_stream(spark: SparkSession, table: str = "") -> StreamingQuery:
+def start_rate_stream(spark: SparkSession, table: str = "", column: str = "*") -> StreamingQuery:
     """Start a stream that works once an hour, into a table or into nothing."""
-    writer = spark.readStream.format("rate").load().writeStream.trigger(processingTime="1 hour")
+    rows = spark.readStream.format("rate").load().selectExpr(column)
+    writer = rows.writeStream.trigger(processingTime="1 hour")
     return writer.toTable(table) if table else writer.format("noop").start()
 
 
@@ -137,6 +138,18 @@ class TestBounds:
         assert caught.value.getSqlState() == "54000"
         finish_streams(start_rate_stream(lake.session(ADMIN, ADMIN)), queries.pop())
         finish_streams(start_rate_stream(second), *queries)
+
+    def test_the_plans_of_a_users_active_streams_are_bounded(self, lake: World) -> None:
+        spark = lake.session(READER, READER)
+        large = f"greatest({', '.join(f'hash(value, {n})' for n in range(12_000))}) AS x"
+        query = start_rate_stream(spark, column=large)
+
+        with pytest.raises(PySparkException, match="the plans of your active streams take more than") as caught:
+            start_rate_stream(spark, column=large)
+
+        assert caught.value.getSqlState() == "54000"
+        finish_streams(start_rate_stream(spark), query)
+        finish_streams(start_rate_stream(spark, column=large))
 
     def test_a_user_that_starts_many_streams_at_once_has_no_more(self, lake: World) -> None:
         """Each is counted from its start on, and not only when it is active."""

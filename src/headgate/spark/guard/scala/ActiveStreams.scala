@@ -2,7 +2,10 @@ package io.headgate.guard
 
 import scala.collection.mutable
 
-/** Bounds how many streams are active: each has threads until its user stops it. */
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
+
+/** Bounds how many streams are active, each of which has threads until its user stops it, and how large their plans are, as each batch is planned. */
 object ActiveStreams {
   private val PerPrincipal = 64
   private val Overall = 256
@@ -11,26 +14,32 @@ object ActiveStreams {
   private val Patience = 1000000000L
   private val Pause = 50L
 
-  /** The principal of each operation that may be about to start a stream. */
-  private val starting = mutable.Map.empty[String, String]
+  private val share = new HeapShare(8, 4)
 
-  /** Throws `LimitExceeded` if the principal of this request cannot start another stream. */
-  def requireRoom(): Unit = Requests.own.foreach { case (operation, request) =>
+  private final case class Active(principal: String, bytes: Long)
+
+  /** The stream that each operation may be about to start. */
+  private val starting = mutable.Map.empty[String, Active]
+
+  /** Throws `LimitExceeded` if the principal of this request cannot start another stream, of this plan. */
+  def requireRoom(plan: LogicalPlan): Unit = Requests.own.foreach { case (operation, request) =>
     val deadline = System.nanoTime + Patience
-    var fault = reserve(operation, request.principal)
+    val wanted = Active(request.principal, PlanMemory.of(plan))
+    var fault = reserve(operation, wanted)
     while (fault.isDefined && System.nanoTime < deadline) {
       Thread.sleep(Pause)
-      fault = reserve(operation, request.principal)
+      fault = reserve(operation, wanted)
     }
     fault.foreach(message => throw new LimitExceeded(message))
   }
 
   /** Counts a start from now on, or returns why there is no room for it. */
-  private def reserve(operation: String, principal: String): Option[String] = synchronized {
+  private def reserve(operation: String, wanted: Active): Option[String] = synchronized {
     val running = DriverThreads.all
     starting.filterInPlace((other, _) => other != operation && running.contains(other))
-    val fault = full(principal, active ++ starting.values)
-    if (fault.isEmpty) starting(operation) = principal
+    val others = active ++ starting.values
+    val fault = full(wanted.principal, others.map(_.principal)).orElse(large(wanted.principal, others :+ wanted))
+    if (fault.isEmpty) starting(operation) = wanted
     fault
   }
 
@@ -41,7 +50,15 @@ object ActiveStreams {
       Option.when(streams.size >= Overall)(
         s"$Overall streams of all users are active in your organization's Spark; start this one again when others have ended")
 
-  /** The principal of each active stream. */
-  private def active: Seq[String] =
-    SessionMemory.sessions.flatMap { case (principal, session) => Seq.fill(session.streams.active.length)(principal) }
+  private def large(principal: String, streams: Seq[Active]): Option[String] =
+    share.fault(principal, streams.map(each => each.principal -> each.bytes))(
+      s"the plans of your active streams take more than ${share.mebibytes} MiB in Spark with this one; stop some of them, or use fewer expressions",
+      "this Spark has no memory for the plans of more streams; start this one again when others have ended")
+
+  private def active: Seq[Active] = SessionMemory.sessions.flatMap { case (principal, session) =>
+    session.streams.active.toSeq.map {
+      case stream: StreamingQueryWrapper => Active(principal, PlanMemory.of(stream.streamingQuery.analyzedPlan))
+      case _ => Active(principal, 0)
+    }
+  }
 }

@@ -3,12 +3,12 @@ package io.headgate.guard
 import scala.collection.immutable.Seq
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.expressions.{CommutativeExpression, Expression}
+import org.apache.spark.sql.catalyst.expressions.{CommutativeExpression, Expression, MultiCommutativeOp}
 import org.apache.xbean.asm9.MethodVisitor
 
 /**
  * Expressions whose operands Spark puts in order to compare them. Each node of a filter of thousands of conditions would keep
- * a list of all conditions below it; a node of many operands keeps its two sides in order.
+ * a list of all conditions below it; a node of many operands keeps its own sides in order.
  */
 final class CommutativeChains extends ClassChange(Set("org.apache.spark.sql.catalyst.expressions.CommutativeExpression")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
@@ -29,11 +29,12 @@ object CommutativeChains {
 
   private def isLong(first: Expression, sides: OperandsOf): Boolean = {
     val open = mutable.Stack(first)
-    var operands = 0
-    while (open.nonEmpty && operands <= Most) open.pop() match {
-      case node: CommutativeExpression if sides.isDefinedAt(node) => open.pushAll(sides(node).reverse)
-      case _ => operands += 1
+    var found = 0
+    while (open.nonEmpty && found + open.size <= Most) open.pop() match {
+      case node: CommutativeExpression if sides.isDefinedAt(node) => open.pushAll(sides(node))
+      case several: MultiCommutativeOp => found += several.children.size
+      case _ => found += 1
     }
-    operands > Most
+    found + open.size > Most
   }
 }

@@ -14,14 +14,15 @@ object Endings {
 
   /** Ends the work: its jobs, and the thread that plans it. */
   def end(spark: SparkContext, operation: Option[String], jobs: Seq[Int], reason: String): Unit = {
-    operation.foreach(remember(_, reason))
-    System.err.println(s"headgate: ended ${operation.getOrElse(s"the jobs ${jobs.mkString(", ")}")}: $reason")
+    if (operation.forall(remember(_, reason)))
+      System.err.println(s"headgate: ended ${operation.getOrElse(s"the jobs ${jobs.mkString(", ")}")}: $reason")
     jobs.foreach(spark.cancelJob(_, reason))
     operation.foreach(DriverThreads.interrupt)
   }
 
-  private def remember(operation: String, reason: String): Unit = {
+  /** Returns whether this is news. */
+  private def remember(operation: String, reason: String): Boolean = {
     if (reasons.size > Kept) reasons.clear()
-    reasons.put(operation, reason)
+    reasons.put(operation, reason) != reason
   }
 }

@@ -1,9 +1,6 @@
 package io.headgate.guard
 
-import java.lang.management.{ManagementFactory, MemoryUsage}
-
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.SparkContext
@@ -19,8 +16,8 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private val memory = new MemoryWatch
   private val slots = new SlotTime
 
-  /** Statements that were ended for the memory and are still there, and since when. */
-  private val ending = mutable.Map.empty[String, Long]
+  /** Statements that were ended for the memory and are still there. */
+  private val ending = mutable.Set.empty[String]
 
   def start(): Unit = {
     val thread = new Thread(() => while (true) {
@@ -72,28 +69,27 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private def tooLong: String = s"the statement ran for more than $longest s; the operator allows no longer one"
 
   /**
-   * Ends the largest statement where the heap stays full, and the next where that does not leave its memory soon; the driver
-   * itself, where all that has not helped.
+   * Ends the largest statement where the heap stays full, then two more, then four, each time after those before had time to
+   * leave their memory; the driver itself, where all that has not helped.
    */
   private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {
     memory.sample()
     memory.note(workload.held, threads)
-    val gone = ending.keySet.filterNot(isThere(_, threads))
+    val gone = ending.filterNot(isThere(_, threads))
     if (gone.nonEmpty) {
-      System.gc() // what they held counts as used until it is collected, and no other statement has to end for that
+      memory.collect() // what they held counts as used until it is collected, and no other statement has to end for that
       ending --= gone
-    } else if (memory.isFull && ending.values.forall(now - _ > Limiter.Leaving)) {
-      val held = workload.held.filterNot(_.work.operation.exists(ending.contains))
-      memory.largest(held, threads -- ending.keySet).orElse(oldest(now)).foreach { operation =>
-        ending(operation) = now
-        end(Work("", Some(operation), -1), Limiter.Memory, now)
-      }
-    }
-    if (memory.fullFor > Limiter.Stuck) halt("the memory stays full")
+    } else if (memory.isFull && memory.hasLeft) {
+      val held = workload.held.filterNot(_.work.operation.exists(ending))
+      val next = memory.largest(held, threads -- ending).take(ending.size + 1)
+      ending ++= (if (next.isEmpty) oldest(now) else next)
+      ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now)) // one may have swallowed its interrupt
+      memory.leave()
+    } else if (memory.fullFor > Limiter.Stuck) halt("the memory stays full")
   }
 
   /** The oldest operation that is not short: where its work is done by threads of a pool, none of its own has allocated much. */
-  private def oldest(now: Long): Option[String] = operations.longerThan(Limiter.Short, now).find(!ending.contains(_))
+  private def oldest(now: Long): Option[String] = operations.longerThan(Limiter.Short, now).find(!ending(_))
 
   private def isThere(operation: String, threads: Map[String, Thread]): Boolean =
     threads.contains(operation) || workload.operations(operation)
@@ -108,7 +104,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
 
   private def end(work: Work, reason: String, now: Long): Unit = {
     val jobs = workload.jobs(work)
-    (jobs :+ work.job).foreach(ended(_) = now)
+    (jobs :+ work.job).foreach(ended.getOrElseUpdate(_, now))
     Endings.end(spark, work.operation, jobs, reason)
   }
 
@@ -129,7 +125,6 @@ object Limiter {
   private val Reporting = 1000L // until the scheduler has reported the end of a job
   private val Short = 5000L
   private val Forgotten = 600000L
-  private val Leaving = 2000L // until a statement that was ended has left its memory
   private val Stuck = 15000L
   private val Halted = 4
   private val Unfair =
@@ -137,81 +132,4 @@ object Limiter {
   private val Unread = "the statement that began it has ended, and no statement reads its rows; send a query that waited for these rows again"
   private val Disk = "the disk of this Spark is almost full, and the statement has written the most to it; read, sort, join or cache less at once"
   private val Memory = "this Spark has run out of memory, and the statement used the most; read or keep less at once"
-}
-
-/** Whether the heap is full and collecting it takes most of the time, and which operation fills it. */
-private final class MemoryWatch {
-  private val Full = 0.9
-  private val Overhead = 0.5
-  private val Window = 3000L
-  private val Much = Runtime.getRuntime.maxMemory / 16
-  private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
-  private val samples = mutable.Queue.empty[Sample]
-  private var fullSince = Option.empty[Long]
-  private var leftOut = Sample(0, 0)
-
-  private final case class Sample(at: Long, collecting: Long) {
-    def -(other: Sample): Sample = Sample(at - other.at, collecting - other.collecting)
-    def +(other: Sample): Sample = Sample(at + other.at, collecting + other.collecting)
-  }
-  private final case class Working(thread: Long, operation: String, task: Long)
-
-  private val before = mutable.Map.empty[Working, Long]
-
-  /** Takes note of how long collections have taken. */
-  def sample(): Unit = {
-    samples.enqueue(present - leftOut)
-    while (samples.size > 1 && samples(1).at <= samples.last.at - Window) samples.dequeue() // what a late sample is compared with stays
-    fullSince = if (isFull) fullSince.orElse(Some(samples.last.at)) else None
-  }
-
-  /** Collects the heap; that it takes time does not count as a sign of a full one. */
-  def collect(): Unit = {
-    val before = present
-    System.gc()
-    leftOut += present - before
-  }
-
-  /** A time of the steady clock, and how long collections had taken by then, in milliseconds. */
-  private def present: Sample =
-    Sample(System.nanoTime / 1000000, ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionTime).sum)
-
-  /** For how many milliseconds each sample has found the heap full. */
-  def fullFor: Long = fullSince.fold(0L)(samples.last.at - _)
-
-  /** A heap that is full of what idle sessions hold is no trouble by itself: it is where collecting it takes most of the time. */
-  def isFull: Boolean =
-    (overhead > Overhead || isLate) && UncountedMemory.old.exists(pool => isOver(pool.getCollectionUsage) && isOver(pool.getUsage))
-
-  /** The thread that takes samples allocates, and waits for the collections as every statement does. */
-  private def isLate: Boolean = samples.size > 1 && samples.last.at - samples(samples.size - 2).at > Window
-
-  private def isOver(usage: MemoryUsage): Boolean = usage != null && usage.getMax > 0 && usage.getUsed > Full * usage.getMax
-
-  private def overhead: Double = {
-    val (first, last) = (samples.head, samples.last)
-    if (last.at - first.at < Window / 2) 0 else (last.collecting - first.collecting).toDouble / (last.at - first.at)
-  }
-
-  /** The operation whose threads have allocated the most, if that is much: the heap may be full of what no statement holds that runs. */
-  def largest(held: Seq[HeldSlot], connect: Map[String, Thread]): Option[String] =
-    allocated(held, connect).groupMapReduce(_._1)(_._2)(_ + _).filter(_._2 > Much).maxByOption(_._2).map(_._1)
-
-  /** Notes what threads had allocated before they began to work on what they work on: they are used again. */
-  def note(held: Seq[HeldSlot], connect: Map[String, Thread]): Unit = {
-    val present = working(held, connect)
-    before.filterInPlace((work, _) => present.contains(work))
-    present.foreach(work => before.getOrElseUpdate(work, threads.getThreadAllocatedBytes(work.thread)))
-  }
-
-  private def allocated(held: Seq[HeldSlot], connect: Map[String, Thread]): Seq[(String, Long)] =
-    working(held, connect).toSeq.map { work =>
-      work.operation -> (threads.getThreadAllocatedBytes(work.thread) - before.getOrElse(work, 0L))
-    }
-
-  private def working(held: Seq[HeldSlot], connect: Map[String, Thread]): Set[Working] = {
-    val tasks = held.flatMap(slot => slot.work.operation.map(slot.task -> _)).toMap
-    val ofTasks = TaskThreads.of(tasks.keySet).map { case (task, thread) => Working(thread, tasks(task), task) }
-    ofTasks.toSet ++ connect.map { case (operation, thread) => Working(thread.getId, operation, 0) }
-  }
 }

@@ -2,15 +2,21 @@ package io.headgate.guard
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
  * Bounds the memory that the statements of a principal hold in the driver with their plans, for as long as they run: what
- * was sent, the constants that Spark has made of it, and the rows of its recursive queries.
+ * was sent, the nodes, expressions and constants that Spark has made of it, and the rows of its recursive queries.
  */
 object PlanMemory {
   private val share = new HeapShare(8, 4)
+
+  /** Bytes of a node or an expression, which is in the plan as it was sent, optimized and planned, in its tasks, and in a class that is compiled. */
+  private val Node = 2L << 10
+
+  /** Nodes and expressions that every plan may have, however much others hold. */
+  private val Few = 1000
 
   /** A constant is in the plan, in the tasks of the statement, and twice where these are made ready to be sent. */
   private val Copies = 4
@@ -18,17 +24,17 @@ object PlanMemory {
   /** Smaller statements are not counted: there are few at once. */
   private val Small = 256L << 10
 
-  private final case class Held(principal: String, sent: Long, rows: Long = 0, constants: Long = 0) {
-    def bytes: Long = sent + rows + constants
+  private final case class Held(principal: String, sent: Long, rows: Long = 0, plan: Long = 0) {
+    def bytes: Long = sent + rows + plan
   }
 
   private val held = mutable.Map.empty[String, Held]
 
   /** Throws `LimitExceeded` if there is no room for the statement of this thread. */
-  def require(): Unit = hold(constants = 0)
+  def require(): Unit = hold(plan = 0)
 
-  /** Throws `LimitExceeded` if there is no room for the constants of the plan that this thread works on. */
-  def require(plan: LogicalPlan): Unit = hold(Copies * constants(plan))
+  /** Throws `LimitExceeded` if there is no room for the plan that this thread works on. */
+  def require(plan: LogicalPlan): Unit = hold(of(plan))
 
   /** Throws `LimitExceeded` if there is no room for so many bytes of rows more of the operation of this thread. */
   def add(rows: Long): Unit = Requests.own.foreach { case (operation, request) => add(operation, request, rows) }
@@ -39,8 +45,8 @@ object PlanMemory {
   def add(operation: String, request: Requests.Request, rows: Long): Unit =
     change(operation, request)(before => before.copy(rows = before.rows + rows))
 
-  private def hold(constants: Long): Unit = Requests.own.foreach { case (operation, request) =>
-    change(operation, request)(before => before.copy(constants = math.max(before.constants, constants)))
+  private def hold(plan: Long): Unit = Requests.own.foreach { case (operation, request) =>
+    change(operation, request)(before => before.copy(plan = math.max(before.plan, plan)))
   }
 
   private def change(operation: String, request: Requests.Request)(changed: Held => Held): Unit = synchronized {
@@ -56,11 +62,25 @@ object PlanMemory {
 
   private def requireRoom(wanted: Held): Unit =
     share.fault(wanted.principal, (held.values.toSeq :+ wanted).map(each => each.principal -> each.bytes))(
-      s"the data and constants of this statement take ${wanted.bytes >> 20} MiB in Spark, and those of all your running statements may take ${share.mebibytes} MiB; write the data to a table, or wait until other statements have ended",
-      "this Spark has no memory for the data and constants of more statements; try again when some have ended"
+      s"the data, constants and expressions of this statement take ${wanted.bytes >> 20} MiB in Spark, and those of all your running statements may take ${share.mebibytes} MiB; write the data to a table, use fewer expressions at once, or wait until other statements have ended",
+      "this Spark has no memory for the data, constants and expressions of more statements; try again when some have ended"
     ).foreach(fault => throw new LimitExceeded(fault))
 
-  /** The bytes of all constants in the expressions of a plan. */
-  private def constants(plan: LogicalPlan): Long =
-    plan.collect { case node => node.expressions.map(_.collect { case Literal(value, _) => Sizes.of(value) }.sum).sum }.sum
+  /** The bytes of a plan that a statement works on. */
+  def of(plan: LogicalPlan): Long = {
+    var (nodes, constants) = (0L, 0L)
+    plan.foreachWithSubqueries { node =>
+      nodes += 1
+      node.expressions.foreach(_.foreach { part =>
+        nodes += 1
+        constants += constant(part)
+      })
+    }
+    Node * math.max(nodes - Few, 0) + Copies * constants
+  }
+
+  private def constant(part: Expression): Long = part match {
+    case Literal(value, _) => Sizes.of(value)
+    case _ => 0
+  }
 }

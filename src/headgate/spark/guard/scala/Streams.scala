@@ -36,7 +36,7 @@ object Streams {
     case source: UnresolvedDataSource => if (!isMadeUp(source)) files(source)
     case start: WriteToStreamStatement =>
       sink(start.sink, start.catalogAndIdent)
-      ActiveStreams.requireRoom()
+      ActiveStreams.requireRoom(start.inputQuery)
     case _ =>
   }
 
