@@ -299,8 +299,9 @@ def test_what_is_under_way_ends_by_itself_while_no_new_call_is_taken(
 
 
 def _is_refused(gateway: RunningGateway) -> bool:
+    """Return whether a call is refused, or left without an answer, as one is that arrives while the server stops."""
     try:
-        Client(gateway.port, "ann").version()
+        Client(gateway.port, "ann", seconds=5).version()
     except grpc.RpcError:
         return True
     return False

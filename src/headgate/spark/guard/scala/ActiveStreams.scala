@@ -1,9 +1,12 @@
 package io.headgate.guard
 
+import java.util.{Map => JavaMap}
+
 import scala.collection.mutable
 
+import com.google.common.collect.MapMaker
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
+import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
 
 /** Bounds how many streams are active, each of which has threads until its user stops it, and how large their plans are, as each batch is planned. */
 object ActiveStreams {
@@ -17,6 +20,9 @@ object ActiveStreams {
   private val share = new HeapShare(8, 4)
 
   private final case class Active(principal: String, bytes: Long)
+
+  /** The bytes of the plans of active streams, which do not change. */
+  private val sizes: JavaMap[StreamExecution, java.lang.Long] = new MapMaker().weakKeys().makeMap()
 
   /** The stream that each operation may be about to start. */
   private val starting = mutable.Map.empty[String, Active]
@@ -57,7 +63,7 @@ object ActiveStreams {
 
   private def active: Seq[Active] = SessionMemory.sessions.flatMap { case (principal, session) =>
     session.streams.active.toSeq.map {
-      case stream: StreamingQueryWrapper => Active(principal, PlanMemory.of(stream.streamingQuery.analyzedPlan))
+      case stream: StreamingQueryWrapper => Active(principal, sizes.computeIfAbsent(stream.streamingQuery, each => PlanMemory.of(each.analyzedPlan)))
       case _ => Active(principal, 0)
     }
   }

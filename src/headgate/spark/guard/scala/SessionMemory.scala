@@ -66,7 +66,7 @@ object SessionMemory {
 
   /** A frame that the client refers to by its id. Its rows can be those that were sent for the operation, behind its plan. */
   def keepFrame(frame: Dataset[_]): Unit = frame match {
-    case frame: classic.Dataset[_] => own.foreach(keep(_, frame, PlanSize.of(frame.queryExecution.logical) + PlanMemory.own))
+    case frame: classic.Dataset[_] => own.foreach(keep(_, frame, PlanSize.of(frame.queryExecution.logical) + PlanMemory.data))
     case _ =>
   }
 
