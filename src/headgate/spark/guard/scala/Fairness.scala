@@ -1,6 +1,6 @@
 package io.headgate.guard
 
-/** Decides whose statement is to give up its slots. Freed slots go to who has none, so only long tasks starve others. */
+/** Decides whose statement is to give up its slots. A freed slot goes to a principal that has none (`FairSlots`), so only long tasks starve others. */
 object Fairness {
   /** Milliseconds for which a task may take a slot that another principal waits for. */
   val Patience = 5000L
