@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from tests.spark.guard_world import World
 
 STRANGER = "hgs_stranger"
+SHORT_TASKS = "SELECT count(*) FROM range(0, 2000000000, 1, 400) WHERE hash(id) = 1"
 SOON = 10.0
 """Seconds within which another user's query answers, whatever other users send."""
 

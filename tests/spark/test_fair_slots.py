@@ -5,12 +5,10 @@ import time
 
 import pytest
 
-from tests.spark.attempts import SOON, Attempt, open_as
+from tests.spark.attempts import SHORT_TASKS, SOON, Attempt, open_as
 from tests.spark.guard_world import World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
-
-SHORT_TASKS = "SELECT count(*) FROM range(0, 2000000000, 1, 400) WHERE hash(id) = 1"
 
 
 def test_a_slot_that_becomes_free_goes_to_the_user_that_was_served_least_recently(lake: World) -> None:

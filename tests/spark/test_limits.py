@@ -16,7 +16,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headgate.spark.gateway.admission import inspector
 from headgate.spark.toolchain import Toolchain
-from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
+from tests.spark.attempts import SHORT_TASKS, SOON, STRANGER, Attempt, open_as
 from tests.spark.guard_world import ADMIN, World, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -131,9 +131,7 @@ class TestFairness:
 
     def test_a_statement_of_short_tasks_goes_on(self, lake: World) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
-        job = Attempt(
-            lambda: stranger.sql("SELECT count(*) FROM range(0, 2000000000, 1, 400) WHERE hash(id) = 1").collect()
-        )
+        job = Attempt(lambda: stranger.sql(SHORT_TASKS).collect())
 
         while not job.wait(0.5):
             other.sql("SELECT count(*) FROM lake.raw.flights").collect()

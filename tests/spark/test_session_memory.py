@@ -81,6 +81,14 @@ def keep_checkpoint(spark: SparkSession, number: int) -> None:
     CHECKPOINTS.append(checkpointed(sent_rows(spark, number), eager=False))
 
 
+def keep_planned_checkpoint(spark: SparkSession, number: int) -> None:
+    """Keep many expressions of a temporary view in a checkpoint that nothing has computed."""
+    if number == 0:
+        sums = ",".join(f"id + {n}" for n in range(8_000))
+        spark.sql(f"CREATE TEMP VIEW planned AS SELECT array({sums}) AS a FROM range(1)").collect()
+    CHECKPOINTS.append(checkpointed(spark.table("planned"), eager=False))
+
+
 CHECKPOINTS: list[object] = []
 KEPT: dict[str, Callable[[SparkSession, int], None]] = {
     "rows": keep_rows,
@@ -93,10 +101,11 @@ KEPT: dict[str, Callable[[SparkSession, int], None]] = {
     "functions": keep_function,
     "cached plans": keep_cache,
     "checkpoints": keep_checkpoint,
+    "planned checkpoints": keep_planned_checkpoint,
 }
 
 
-FEW = ("rows without bytes", "comments", "functions", "cached plans", "checkpoints")
+FEW = ("rows without bytes", "comments", "functions", "cached plans", "checkpoints", "planned checkpoints")
 """Those that a run of all tests has time for: one for each way in which they are counted."""
 
 

@@ -38,8 +38,11 @@ object FairSlots {
   /** A pool gets a slot. */
   def serve(pool: String): Unit = served(pool) = slots.incrementAndGet()
 
-  /** Whether the pool `one` gets a slot before `other`, which has as many tasks: it was served less recently, or never. */
-  def isBefore(compared: StringOps.type, one: String, other: String): Boolean = {
+  /**
+   * Whether the pool `one` gets a slot before `other`, which has as many tasks: it was served less recently, or never.
+   * `receiver` is the object whose comparison of texts Spark calls there.
+   */
+  def isBefore(receiver: StringOps.type, one: String, other: String): Boolean = {
     val (first, second) = (served.getOrElse(one, 0L), served.getOrElse(other, 0L))
     first < second || first == second && one < other
   }

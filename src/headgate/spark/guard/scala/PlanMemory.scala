@@ -24,36 +24,29 @@ object PlanMemory {
   /** Smaller statements are not counted: there are few at once. */
   private val Small = 256L << 10
 
-  /** The bytes of a plan: those of its nodes and expressions, and those of its constants. */
-  private final case class Plan(nodes: Long, constants: Long) {
-    def bytes: Long = nodes + constants
-    def max(other: Plan): Plan = Plan(math.max(nodes, other.nodes), math.max(constants, other.constants))
-  }
-
-  private final case class Held(principal: String, sent: Long, rows: Long = 0, plan: Plan = Plan(0, 0)) {
-    def data: Long = sent + rows + plan.constants
-    def bytes: Long = data + plan.nodes
+  private final case class Held(principal: String, sent: Long, rows: Long = 0, plan: Long = 0) {
+    def bytes: Long = sent + rows + plan
   }
 
   private val held = mutable.Map.empty[String, Held]
 
   /** Throws `LimitExceeded` if there is no room for the statement of this thread. */
-  def require(): Unit = hold(Plan(0, 0))
+  def require(): Unit = hold(plan = 0)
 
   /** Throws `LimitExceeded` if there is no room for the plan that this thread works on. */
-  def require(plan: LogicalPlan): Unit = hold(sizeOf(plan))
+  def require(plan: LogicalPlan): Unit = hold(of(plan))
 
   /** Throws `LimitExceeded` if there is no room for so many bytes of rows more of the operation of this thread. */
   def add(rows: Long): Unit = Requests.own.foreach { case (operation, request) => add(operation, request, rows) }
 
-  /** The bytes of what was sent for the operation of this thread, its rows and its constants, if they are counted. */
-  def data: Long = synchronized(DriverThreads.own.flatMap(held.get).fold(0L)(_.data))
+  /** The bytes of the operation of this thread, if they are counted. */
+  def own: Long = synchronized(DriverThreads.own.flatMap(held.get).fold(0L)(_.bytes))
 
   def add(operation: String, request: Requests.Request, rows: Long): Unit =
     change(operation, request)(before => before.copy(rows = before.rows + rows))
 
-  private def hold(plan: Plan): Unit = Requests.own.foreach { case (operation, request) =>
-    change(operation, request)(before => before.copy(plan = before.plan.max(plan)))
+  private def hold(plan: Long): Unit = Requests.own.foreach { case (operation, request) =>
+    change(operation, request)(before => before.copy(plan = math.max(before.plan, plan)))
   }
 
   private def change(operation: String, request: Requests.Request)(changed: Held => Held): Unit = synchronized {
@@ -74,9 +67,7 @@ object PlanMemory {
     ).foreach(fault => throw new LimitExceeded(fault))
 
   /** The bytes of a plan that a statement works on. */
-  def of(plan: LogicalPlan): Long = sizeOf(plan).bytes
-
-  private def sizeOf(plan: LogicalPlan): Plan = {
+  def of(plan: LogicalPlan): Long = {
     var (nodes, constants) = (0L, 0L)
     plan.foreachWithSubqueries { node =>
       nodes += 1
@@ -85,7 +76,7 @@ object PlanMemory {
         constants += constant(part)
       })
     }
-    Plan(Node * math.max(nodes - Few, 0), Copies * constants)
+    Node * math.max(nodes - Few, 0) + Copies * constants
   }
 
   private def constant(part: Expression): Long = part match {

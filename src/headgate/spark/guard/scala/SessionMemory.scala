@@ -64,9 +64,12 @@ object SessionMemory {
   /** The open sessions, each with its principal. */
   def sessions: Seq[(String, SparkSession)] = owners.asScala.toSeq.map { case (session, owner) => owner.principal -> session }
 
-  /** A frame that the client refers to by its id. Its rows can be those that were sent for the operation, behind its plan. */
+  /**
+   * A frame that the client refers to by its id. Behind its plan can be the rows that were sent for the operation, and the
+   * expressions that a checkpoint which is not computed yet is to be computed from.
+   */
   def keepFrame(frame: Dataset[_]): Unit = frame match {
-    case frame: classic.Dataset[_] => own.foreach(keep(_, frame, PlanSize.of(frame.queryExecution.logical) + PlanMemory.data))
+    case frame: classic.Dataset[_] => own.foreach(keep(_, frame, PlanSize.of(frame.queryExecution.logical) + PlanMemory.own))
     case _ =>
   }
 
