@@ -43,7 +43,7 @@ def event_loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
         loop.close()
 
 
-def wait_until(holds: Callable[[], object], seconds: float = 10.0) -> None:
+def wait_until(holds: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait until a condition holds; fail if it does not hold within `seconds`."""
     deadline = time.monotonic() + seconds
     while not holds():

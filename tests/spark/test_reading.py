@@ -24,7 +24,7 @@ ANN = Caller(PrincipalId("ann"))
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
 SCHEMA = StructType([StructField("n", IntegerType())])
 
-SOON = 10.0
+SOON = 30.0
 
 LOST: dict[str, PySparkException] = {
     "the client closed itself": SparkConnectException(errorClass="NO_ACTIVE_SESSION", messageParameters={}),

@@ -92,10 +92,10 @@ class TestListening:
         head = _append_until(writer.append, told)
         replicas[1].log(OTHER).append(Head(), NOTHING)
 
-        heard = told.get(timeout=10)
+        heard = told.get(timeout=60)
         while heard[0] == ROOT:
             assert heard[1] <= head.revision
-            heard = told.get(timeout=10)
+            heard = told.get(timeout=60)
         assert heard == (OTHER, 1)
         stop()
 
@@ -124,7 +124,7 @@ class TestListening:
         head = _append_until(replicas[1].log(ROOT).append, told)
         replicas[1].log(ROOT).append(head, NOTHING)
 
-        while told.get(timeout=10) != (ROOT, head.revision + 1):
+        while told.get(timeout=60) != (ROOT, head.revision + 1):
             pass
         stop()
 
