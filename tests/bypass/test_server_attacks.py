@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
 
 CROSS_JOIN = "SELECT count(*) AS n FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
 """Takes every slot of Spark for hours."""
-WITHIN = 30.0
+WITHIN = 10.0
 """Seconds in which a count is answered."""
 LEAVES_ROOM_WITHIN = 30.0
 """Seconds in which a count is answered beside a statement that takes every slot: on a busy machine it may hold them for 15."""

@@ -10,10 +10,8 @@ from tests.spark.guard_world import World
 
 STRANGER = "hgs_stranger"
 SHORT_TASKS = "SELECT count(*) FROM range(0, 2000000000, 1, 400) WHERE hash(id) = 1"
-SOON = 30.0
-"""Seconds within which a query answers, whatever other users send. It answers in a few; the machine may be busy."""
-LATER = 10.0
-"""Seconds after which what was about to happen has happened."""
+SOON = 10.0
+"""Seconds within which another user's query answers, whatever other users send."""
 
 
 def open_as(lake: World, handle: str) -> SparkSession:

@@ -9,7 +9,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.storagelevel import StorageLevel
 
 from headgate.spark.toolchain import Toolchain
-from tests.spark.attempts import LATER, SOON, STRANGER, Attempt, open_as
+from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
 from tests.spark.guard_world import ADMIN, World, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -49,7 +49,7 @@ def written(lake: World) -> int:
 
 def wait_for_room(lake: World) -> None:
     """Wait until what was written is gone."""
-    until = time.monotonic() + SOON
+    until = time.monotonic() + 2 * SOON
     while written(lake) > FEW:
         assert time.monotonic() < until, "what was written is still there"
         time.sleep(0.5)
@@ -100,7 +100,7 @@ def test_cached_rows_that_memory_has_no_room_for_are_computed_again(lake: World,
     kept = spark.sql(f"SELECT * FROM ({LARGE.format(500, 8)} DISTRIBUTE BY id % 8)").persist(StorageLevel.MEMORY_ONLY)
     try:
         kept.head(1)
-        time.sleep(LATER)
+        time.sleep(SOON)
 
         assert kept.count() == 500
         assert "FetchFailed" not in logged()
@@ -113,14 +113,14 @@ def test_a_driver_goes_on_after_files_of_a_shuffle_were_lost(lake: World, logged
     there = set(lake.warehouse.parent.rglob("shuffle_*.index"))
     attempt = Attempt(lambda: spark.sql(SLOW).collect())
 
-    until = time.monotonic() + SOON
+    until = time.monotonic() + 2 * SOON
     while not (lost := set(lake.warehouse.parent.rglob("shuffle_*.index")) - there):
         assert time.monotonic() < until, "the statement has written no shuffle"
     for file in lost:
         file.unlink(missing_ok=True)
 
-    assert attempt.wait(2 * SOON)
+    assert attempt.wait(6 * SOON)
     assert attempt.message == ""
-    time.sleep(LATER)
+    time.sleep(SOON)
     assert "FetchFailed" in logged()
     assert "Cannot find endpoint" not in logged()

@@ -90,7 +90,7 @@ def test_a_statement_that_grows_while_it_is_planned_ends_alone(lake: World, kind
 
     assert attempt.state in {TOO_COMPLEX, ENDED}
     assert "memory" in attempt.message
-    assert max(waits, default=0) < SOON
+    assert max(waits, default=0) < 2 * SOON
     assert lake.driver.generation == generation
 
 
@@ -100,7 +100,7 @@ def test_columns_with_many_names_are_answered_soon(lake: World, query: str) -> N
 
     lake.session(ADMIN).sql(query).collect()
 
-    assert time.monotonic() - begun < SOON
+    assert time.monotonic() - begun < 3 * SOON
 
 
 def test_a_condition_on_a_column_holds_for_a_column_that_is_equal_to_it(lake: World) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from headgate.spark.jars import spark_jars
 from headgate.spark.toolchain import Toolchain
-from tests.spark.attempts import SOON
 from tests.spark.bytecode import Bytecode, read
 from tests.spark.guard_world import ADMIN, World
 from tests.spark.plan_page import TABLES
@@ -25,6 +24,7 @@ _READING = frozenset(
 """The calls that the guard bounds."""
 _UNBOUNDED = frozenset({"getBigIntegerValue", "decimalValue", "bigIntegerValue"})
 """Further calls of Java and of the JSON library that make a large number of a text. No class makes them."""
+SECONDS = 10.0
 LONG = "repeat('9', 3000000)"
 TEXTS = {
     "cast": (LONG, "try_cast({} AS DECIMAL(38, 0))"),
@@ -80,7 +80,7 @@ def test_a_number_out_of_range_takes_no_time(lake: World, kind: str, place: str)
     )
 
     assert not found
-    assert time.monotonic() - begun < SOON
+    assert time.monotonic() - begun < SECONDS
 
 
 @pytest.mark.parametrize(

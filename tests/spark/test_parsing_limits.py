@@ -9,12 +9,13 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tests.spark.attempts import SOON
 from tests.spark.guard_world import ADMIN, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 TOO_LARGE, TOO_COMPLEX = "54000", "54001"
+SOON = 20.0
+"""Seconds within which a text is refused, on a machine with other work."""
 
 
 def listed(count: int) -> str:

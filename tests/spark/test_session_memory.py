@@ -151,7 +151,7 @@ def has_room(lake: World, user: str) -> bool:
 
 def wait_for_room(lake: World, user: str = "user") -> None:
     """Wait until sessions of the user that have ended leave room."""
-    until = time.monotonic() + 2 * SOON
+    until = time.monotonic() + 4 * SOON
     while not has_room(lake, user):
         assert time.monotonic() < until, "the sessions have ended, and their memory is still counted"
         time.sleep(1)
