@@ -11,6 +11,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.connect.session import SparkSession as ConnectSession
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from headgate.spark.toolchain import Toolchain
 from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
@@ -89,6 +90,42 @@ def keep_planned_checkpoint(spark: SparkSession, number: int) -> None:
     CHECKPOINTS.append(checkpointed(spark.table("planned"), eager=False))
 
 
+def keep_small_checkpoints(spark: SparkSession, number: int) -> None:
+    """Keep the expressions of ten plans of fewer than a thousand nodes, in checkpoints that nothing has computed."""
+    if number == 0:
+        sums = ",".join(f"id + {n}" for n in range(300))
+        spark.sql(f"CREATE TEMP VIEW small AS SELECT array({sums}) AS a FROM range(1)").collect()
+    CHECKPOINTS.extend(checkpointed(spark.table("small"), eager=False) for _ in range(10))
+
+
+def wide(number: int) -> StructType:
+    """Return a type of many fields."""
+    return StructType([StructField(f"f{number}_{n}", IntegerType()) for n in range(30_000)])
+
+
+def keep_type(spark: SparkSession, number: int) -> None:
+    """Keep a type of many fields in an expression of a temporary view."""
+    spark.range(1).where(sf.lit(None).cast(wide(number)).isNull()).createOrReplaceTempView(f"type{number}")
+
+
+def keep_variable_type(spark: SparkSession, number: int) -> None:
+    """Keep a variable of a type of many fields."""
+    spark.sql(f"DECLARE VARIABLE t{number} {wide(number).simpleString()}").collect()
+
+
+def keep_function_type(spark: SparkSession, number: int) -> None:
+    """Keep a temporary function with a parameter of many fields."""
+    spark.sql(
+        f"CREATE TEMPORARY FUNCTION t{number}(x {wide(number).simpleString()}) RETURNS INT RETURN {number}"
+    ).collect()
+
+
+def keep_metadata(spark: SparkSession, number: int) -> None:
+    """Keep a text that describes a column which no column of the temporary view is."""
+    described = spark.range(1).withMetadata("id", {"text": f"{number}{LONG}"})
+    described.where("id > 0").groupBy().count().createOrReplaceTempView(f"metadata{number}")
+
+
 CHECKPOINTS: list[object] = []
 KEPT: dict[str, Callable[[SparkSession, int], None]] = {
     "rows": keep_rows,
@@ -102,10 +139,24 @@ KEPT: dict[str, Callable[[SparkSession, int], None]] = {
     "cached plans": keep_cache,
     "checkpoints": keep_checkpoint,
     "planned checkpoints": keep_planned_checkpoint,
+    "small checkpoints": keep_small_checkpoints,
+    "types": keep_type,
+    "types of variables": keep_variable_type,
+    "types of functions": keep_function_type,
+    "metadata": keep_metadata,
 }
 
 
-FEW = ("rows without bytes", "comments", "functions", "cached plans", "checkpoints", "planned checkpoints")
+FEW = (
+    "rows without bytes",
+    "comments",
+    "cached plans",
+    "checkpoints",
+    "planned checkpoints",
+    "types",
+    "types of variables",
+    "types of functions",
+)
 """Those that a run of all tests has time for: one for each way in which they are counted."""
 
 

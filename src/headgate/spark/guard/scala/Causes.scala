@@ -30,7 +30,7 @@ object Causes {
   }
 
   private def size(error: Throwable): Long = Option(error.getMessage).fold(0L)(_.length.toLong) + (error match {
-    case analysis: ExtendedAnalysisException => analysis.plan.fold(0L)(PlanSize.of)
+    case analysis: ExtendedAnalysisException => analysis.plan.fold(0L)(PlanSize.of(_).bytes)
     case _ => 0L
   })
 }

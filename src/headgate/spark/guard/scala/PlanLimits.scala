@@ -67,6 +67,7 @@ object PlanLimits {
       new Expansion().require(plan)
       new WrittenOut().require(plan)
       TypeSizes.require(plan)
+      PlanMemory.requireResolved(plan)
       plan
     }
   }

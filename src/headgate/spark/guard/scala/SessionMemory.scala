@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import com.google.common.collect.MapMaker
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.{Dataset, Row, SparkSession, classic}
-import org.apache.spark.sql.catalyst.catalog.{CatalogTable, SQLFunction, TemporaryViewRelation}
+import org.apache.spark.sql.catalyst.catalog.{SQLFunction, TemporaryViewRelation}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connect.service.{SessionHolder, SparkListenerConnectSessionClosed}
 import org.apache.spark.sql.execution.streaming.sources.MemorySink
@@ -35,7 +35,9 @@ object SessionMemory {
   private final case class Held(owner: Owner, bytes: Long)
 
   private val owners: JavaMap[SparkSession, Owner] = weak
-  private val views: JavaMap[TemporaryViewRelation, java.lang.Long] = weak
+
+  /** The bytes of temporary views and of variables. */
+  private val sizes: JavaMap[Product, java.lang.Long] = weak
 
   /** What no name leads to, for as long as something refers to it. */
   private val held: JavaMap[AnyRef, Held] = weak
@@ -69,12 +71,15 @@ object SessionMemory {
    * expressions that a checkpoint which is not computed yet is to be computed from.
    */
   def keepFrame(frame: Dataset[_]): Unit = frame match {
-    case frame: classic.Dataset[_] => own.foreach(keep(_, frame, PlanSize.of(frame.queryExecution.logical) + PlanMemory.own))
+    case frame: classic.Dataset[_] => own.foreach(keep(_, frame, PlanSize.of(frame.queryExecution.logical).bytes + PlanMemory.own))
     case _ =>
   }
 
   /** A plan whose rows Spark caches. */
-  def keepCached(plan: LogicalPlan): Unit = own.foreach(keep(_, plan, PlanSize.of(plan)))
+  def keepCached(plan: LogicalPlan): Unit = own.foreach(keep(_, plan, PlanSize.of(plan).bytes))
+
+  /** A temporary function, whose texts Spark keeps once more in what it says of the function. */
+  def keepFunction(function: SQLFunction): Unit = own.foreach(keep(_, function, 2 * PlanSize.of(function).bytes))
 
   /** A stream of this principal's keeps its rows in the sink. */
   def keepSink(sink: MemorySink): Unit = own.foreach(keep(_, sink, 0))
@@ -113,20 +118,12 @@ object SessionMemory {
   private def of(session: SparkSession): Long = {
     val catalog = session.sessionState.catalog
     val known = catalog.getTempViewNames().flatMap(catalog.getRawTempView)
-    OfSession + known.map(view => views.computeIfAbsent(view, of(_: TemporaryViewRelation)).longValue).sum + functions(session) + Variables.bytes(session)
+    OfSession + (known ++ Variables.of(session)).map(sizes.computeIfAbsent(_, of(_: Product)).longValue).sum
   }
 
-  private def of(view: TemporaryViewRelation): java.lang.Long = of(view.tableMeta) + view.plan.fold(0L)(PlanSize.of)
-
-  private def of(table: CatalogTable): Long =
-    (Seq(table.schema.json) ++ table.viewText ++ table.comment ++ table.properties.values).map(_.length.toLong).sum
-
-  /** The text of a function, which Spark keeps beside what it has made of it. */
-  private def functions(session: SparkSession): Long = {
-    val state = session.sessionState
-    val all = state.functionRegistry.listFunction().flatMap(state.functionRegistry.lookupFunction(_)) ++
-      state.tableFunctionRegistry.listFunction().flatMap(state.tableFunctionRegistry.lookupFunction(_))
-    all.filter(each => SQLFunction.isSQLFunction(each.getClassName)).map(2L * _.getUsage.length).sum
+  private def of(kept: Product): java.lang.Long = kept match {
+    case view: TemporaryViewRelation => PlanSize.of(view).bytes
+    case variable => PlanSize.of(variable).bytes
   }
 
   /** Empties sessions that their clients have closed: a thread of a pool may refer to one for long, and Spark caches for all of them. */

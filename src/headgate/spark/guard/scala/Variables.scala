@@ -27,10 +27,9 @@ object Variables {
     remember(session, plan)
   }
 
-  /** The bytes of all values that a session keeps in variables, and of the texts of their defaults. */
-  def bytes(session: SparkSession): Long =
+  /** The variables of a session. */
+  def of(session: SparkSession): Seq[VariableDefinition] =
     known(session).keys.toSeq.flatMap(name => manager(session).get(Seq(name)))
-      .map(value => Sizes.of(value.currentValue.value) + value.defaultValueSQL.length).sum
 
   private def remember(session: SparkSession, plan: LogicalPlan): Unit = plan match {
     case set: SetVariable => set.targetVariables.collect { case variable: VariableReference => variable.identifier }.foreach(give(session, _))
