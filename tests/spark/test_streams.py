@@ -17,6 +17,7 @@ from tests.spark.guard_world import ADMIN, REFUSED, World
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 READER = "hgs_reader"
+LARGE = f"greatest({', '.join(f'hash(value, {n})' for n in range(12_000))}) AS x"
 READS = {"table.select lake.raw.flights"}
 
 
@@ -128,6 +129,17 @@ class TestSinks:
 class TestBounds:
     """Each active stream has threads in the driver, for as long as its user leaves it."""
 
+    def test_ended_streams_are_forgotten_before_they_take_much_memory(self, lake: World) -> None:
+        spark = lake.session(READER, READER)
+        small, large = start_rate_stream(spark), start_rate_stream(spark, column=LARGE)
+        finish_streams(small, large)
+
+        finish_streams(start_rate_stream(spark))
+
+        assert small.exception() is None
+        with pytest.raises(PySparkException, match="not found"):
+            large.exception()
+
     def test_a_user_has_no_more_than_so_many_active_streams(self, lake: World) -> None:
         first, second = lake.session(READER, READER), lake.session(READER, READER)
         queries = [start_rate_stream(session) for session in (first, second) for _ in range(32)]
@@ -141,15 +153,14 @@ class TestBounds:
 
     def test_the_plans_of_a_users_active_streams_are_bounded(self, lake: World) -> None:
         spark = lake.session(READER, READER)
-        large = f"greatest({', '.join(f'hash(value, {n})' for n in range(12_000))}) AS x"
-        query = start_rate_stream(spark, column=large)
+        query = start_rate_stream(spark, column=LARGE)
 
         with pytest.raises(PySparkException, match="the plans of your active streams take more than") as caught:
-            start_rate_stream(spark, column=large)
+            start_rate_stream(spark, column=LARGE)
 
         assert caught.value.getSqlState() == "54000"
         finish_streams(start_rate_stream(spark), query)
-        finish_streams(start_rate_stream(spark, column=large))
+        finish_streams(start_rate_stream(spark, column=LARGE))
 
     def test_a_user_that_starts_many_streams_at_once_has_no_more(self, lake: World) -> None:
         """Each is counted from its start on, and not only when it is active."""

@@ -7,6 +7,7 @@ import scala.collection.mutable
 import com.google.common.collect.MapMaker
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
+import org.apache.spark.sql.streaming.StreamingQuery
 
 /** Bounds how many streams are active, each of which has threads until its user stops it, and how large their plans are, as each batch is planned. */
 object ActiveStreams {
@@ -19,9 +20,12 @@ object ActiveStreams {
 
   private val share = new HeapShare(8, 4)
 
+  /** Bytes of a stream beside its plans, most of them for what it says of its latest hundred batches. */
+  private val OfStream = 512L << 10
+
   private final case class Active(principal: String, bytes: Long)
 
-  /** The bytes of the plans of active streams, which do not change. */
+  /** The bytes of streams, which do not change. */
   private val sizes: JavaMap[StreamExecution, java.lang.Long] = new MapMaker().weakKeys().makeMap()
 
   /** The stream that each operation may be about to start. */
@@ -30,7 +34,7 @@ object ActiveStreams {
   /** Throws `LimitExceeded` if the principal of this request cannot start another stream, of this plan. */
   def requireRoom(plan: LogicalPlan): Unit = Requests.own.foreach { case (operation, request) =>
     val deadline = System.nanoTime + Patience
-    val wanted = Active(request.principal, PlanMemory.of(plan))
+    val wanted = Active(request.principal, of(plan))
     var fault = reserve(operation, wanted)
     while (fault.isDefined && System.nanoTime < deadline) {
       Thread.sleep(Pause)
@@ -62,9 +66,14 @@ object ActiveStreams {
       "this Spark has no memory for the plans of more streams; start this one again when others have ended")
 
   private def active: Seq[Active] = SessionMemory.sessions.flatMap { case (principal, session) =>
-    session.streams.active.toSeq.map {
-      case stream: StreamingQueryWrapper => Active(principal, sizes.computeIfAbsent(stream.streamingQuery, each => PlanMemory.of(each.analyzedPlan)))
-      case _ => Active(principal, 0)
-    }
+    session.streams.active.toSeq.map(stream => Active(principal, bytes(stream)))
   }
+
+  /** The bytes of a stream, which may have ended. */
+  def bytes(stream: StreamingQuery): Long = stream match {
+    case stream: StreamingQueryWrapper => sizes.computeIfAbsent(stream.streamingQuery, each => of(each.analyzedPlan))
+    case _ => 0
+  }
+
+  private def of(plan: LogicalPlan): Long = OfStream + PlanMemory.of(plan)
 }

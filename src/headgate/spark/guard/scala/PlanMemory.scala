@@ -15,7 +15,7 @@ object PlanMemory {
   /** Bytes of a node or an expression, which is in the plan as it was sent, optimized and planned, in its tasks, and in a class that is compiled. */
   private val Node = 2L << 10
 
-  /** Nodes and expressions that every plan may have, however much others hold. */
+  /** Nodes and expressions that every statement may have, however much others hold. */
   private val Few = 1000
 
   /** A constant is in the plan, in the tasks of the statement, and twice where these are made ready to be sent. */
@@ -44,7 +44,7 @@ object PlanMemory {
   }
 
   /** Throws `LimitExceeded` if there is no room for what the optimizer makes of the plan that this thread works on. */
-  def require(plan: LogicalPlan): Unit = hold(worked(plan))
+  def require(plan: LogicalPlan): Unit = hold(worked(plan, Few))
 
   /** Throws `LimitExceeded` if there is no room for so many bytes of rows more of the operation of this thread. */
   def add(rows: Long): Unit = Requests.own.foreach { case (operation, request) => add(operation, request, rows) }
@@ -81,9 +81,9 @@ object PlanMemory {
     ).foreach(fault => throw new LimitExceeded(fault))
 
   /** The bytes of a plan, and of what Spark makes of it. */
-  def of(plan: LogicalPlan): Long = PlanSize.of(plan).structure + worked(plan)
+  def of(plan: LogicalPlan): Long = PlanSize.of(plan).structure + worked(plan, free = 0)
 
-  private def worked(plan: LogicalPlan): Long = {
+  private def worked(plan: LogicalPlan, free: Int): Long = {
     var (nodes, constants) = (0L, 0L)
     plan.foreachWithSubqueries { node =>
       nodes += 1
@@ -92,7 +92,7 @@ object PlanMemory {
         constants += constant(part)
       })
     }
-    Node * math.max(nodes - Few, 0) + Copies * constants
+    Node * math.max(nodes - free, 0) + Copies * constants
   }
 
   private def constant(part: Expression): Long = part match {
