@@ -1,11 +1,13 @@
 """What the JVM of a driver refuses by itself, with the guard left out."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from headgate.spark.starting import CLOSED, command
+from headgate.spark.driver_ports import DriverPorts
+from headgate.spark.starting import CLOSED, command, properties
 from headgate.spark.toolchain import Toolchain
 from tests.spark.guard_world import settings
 from tests.spark.programs import run_program
@@ -118,6 +120,17 @@ def test_no_process_attaches_to_the_driver(toolchain: Toolchain) -> None:
     flags = subprocess.run(jvm, check=True, timeout=60, capture_output=True, text=True).stdout
 
     assert any("DisableAttachMechanism" in line and "true" in line for line in flags.splitlines())
+
+
+def test_spark_keeps_few_tasks_that_have_ended(toolchain: Toolchain, tmp_path: Path) -> None:
+    """Each takes half a kilobyte. Spark's own bounds are a thousand stages, and a hundred thousand tasks of each."""
+    many = {f"spark.ui.retained{kind}": "100000" for kind in ("Jobs", "Stages", "Tasks")}
+    given = replace(settings(toolchain, tmp_path, "http://127.0.0.1:1"), conf=many)
+
+    kept = properties(given, DriverPorts(1, 2, 3))
+
+    assert int(kept["spark.ui.retainedStages"]) * int(kept["spark.ui.retainedTasks"]) <= 10_000
+    assert int(kept["spark.ui.retainedJobs"]) <= 100
 
 
 def test_what_closes_the_jvm_is_in_its_command(toolchain: Toolchain, tmp_path: Path) -> None:

@@ -176,6 +176,10 @@ def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
         **settings.conf,
         **({} if settings.cluster.remote else _own_ports(ports)),
         "spark.ui.enabled": "false",
+        # What Spark keeps of ended work, also where it shows it to no user; of tasks, for each stage.
+        "spark.ui.retainedJobs": "100",
+        "spark.ui.retainedStages": "100",
+        "spark.ui.retainedTasks": "100",
         "spark.sql.ui.retainedExecutions": "1",  # Spark keeps the plans of statements that have ended, with their constants
         "spark.sql.maxPlanStringLength": "4194304",  # as EXPLAIN shows it, and Spark keeps it
         "spark.scheduler.mode": "FAIR",
