@@ -7,6 +7,7 @@ import sys
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -14,9 +15,16 @@ from hypothesis import strategies as st
 
 from headgate.facts import changes as c
 from headgate.facts.assembly import Facts, assembled, facts_of
-from headgate.facts.checkpoint import CheckpointError, dump, load
+from headgate.facts.checkpoint import (
+    _SHAPE,  # pyright: ignore[reportPrivateUsage] (what is written follows it)
+    _SHAPE_SUM,  # pyright: ignore[reportPrivateUsage] (stands for it)
+    CheckpointError,
+    dump,
+    load,
+)
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
+from headgate.facts.shapes import Many, Maybe, Pairs, Record, Scalar, Shape
 from headgate.facts.snapshot import Snapshot
 from tests.facts.histories import BEGUN, few, histories
 from tests.facts.samples import ROOT, SAMPLES
@@ -33,6 +41,29 @@ from headgate.facts.snapshot import Snapshot
 from tests.facts.samples import SAMPLES
 print(sha256(dump(fold(Snapshot(), SAMPLES, 7))).hexdigest())
 """
+
+
+def test_the_bytes_are_those_of_the_checkpoints_that_exist() -> None:
+    assert sha256(CONTENT).hexdigest() == "c5544103df003584ba8b8a70ac14091b06b064e5f54de6d95798e028f54390ce"
+
+
+def test_a_shape_of_other_fields_needs_another_number() -> None:
+    """A checkpoint has no names of fields: read as another shape, its values would get wrong meanings."""
+    assert (hex(_SHAPE_SUM), crc32(_spelled(_SHAPE).encode())) == ("0x62c61f98", 3810152842)
+
+
+def _spelled(shape: Shape) -> str:
+    match shape:
+        case Record(_, members):
+            return f"{{{' '.join(f'{each.name}:{_spelled(each.shape)}' for each in members)}}}"
+        case Pairs(key, value, build):
+            return f"{build.__name__}<{_spelled(key)},{_spelled(value)}>"
+        case Many(of, build):
+            return f"{build.__name__}<{_spelled(of)}>"
+        case Maybe(of):
+            return f"{_spelled(of)}?"
+        case Scalar(kind):
+            return kind.__name__
 
 
 class TestRoundTrip:

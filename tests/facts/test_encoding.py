@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from headgate.control.ports import Entry
 from headgate.facts import changes as c
 from headgate.facts.encoding import (
+    _TYPES,  # pyright: ignore[reportPrivateUsage] (every spelling is written somewhere)
     TAG,
     FactsError,
     decode,
@@ -37,6 +38,17 @@ def _any_change(kind: type) -> st.SearchStrategy[c.Change]:
 
 def test_a_sample_of_every_change_type_exists() -> None:
     assert {type(sample) for sample in SAMPLES} == set(get_args(c.Change))
+
+
+def test_every_sample_is_written_as_logs_that_exist_have_it() -> None:
+    recorded = (Path(__file__).parent / "encoded_samples.jsonl").read_text(encoding="utf-8")
+
+    assert "".join(f"{json.dumps(encode(sample))}\n" for sample in SAMPLES) == recorded
+
+
+def test_every_change_type_has_one_spelling() -> None:
+    assert {str(encode(sample)[TAG]) for sample in SAMPLES} == set(_TYPES)
+    assert set(_TYPES.values()) == set(get_args(c.Change))
 
 
 def test_no_field_has_the_name_of_the_tag() -> None:

@@ -8,8 +8,9 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
-from typing import Any, TypeAlias, cast, get_args
+from typing import Any, TypeAlias, cast
 
+from headgate.facts import changes as change_types
 from headgate.facts.changes import Change
 from headgate.facts.history import Entry, State
 from headgate.facts.shapes import Many, Maybe, Pairs, Record, Scalar, Shape, shape_of
@@ -25,7 +26,43 @@ FORMAT, VERSION = "headgate facts", 1
 
 Json: TypeAlias = "bool | float | str | list[Json] | dict[str, Json] | None"
 
-_TYPES: Mapping[str, type] = {kind.__name__: kind for kind in get_args(Change)}
+_TYPES: Mapping[str, type[Change]] = {
+    "OrganizationCreated": change_types.OrganizationCreated,
+    "PrincipalAdded": change_types.PrincipalAdded,
+    "PrincipalExpires": change_types.PrincipalExpires,
+    "PrincipalRemoved": change_types.PrincipalRemoved,
+    "GroupCreated": change_types.GroupCreated,
+    "GroupDeleted": change_types.GroupDeleted,
+    "MemberAdded": change_types.MemberAdded,
+    "MemberRemoved": change_types.MemberRemoved,
+    "TokenIssued": change_types.TokenIssued,
+    "TokenRevoked": change_types.TokenRevoked,
+    "ResourceCreated": change_types.ResourceCreated,
+    "ResourceRenamed": change_types.ResourceRenamed,
+    "ResourceDeleted": change_types.ResourceDeleted,
+    "RelationsSet": change_types.RelationsSet,
+    "AttributesSet": change_types.AttributesSet,
+    "SettingChanged": change_types.SettingChanged,
+    "GovernedBy": change_types.GovernedBy,
+    "CustomRoleDefined": change_types.CustomRoleDefined,
+    "CustomRoleDeleted": change_types.CustomRoleDeleted,
+    "AccessRequested": change_types.AccessRequested,
+    "AccessApproved": change_types.AccessApproved,
+    "AccessEnded": change_types.AccessEnded,
+    "AccessDeleted": change_types.AccessDeleted,
+    "ChangeRequested": change_types.ChangeRequested,
+    "ChangeDecided": change_types.ChangeDecided,
+    "RequestFiled": change_types.RequestFiled,
+    "RequestDecided": change_types.RequestDecided,
+    "RunAsSet": change_types.RunAsSet,
+    "RoleAssigned": change_types.RoleAssigned,
+    "RoleRevoked": change_types.RoleRevoked,
+    "RunStarted": change_types.RunStarted,
+    "RunEnded": change_types.RunEnded,
+}
+"""The spelling of each type in logs and files. It is fixed: a class may get another name, its spelling may not."""
+
+_SPELLINGS = {kind: spelling for spelling, kind in _TYPES.items()}
 
 
 class FactsError(Exception):
@@ -34,17 +71,16 @@ class FactsError(Exception):
 
 def encode(change: Change) -> dict[str, Json]:
     """Return the change as a JSON object: its type under `change`, and its fields."""
-    return {TAG: type(change).__name__, **cast("dict[str, Json]", _plain(shape_of(type(change)), change))}
+    return {TAG: _SPELLINGS[type(change)], **cast("dict[str, Json]", _plain(shape_of(type(change)), change))}
 
 
 def decode(value: object) -> Change:
     """Return the change that a JSON object says. Raises `FactsError` for anything that is not one."""
     fields = dict(cast("dict[object, object]", value)) if isinstance(value, dict) else {}
     name = fields.pop(TAG, None)
-    kind = _TYPES.get(name) if isinstance(name, str) else None
-    if kind is None:
+    if not isinstance(name, str) or name not in _TYPES:
         raise FactsError(f"there is no change of type `{name}` in this version of Headgate")
-    return cast("Change", _read(shape_of(kind), fields, kind.__name__))
+    return cast("Change", _read(shape_of(_TYPES[name]), fields, name))
 
 
 def write_facts(changes: Iterable[Change], revision: int) -> Iterator[str]:
