@@ -11,9 +11,9 @@ from headgate.decision.conditions import CONDITIONS
 from headgate.decision.records import Decision, Explanation, Fix, Missing, Needed, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, SubjectId
+from headgate.model.describe import condition
 from headgate.model.load import load_model
 from headgate.model.model import Model, Term
-from headgate.model.sentences import condition
 from tests.fakes.world import ACTIONS, FLIGHTS, MEMBER, snapshot
 
 FACTS = snapshot()

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from headgate.model.layout import laid_out
+from headgate.model.formatter import laid_out
 from headgate.model.model import Model
-from headgate.model.syntax import VERBS
+from headgate.model.parse_model import VERBS
 from headgate.model.vocabulary import Vocabulary
 
 _HEAD = """\

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.model import AssignRule, Model, Role, RoleAt, Term, When
-from headgate.model.syntax import KINDS, VERBS
+from headgate.model.parse_model import KINDS, VERBS
 
 Document = Mapping[str, Any]
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.diagnostics import Report
-from headgate.model.layout import laid_out
-from headgate.model.marked import parse
+from headgate.model.formatter import laid_out
 from headgate.model.model import Model
+from headgate.model.parse_model import read_model
 from headgate.model.reader import Reader
-from headgate.model.syntax import read_model
+from headgate.model.yaml_positions import parse
 from tests.fakes.generated import few
 from tests.fakes.world import ACTIONS
 from tests.model.documents import DOCUMENTS, Document, written

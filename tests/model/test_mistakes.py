@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.decision.conditions import CONDITIONS
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.diagnostics import Diagnostic, ModelError
 from headgate.model.load import diagnose, load_model
-from headgate.model.mistakes import Mistake
 from tests.fakes.generated import few
 from tests.fakes.world import ACTIONS
 

@@ -12,7 +12,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.fold import fold
 from headgate.model.model import Model
-from headgate.model.reach import reach
+from headgate.model.role_reach import reach
 from tests.fakes.generated import few
 from tests.fakes.generated_histories import BEGUN, NOW, PRINCIPALS, histories
 from tests.fakes.generated_models import DENSE, HOME, TYPES, models

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from headgate.control.egress import EgressPolicy, EgressRules, HostRule, parse_host_rule
 from headgate.model.diagnostics import Report
-from headgate.model.marked import Items, Marked, Table, Text, parse
+from headgate.model.yaml_positions import Items, Marked, Table, Text, parse
 
 _ORGANIZATIONS, _FOLDERS, _HOSTS = "organizations", "folders", "hosts"
 

@@ -36,8 +36,8 @@ def lay_out(
 
 def _laid_out(text: str, file: str) -> str:
     from headgate.model.diagnostics import ModelError, Report
-    from headgate.model.layout import laid_out
-    from headgate.model.marked import parse
+    from headgate.model.formatter import laid_out
+    from headgate.model.yaml_positions import parse
 
     report = Report(file)
     parse(text, report)

@@ -30,8 +30,8 @@ from headgate.decision.records import Decision, Missing, Path, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
+from headgate.model.describe import condition
 from headgate.model.model import Alternative, AssignRule, Model
-from headgate.model.sentences import condition
 
 ASSIGNING = {"assignment.add": "add", "assignment.remove": "remove", "assignment.change": "change"}
 """The actions that the model's assign rules decide, and what those call them."""

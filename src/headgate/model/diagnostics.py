@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol
 
-from headgate.model.mistakes import Mistake
+from headgate.model.diagnostic_codes import Mistake
 
 _NEAR = 0.7
 """How alike two words are, from 0 to 1, of which one may be the other misspelt."""

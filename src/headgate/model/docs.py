@@ -3,9 +3,9 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from headgate.model.mistakes import Mistake
+from headgate.model.describe import alternative, assigning, listed, roles, spread, standing, while_, words
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.model import Model, Role
-from headgate.model.sentences import alternative, assigning, listed, roles, spread, standing, while_, words
 from headgate.model.vocabulary import MODELS, Vocabulary
 
 _PLACEHOLDER = re.compile(r"\{\w+\}")

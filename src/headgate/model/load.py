@@ -7,13 +7,13 @@ rules make sense together). A stage begins when the one before found no error.
 import hashlib
 from collections.abc import Collection
 
-from headgate.model.check import check
+from headgate.model.check.check import check
 from headgate.model.diagnostics import Diagnostic, ModelError, Report
-from headgate.model.marked import parse
 from headgate.model.model import Model
+from headgate.model.parse_model import read_model
 from headgate.model.reader import Reader
-from headgate.model.syntax import read_model
 from headgate.model.vocabulary import Vocabulary
+from headgate.model.yaml_positions import parse
 
 
 def load_model(text: str, actions: Vocabulary, file: str, conditions: Collection[str]) -> Model:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.diagnostics import Report
-from headgate.model.marked import Items, Marked, Table, Text
-from headgate.model.mistakes import Mistake
+from headgate.model.yaml_positions import Items, Marked, Table, Text
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _ROLE = re.compile(rf"{_NAME.pattern}(\.\w+)?", re.ASCII)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.diagnostics import ModelError, Report
-from headgate.model.marked import Items, Marked, Text, parse
-from headgate.model.mistakes import Mistake
 from headgate.model.reader import Reader
+from headgate.model.yaml_positions import Items, Marked, Text, parse
 
 MODELS = ("nekt", "y42", "onehouse", "datamesh")
 """The shipped models, each with a column of its own."""

@@ -11,8 +11,8 @@ from headgate.doors.api.bodies import Called, Page
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import own
 from headgate.doors.services import Uses
+from headgate.model.describe import condition
 from headgate.model.model import Model
-from headgate.model.sentences import condition
 
 router = APIRouter(tags=["models"])
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from headgate.model.checking import Checking, Path, some_of
-from headgate.model.mistakes import Mistake
+from headgate.model.check.context import Checking, Path, some_of
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.model import Model, RoleAt
-from headgate.model.reach import Types
-from headgate.model.syntax import KINDS
+from headgate.model.parse_model import KINDS
+from headgate.model.role_reach import Types
 
 _SECTIONS_OF_RULES = ("spread", "named_in", "assign", "standing", "creators", "bridges")
 

@@ -6,8 +6,8 @@ from typing import cast
 
 import yaml
 
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.diagnostics import Report
-from headgate.model.mistakes import Mistake
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from headgate.model.check_roles import check_growth, check_held, check_includes
-from headgate.model.check_rules import (
+from headgate.model.check.context import Checking
+from headgate.model.check.roles import check_growth, check_held, check_includes
+from headgate.model.check.rules import (
     check_derived,
     check_holders,
     check_kinds,
@@ -13,14 +14,13 @@ from headgate.model.check_rules import (
     check_repeated,
     check_spread,
 )
-from headgate.model.check_tree import check_settings, check_types, check_whens
-from headgate.model.check_whole import check_actions, check_assignable, check_discover, check_raising
-from headgate.model.checking import Checking
+from headgate.model.check.types import check_settings, check_types, check_whens
+from headgate.model.check.whole_model import check_actions, check_assignable, check_discover, check_raising
 from headgate.model.diagnostics import Report
-from headgate.model.marked import Marked
 from headgate.model.model import Model
-from headgate.model.reach import reach
+from headgate.model.role_reach import reach
 from headgate.model.vocabulary import Vocabulary
+from headgate.model.yaml_positions import Marked
 
 _STAGES: tuple[tuple[Callable[[Checking], None], ...], ...] = (
     (check_types, check_includes, check_settings),

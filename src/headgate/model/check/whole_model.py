@@ -1,8 +1,8 @@
 """Checks of the whole: what nobody can do, and what makes somebody stronger than they are."""
 
-from headgate.model.checking import Checking, some_of
-from headgate.model.mistakes import Mistake
-from headgate.model.reach import Types
+from headgate.model.check.context import Checking, some_of
+from headgate.model.diagnostic_codes import Mistake
+from headgate.model.role_reach import Types
 from headgate.model.vocabulary import ASSIGNMENT, MODELS
 
 _SHOWN = 5

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.diagnostics import Report
-from headgate.model.marked import Marked, Text, find
-from headgate.model.mistakes import Mistake
 from headgate.model.model import Model, When
-from headgate.model.reach import Reach, Types
+from headgate.model.role_reach import Reach, Types
 from headgate.model.vocabulary import Vocabulary
+from headgate.model.yaml_positions import Marked, Text, find
 
 Path = tuple[str | int, ...]
 """Where something stands in the document: keys, places in lists, words in lists."""

@@ -10,10 +10,10 @@ value     = WORD | "'" words with blanks "'"
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from headgate.model.marked import Items, Text
-from headgate.model.mistakes import Mistake
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.model import Setting, Term, When
 from headgate.model.reader import Reader, Value
+from headgate.model.yaml_positions import Items, Text
 
 _WORD = re.compile(r"'[^']*'|[^\s']+")
 _ROOTS = ("setting", "self", "parent", "with")

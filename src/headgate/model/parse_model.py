@@ -8,8 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.model.marked import Items, Marked, Table, Text
-from headgate.model.mistakes import Mistake
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.model import (
     Alternative,
     AssignRule,
@@ -27,9 +26,10 @@ from headgate.model.model import (
     Type,
     When,
 )
+from headgate.model.parse_conditions import read_when
 from headgate.model.reader import Reader, Value
-from headgate.model.terms import read_when
 from headgate.model.vocabulary import Vocabulary
+from headgate.model.yaml_positions import Items, Marked, Table, Text
 
 KINDS = ("user", "service_principal", "group", "team", "domain")
 """Kinds of subject that an assignment can be made to."""

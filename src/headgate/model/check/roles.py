@@ -1,9 +1,9 @@
 """Checks of the roles: what they include, whether they can be held, and what they are worth where they are held."""
 
-from headgate.model.checking import Checking, Path, some_of
-from headgate.model.mistakes import Mistake
+from headgate.model.check.context import Checking, Path, some_of
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.model import Role, Spread, Standing
-from headgate.model.reach import Types
+from headgate.model.role_reach import Types
 
 _ONE = "one"
 """All are noted as one mistake, as they have one cause: a rule that is missing."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from headgate.model.checking import Checking, Path, some_of
-from headgate.model.mistakes import Mistake
+from headgate.model.check.context import Checking, Path, some_of
+from headgate.model.diagnostic_codes import Mistake
 from headgate.model.model import Term, When
-from headgate.model.reach import Types
+from headgate.model.role_reach import Types
 
 
 def check_types(checking: Checking) -> None:

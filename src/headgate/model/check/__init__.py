@@ -1,0 +1,1 @@
+"""Checks of a model: each fault is found with its line and column."""
