@@ -10,7 +10,7 @@ from immutables import Map
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.engine import Engine
 from headgate.decision.records import Question as Asked
-from headgate.facts.assembly import assembled, facts_of
+from headgate.facts.bulk_index import assembled, facts_of
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, Edge, RoleAssigned, RoleRevoked
 from headgate.facts.checkpoint import dump, load

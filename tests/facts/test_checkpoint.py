@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.facts import changes as c
-from headgate.facts.assembly import Facts, assembled, facts_of
+from headgate.facts.bulk_index import Facts, assembled, facts_of
 from headgate.facts.checkpoint import (
     _SHAPE,  # pyright: ignore[reportPrivateUsage] (what is written follows it)
     _SHAPE_SUM,  # pyright: ignore[reportPrivateUsage] (stands for it)
@@ -24,7 +24,7 @@ from headgate.facts.checkpoint import (
 )
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
-from headgate.facts.shapes import Many, Maybe, Pairs, Record, Scalar, Shape
+from headgate.facts.record_schema import Many, Maybe, Pairs, Record, Scalar, Shape
 from headgate.facts.snapshot import Snapshot
 from tests.facts.histories import BEGUN, few, histories
 from tests.facts.samples import ROOT, SAMPLES

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final, cast
 
-from headgate.facts.assembly import Facts, assembled, facts_of
+from headgate.facts.bulk_index import Facts, assembled, facts_of
 from headgate.facts.columns import columns_of, from_columns
-from headgate.facts.shapes import shape_of
+from headgate.facts.record_schema import shape_of
 from headgate.facts.snapshot import Assignment, Snapshot
 
 VERSION = 1

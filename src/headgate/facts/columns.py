@@ -11,7 +11,7 @@ from itertools import islice
 from struct import Struct
 from typing import Any
 
-from headgate.facts.shapes import Many, Maybe, Pairs, Record, Scalar, Shape
+from headgate.facts.record_schema import Many, Maybe, Pairs, Record, Scalar, Shape
 
 _LENGTH = Struct("<Q")
 _FAST = 1

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 from headgate.facts import changes as change_types
 from headgate.facts.changes import Change
 from headgate.facts.history import Entry, State
-from headgate.facts.shapes import Many, Maybe, Pairs, Record, Scalar, Shape, shape_of
+from headgate.facts.record_schema import Many, Maybe, Pairs, Record, Scalar, Shape, shape_of
 from headgate.facts.snapshot import Snapshot
 
 TAG = "change"

@@ -9,6 +9,18 @@ from typing import Any
 
 from headgate.facts import changes as c
 from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.index_updates import (
+    forgotten,
+    given,
+    issued,
+    joined,
+    made_for,
+    parted,
+    placed,
+    related,
+    runs_as,
+    taken,
+)
 from headgate.facts.snapshot import (
     NO_NAMES,
     NO_SETTINGS,
@@ -22,18 +34,6 @@ from headgate.facts.snapshot import (
     Run,
     Snapshot,
     Token,
-)
-from headgate.facts.upkeep import (
-    forgotten,
-    given,
-    issued,
-    joined,
-    made_for,
-    parted,
-    placed,
-    related,
-    runs_as,
-    taken,
 )
 
 BUILT_IN = "built_in"

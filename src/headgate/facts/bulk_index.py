@@ -13,6 +13,7 @@ from typing import TypeVar
 from immutables import Map
 
 from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunId, SubjectId, TokenId
+from headgate.facts.index_updates import targets
 from headgate.facts.snapshot import (
     NO_NAMES,
     Agreement,
@@ -30,7 +31,6 @@ from headgate.facts.snapshot import (
     Snapshot,
     Token,
 )
-from headgate.facts.upkeep import targets
 
 K = TypeVar("K")
 V = TypeVar("V")
