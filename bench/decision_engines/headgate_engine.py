@@ -8,8 +8,8 @@ from typing import ClassVar
 from immutables import Map
 
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.engine import Engine
-from headgate.decision.records import Question as Asked
+from headgate.decision.engine.engine import Engine
+from headgate.decision.types import Question as Asked
 from headgate.facts.bulk_index import assembled, facts_of
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, Edge, RoleAssigned, RoleRevoked

@@ -21,7 +21,7 @@ from headgate.app.settings import Settings
 from headgate.cli import app
 from headgate.control.organization import Organization
 from headgate.control.queue import RunWanted
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.relocation import Relocation

@@ -9,8 +9,8 @@ import pytest
 
 from headgate.control.command import Plan, knows
 from headgate.control.people import known_to
-from headgate.decision.records import Question
 from headgate.decision.reference import decide
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, ResourceId
 from tests.app.prepared import DISCOVER, ELSEWHERE, LISTS, READS, WRITES, Asked

@@ -13,7 +13,7 @@ from headgate.control.ports import Draft, Head, Pointer
 from headgate.control.principals import RemovePrincipal
 from headgate.control.tables import CreateTable, DropTable, RenameTable
 from headgate.control.wording import Wording
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, MemberAdded, ResourceCreated, ResourceDeleted, RoleRevoked, RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, SubjectId

@@ -14,7 +14,7 @@ from headgate.control.directory import Directory
 from headgate.control.organization import Organizations
 from headgate.control.ports import DocumentPut, Draft, Entry, Head, RevisionConflictError, StoreError
 from headgate.control.replay import ForkError
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import OrganizationCreated, PrincipalAdded
 from headgate.facts.ids import PrincipalId, ResourceId

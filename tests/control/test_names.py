@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.control.names import below, named, supposed
-from headgate.decision.answers import Reference
+from headgate.decision.evaluator import Reference
 from headgate.facts.ids import ResourceId
 from tests.fakes.world import FILES, FLIGHTS, LAKE, MODELS, PLACE, PLANES, RAW, SALARIES, allows, assigned, snapshot
 from tests.fakes.world import MEMBER as VIEWER

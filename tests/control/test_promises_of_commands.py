@@ -15,7 +15,7 @@ from headgate.control.resources import CreateResource, DeleteResource, MoveResou
 from headgate.control.roles import DefineRole, DeleteRole
 from headgate.control.settings import ChangeSetting
 from headgate.control.tokens import IssueToken
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from tests.control.worlds import (

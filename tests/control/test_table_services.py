@@ -9,8 +9,8 @@ from headgate.control.directory import Directory
 from headgate.control.gate import Gate
 from headgate.control.pipelines import SavePipeline
 from headgate.control.wording import Wording
-from headgate.decision.records import Question
 from headgate.decision.reference import decide
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from tests.control.worlds import ANN, MODELS, World, onehouse, resource, role

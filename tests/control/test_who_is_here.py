@@ -6,7 +6,7 @@ import pytest
 
 from headgate.control.command import InvalidError, MissingError, RefusedError
 from headgate.control.people import knows_of, sees_everybody
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from tests.control.worlds import ANN, BEN, BOT, CREW, EVE, FOUNDER, ROOT, World, datamesh, nekt, onehouse, role, y42

@@ -8,7 +8,7 @@ import pytest
 from headgate.control.people import HYPOTHETICAL_USER
 from headgate.control.wording import Wording, reason
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.records import Decision, Explanation, Fix, Missing, Needed, Question
+from headgate.decision.types import Decision, Explanation, Fix, Missing, Needed, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, SubjectId
 from headgate.model.describe import condition

@@ -14,7 +14,7 @@ from headgate.control.organizations import CreateOrganization
 from headgate.control.principals import AddPrincipal, CreateServicePrincipal
 from headgate.control.resources import CreateResource
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Edge
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.decision.alike import alike
+from headgate.decision.uniform_visibility import alike
 from headgate.model.model import Alternative, Model, RoleAt, Setting, Spread, Term
 from tests.fakes.world import DATAMESH, NEKT, ONEHOUSE, Y42
 

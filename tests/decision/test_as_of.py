@@ -7,8 +7,8 @@ import pytest
 
 from headgate.control.ports import Entry
 from headgate.decision.as_of import Past, PastError, as_of
-from headgate.decision.records import Question
 from headgate.decision.reference import decide
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import GovernedBy, RoleRevoked
 from headgate.facts.fold import fold

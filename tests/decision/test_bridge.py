@@ -3,9 +3,9 @@
 import pytest
 
 from headgate.control.log_follower import Start
-from headgate.decision.answers import Answers, Reference
-from headgate.decision.engine import Engine
-from headgate.decision.records import Question
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Answers, Reference
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, GovernedBy, RelationsSet, ResourceCreated, RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId

@@ -4,7 +4,7 @@ import pytest
 
 from headgate.decision.conditions import CONDITIONS, Case
 from headgate.decision.conditions import holds as all_hold
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     AccessApproved,

@@ -1,9 +1,9 @@
 """Single decisions that generated worlds meet too rarely to rely on."""
 
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.explain import explain
-from headgate.decision.records import Question
+from headgate.decision.explain.explain import explain
 from headgate.decision.reference import decide
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import GovernedBy, PrincipalRemoved, RelationsSet, ResourceDeleted, RoleAssigned
 from headgate.facts.fold import fold

@@ -6,11 +6,11 @@ from typing import get_args
 
 import pytest
 
-from headgate.decision.compile import compile_models
-from headgate.decision.engine import Engine
-from headgate.decision.engine_touched import Touched
-from headgate.decision.records import Question
+from headgate.decision.engine.compile import compile_models
+from headgate.decision.engine.engine import Engine
+from headgate.decision.engine.invalidation import Touched
 from headgate.decision.reference import decide
+from headgate.decision.types import Question
 from headgate.facts import changes as c
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold

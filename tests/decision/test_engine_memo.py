@@ -1,4 +1,4 @@
-from headgate.decision.engine_memo import Memo
+from headgate.decision.engine.cache import Memo
 
 
 class TestAMemo:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headgate.decision.answers import Reference
-from headgate.decision.engine import Engine
-from headgate.decision.records import Question
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Reference
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, GovernedBy
 from headgate.facts.fold import fold

@@ -6,8 +6,8 @@ from importlib.resources import files
 import pytest
 
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.explain import explain, smallest_fixes
-from headgate.decision.records import Explanation, Fix, Missing, Path, Question
+from headgate.decision.explain.explain import explain, smallest_fixes
+from headgate.decision.types import Explanation, Fix, Missing, Path, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     AccessApproved,

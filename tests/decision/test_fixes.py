@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headgate.decision import fixes
-from headgate.decision.answers import Answers, Reference
-from headgate.decision.asked import Asked
-from headgate.decision.engine import Engine
-from headgate.decision.explain import explain
-from headgate.decision.places import kind_of
-from headgate.decision.records import Fix, Missing, Question
+from headgate.decision.context import Asked
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Answers, Reference
+from headgate.decision.explain import fixes
+from headgate.decision.explain.explain import explain
+from headgate.decision.tree import kind_of
+from headgate.decision.types import Fix, Missing, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RoleAssigned
 from headgate.facts.fold import fold

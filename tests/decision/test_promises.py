@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from immutables import Map
 
 from headgate.control.names import supposed
-from headgate.decision.answers import Reference
-from headgate.decision.declared import declared
-from headgate.decision.explain import explain
-from headgate.decision.records import Question
+from headgate.decision.evaluator import Reference
+from headgate.decision.explain.explain import explain
 from headgate.decision.reference import decide, discoverable
+from headgate.decision.run_scope import declared
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     PrincipalAdded,

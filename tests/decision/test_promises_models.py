@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.decision.records import Question
 from headgate.decision.reference import decide
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, Edge, GovernedBy, ResourceCreated, RoleAssigned
 from headgate.facts.fold import apply, fold

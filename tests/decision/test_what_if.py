@@ -8,16 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headgate.decision import affected
-from headgate.decision.answers import Answers, Reference
-from headgate.decision.asked import Models
-from headgate.decision.comparing import Moment, effects
-from headgate.decision.consequences import Ability, Consequences, Effect, Flip
-from headgate.decision.difference import difference
-from headgate.decision.engine import Engine
-from headgate.decision.records import Decision, Question
+from headgate.decision.context import Models
+from headgate.decision.diff import impact
+from headgate.decision.diff.compare import Moment, effects
+from headgate.decision.diff.difference import difference
+from headgate.decision.diff.results import Ability, Consequences, Effect, Flip
+from headgate.decision.diff.what_if import what_if
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Answers, Reference
 from headgate.decision.reference import decide
-from headgate.decision.what_if import what_if
+from headgate.decision.types import Decision, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     AttributesSet,
@@ -124,11 +124,11 @@ def test_asking_who_may_finds_what_asking_about_each_finds(
     start = Engine if which == "engine" else Reference
     sides = Moment(start(models, facts), now), Moment(start(models, fold(facts, changes, 2)), now)
 
-    assert effects(*sides, (affected.EVERYTHING,), few=0) == effects(*sides, (affected.EVERYTHING,), few=1000)
+    assert effects(*sides, (impact.EVERYTHING,), few=0) == effects(*sides, (impact.EVERYTHING,), few=1000)
 
 
 def test_every_change_says_what_it_can_concern() -> None:
-    assert affected._SCOPES.keys() == set(get_args(Change))
+    assert impact._SCOPES.keys() == set(get_args(Change))
 
 
 class Counting:

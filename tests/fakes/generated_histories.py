@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts import changes as c
 from headgate.facts.caller import Caller
 from headgate.facts.fold import apply, fold

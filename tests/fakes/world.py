@@ -11,8 +11,8 @@ from importlib.resources import files
 
 from headgate.control.control import Control
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.records import Decision, Question
 from headgate.decision.reference import decide
+from headgate.decision.types import Decision, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     Change,

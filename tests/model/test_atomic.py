@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.records import Question
 from headgate.decision.reference import decide
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, OrganizationCreated, PrincipalAdded, ResourceCreated, RoleAssigned
 from headgate.facts.fold import fold

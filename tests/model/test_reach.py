@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from headgate.decision.asked import Asked
-from headgate.decision.records import Question
+from headgate.decision.context import Asked
 from headgate.decision.reference import held
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.fold import fold

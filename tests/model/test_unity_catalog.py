@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from headgate.cli.scenario_folders import System, read_folder
 from headgate.control.scenarios.run import Case, run
-from headgate.decision.answers import Reference
-from headgate.decision.engine import Engine
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Reference
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "models" / "unity_catalog"
 

@@ -14,10 +14,10 @@ import pytest
 from headgate.cli.scenario_folders import System, read_folder
 from headgate.control.scenarios.asks import questions
 from headgate.control.scenarios.run import prepared
-from headgate.decision.answers import Reference
-from headgate.decision.engine import Engine
-from headgate.decision.explain import explain
-from headgate.decision.records import Fix, Needed, Question
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Reference
+from headgate.decision.explain.explain import explain
+from headgate.decision.types import Fix, Needed, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.fold import fold

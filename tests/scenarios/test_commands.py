@@ -12,7 +12,7 @@ from headgate.control.scenarios.run import ALLOW, Case, prepared
 from headgate.control.scenarios.steps import perform
 from headgate.control.scenarios.world import World
 from headgate.control.values import UnreadableError, entry, text
-from headgate.decision.answers import Reference
+from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import FOLDERS
 
 NEW = "new"

@@ -7,8 +7,8 @@ import pytest
 from headgate.cli.scenario_folders import read_folder
 from headgate.control.log_follower import Start
 from headgate.control.scenarios.run import run
-from headgate.decision.answers import Reference
-from headgate.decision.engine import Engine
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import CONFORMANCE, FOLDERS
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from headgate.cli.scenario_folders import System, read_folder
 from headgate.control.scenarios.asks import questions
 from headgate.control.scenarios.steps import perform
-from headgate.decision.engine import Engine
+from headgate.decision.engine.engine import Engine
 from tests.scenarios.folders import CONFORMANCE
 
 Step = Mapping[str, Any]

@@ -10,7 +10,7 @@ from headgate.cli.scenario_folders import System, read_folder
 from headgate.control.scenarios.run import NO_ANSWER, Outcome, read_case, run
 from headgate.control.scenarios.values import ScenarioError, later
 from headgate.control.values import UnreadableError, word
-from headgate.decision.answers import Reference
+from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import CONFORMANCE
 
 SYSTEMS: Mapping[str, System] = {each.name: each for each in read_folder(CONFORMANCE, Reference)}

@@ -29,8 +29,8 @@ from headgate.control.ports import (
     StoreError,
 )
 from headgate.control.principals import AddPrincipal, RemovePrincipal
-from headgate.decision.records import Question
 from headgate.decision.reference import decide
+from headgate.decision.types import Question
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId

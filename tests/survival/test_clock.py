@@ -10,7 +10,7 @@ import pytest
 from headgate.app.deployment import Deployment, over
 from headgate.control.assignments import AssignRole, RevokeRole
 from headgate.control.resources import CreateResource
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.store import SqlStore, open_stores
 from tests.app.world import Place

@@ -4,9 +4,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from headgate.control.organization import Organizations
-from headgate.decision.answers import Answers
-from headgate.decision.asked import Models
-from headgate.decision.engine import Engine
+from headgate.decision.context import Models
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Answers
 from headgate.facts.changes import RoleRevoked
 from headgate.facts.snapshot import Snapshot
 from tests.fakes import world

@@ -14,8 +14,8 @@ from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
 from headgate.control.tokens import kept, written
 from headgate.control.values import text
-from headgate.decision.asked import Models
-from headgate.decision.engine import Engine
+from headgate.decision.context import Models
+from headgate.decision.engine.engine import Engine
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, PrincipalAdded, RoleAssigned, TokenIssued
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId

@@ -15,7 +15,7 @@ from headgate.control.scenarios.building import below
 from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
 from headgate.control.values import Entry
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 
 _MAKING = "create_"
 

@@ -94,7 +94,7 @@ def what_if(
     from headgate.cli.ask_consequences import print_consequences
     from headgate.cli.ask_facts import changes_of, opened
     from headgate.cli.ask_options import AskError
-    from headgate.decision.what_if import what_if as foreseen
+    from headgate.decision.diff.what_if import what_if as foreseen
 
     moment, proposed = opened(facts, on), changes_of(changes)
     try:
@@ -115,7 +115,7 @@ def diff(
 
     from headgate.cli.ask_consequences import print_consequences
     from headgate.cli.ask_facts import opened
-    from headgate.decision.difference import difference
+    from headgate.decision.diff.difference import difference
 
     before, after = opened(facts, replace(on, revision=earlier)), opened(facts, on)
     print_consequences(after.answers.facts, difference(before, after), json=on.json)

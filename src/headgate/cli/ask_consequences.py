@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from headgate.cli.ask_names import written
 from headgate.cli.ask_print import print_json
 from headgate.cli.output import say, table
-from headgate.decision.consequences import Ability, Consequences, Effect, Flip, PipelineEffect
+from headgate.decision.diff.results import Ability, Consequences, Effect, Flip, PipelineEffect
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 

@@ -13,10 +13,10 @@ from headgate.cli.ask_options import AskError, On, With
 from headgate.cli.ask_print import decision_json, print_json, verdict
 from headgate.cli.output import draw, say
 from headgate.control.wording import NO_FIX, hidden, reason
-from headgate.decision.comparing import Moment
-from headgate.decision.explain import explain, smallest_fixes
-from headgate.decision.records import Explanation, Fix, Missing, Needed, Path, Question
+from headgate.decision.diff.compare import Moment
+from headgate.decision.explain.explain import explain, smallest_fixes
 from headgate.decision.reference import decide
+from headgate.decision.types import Explanation, Fix, Missing, Needed, Path, Question
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 

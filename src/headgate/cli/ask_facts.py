@@ -12,12 +12,12 @@ from pathlib import Path
 from headgate.cli.ask_options import AskError, On
 from headgate.cli.model_test import Answering
 from headgate.cli.output import note
-from headgate.decision.answers import Answers, Reference
 from headgate.decision.as_of import PastError, in_force, state_at
-from headgate.decision.asked import Models
-from headgate.decision.comparing import Moment
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.engine import Engine
+from headgate.decision.context import Models
+from headgate.decision.diff.compare import Moment
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Answers, Reference
 from headgate.facts.changes import Change
 from headgate.facts.encoding import read_changes, read_history
 from headgate.facts.history import State

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
 from headgate.cli.ask_options import AskError, With
-from headgate.decision.asked import Models
-from headgate.decision.records import Question
+from headgate.decision.context import Models
 from headgate.decision.reference import ASSIGNING
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
 from headgate.facts.snapshot import Snapshot

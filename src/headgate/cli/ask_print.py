@@ -5,7 +5,7 @@ from typing import Any
 
 from headgate.cli.ask_names import written
 from headgate.cli.output import say, write_json
-from headgate.decision.records import Decision
+from headgate.decision.types import Decision
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 

@@ -29,8 +29,8 @@ def diff(
     from headgate.cli.ask_consequences import print_consequences
     from headgate.cli.ask_facts import answering, models_of, read_model, shipped_model, state_of, time_of
     from headgate.cli.ask_options import AskError
-    from headgate.decision.comparing import Moment
-    from headgate.decision.difference import difference
+    from headgate.decision.diff.compare import Moment
+    from headgate.decision.diff.difference import difference
     from headgate.model.vocabulary import MODELS
 
     first, second = (shipped_model(each) if each in MODELS else read_model(Path(each)) for each in (old, new))

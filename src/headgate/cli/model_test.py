@@ -66,10 +66,10 @@ def run_folders(
 
 def _start(engine: Answering) -> "Start":
     if engine is Answering.REFERENCE:
-        from headgate.decision.answers import Reference
+        from headgate.decision.evaluator import Reference
 
         return Reference
-    from headgate.decision.engine import Engine
+    from headgate.decision.engine.engine import Engine
 
     return Engine
 

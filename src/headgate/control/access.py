@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from headgate.control.command import InvalidError, Plan, View
 from headgate.control.gaining import find_owners, is_approved_at_once
 from headgate.control.ports import DocumentPut
-from headgate.decision.places import kind_of
+from headgate.decision.tree import kind_of
 from headgate.facts.changes import AccessApproved, AccessDeleted, AccessEnded, AccessRequested, Change, RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Agreement, Resource

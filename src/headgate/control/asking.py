@@ -7,10 +7,10 @@ subject of an assignment, the other resources that the call concerns, and words.
 from collections.abc import Iterator, Mapping
 
 from headgate.control.values import Entry, Value, first, items, text, words
-from headgate.decision.answers import Answers
-from headgate.decision.asked import model_for
-from headgate.decision.records import Question
+from headgate.decision.context import model_for
+from headgate.decision.evaluator import Answers
 from headgate.decision.reference import ASSIGNING
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot

@@ -10,10 +10,10 @@ from headgate.control.ids import describe_id_fault
 from headgate.control.names import describe_new_name_fault
 from headgate.control.ports import DocumentPut, Pointer
 from headgate.control.queue import RunPut
-from headgate.decision.answers import Answers
-from headgate.decision.asked import Models, model_for
-from headgate.decision.explain import explain
-from headgate.decision.records import Decision, Explanation, Question
+from headgate.decision.context import Models, model_for
+from headgate.decision.evaluator import Answers
+from headgate.decision.explain.explain import explain
+from headgate.decision.types import Decision, Explanation, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.fold import fold

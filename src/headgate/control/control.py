@@ -37,14 +37,14 @@ from headgate.control.ports import (
 from headgate.control.replay import replayed
 from headgate.control.requests import open_requests
 from headgate.control.versions import version
-from headgate.decision.answers import Answers
-from headgate.decision.asked import Models, not_standing
-from headgate.decision.consequences import Consequences
-from headgate.decision.engine import Engine
-from headgate.decision.explain import explain
-from headgate.decision.records import Decision, Explanation, Missing, Question
+from headgate.decision.context import Models, not_standing
+from headgate.decision.diff.results import Consequences
+from headgate.decision.diff.what_if import what_if
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Answers
+from headgate.decision.explain.explain import explain
 from headgate.decision.reference import decide
-from headgate.decision.what_if import what_if
+from headgate.decision.types import Decision, Explanation, Missing, Question
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from headgate.control.command import Command, View
 from headgate.control.several import Several
-from headgate.decision.answers import Answers
-from headgate.decision.consequences import Consequences
-from headgate.decision.what_if import what_if
+from headgate.decision.diff.results import Consequences
+from headgate.decision.diff.what_if import what_if
+from headgate.decision.evaluator import Answers
 
 
 def foreseen(answers: Answers, commands: Sequence[Command], now: float) -> Consequences:

@@ -9,11 +9,11 @@ from headgate.control.names import TYPES, Supposed, below, named, supposed
 from headgate.control.ports import NOT_FOUND, REFUSED, Denial
 from headgate.control.table_services import served
 from headgate.control.wording import Wording, asking
-from headgate.decision.alike import alike
-from headgate.decision.answers import Answers
-from headgate.decision.asked import model_for
-from headgate.decision.explain import explain
-from headgate.decision.records import Explanation, Question
+from headgate.decision.context import model_for
+from headgate.decision.evaluator import Answers
+from headgate.decision.explain.explain import explain
+from headgate.decision.types import Explanation, Question
+from headgate.decision.uniform_visibility import alike
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from headgate.control.command import View
 from headgate.control.wording import called, reason
-from headgate.decision.answers import Answers
-from headgate.decision.declared import DECLARED, edges
-from headgate.decision.records import Missing, Question
+from headgate.decision.evaluator import Answers
+from headgate.decision.run_scope import DECLARED, edges
+from headgate.decision.types import Missing, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.facts.snapshot import Resource

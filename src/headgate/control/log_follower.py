@@ -7,8 +7,8 @@ from typing import Final
 
 from headgate.control.ports import Draft, Head, LogRefusedError, Store, StoreError, UnreadableError
 from headgate.control.replay import ForkError, following, replayed
-from headgate.decision.answers import Answers
-from headgate.decision.asked import Models
+from headgate.decision.context import Models
+from headgate.decision.evaluator import Answers
 from headgate.facts.changes import Change
 from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from headgate.control.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
-from headgate.decision.answers import Answers
+from headgate.decision.evaluator import Answers
 from headgate.facts.changes import ResourceCreated
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId

@@ -5,7 +5,7 @@ from headgate.control.call import Call
 from headgate.control.command import InvalidError, knows
 from headgate.control.control import Control
 from headgate.control.organizations import DEPLOYMENT
-from headgate.decision.asked import model_for
+from headgate.decision.context import model_for
 from headgate.facts.ids import PrincipalId
 
 OPERATOR = "operator"

@@ -17,8 +17,8 @@ from headgate.control.organizations import DEPLOYMENT
 from headgate.control.ports import DocumentConflictError, DocumentPut, LogRefusedError, Store, StoreError, Stores
 from headgate.control.tokens import LAST_USE
 from headgate.control.wording import Wording
-from headgate.decision.asked import Models, not_standing
-from headgate.decision.engine import Engine
+from headgate.decision.context import Models, not_standing
+from headgate.decision.engine.engine import Engine
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import NO_NAMES, SUSPENDED, Snapshot

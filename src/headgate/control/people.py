@@ -6,9 +6,9 @@ from functools import cache
 
 from headgate.control.assignments import known_role
 from headgate.control.command import MissingError, View
-from headgate.decision.answers import Answers
-from headgate.decision.asked import model_for
-from headgate.decision.records import Question
+from headgate.decision.context import model_for
+from headgate.decision.evaluator import Answers
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import PrincipalAdded, RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId

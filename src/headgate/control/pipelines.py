@@ -9,7 +9,7 @@ from headgate.control.lacking import lacking
 from headgate.control.ports import DocumentPut
 from headgate.control.resources import CreateResource, DeleteResource, asked_about
 from headgate.control.tokens import may_act_as, narrowed
-from headgate.decision.declared import edges as declared_edges
+from headgate.decision.run_scope import edges as declared_edges
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, AttributesSet, Change, Relations, RelationsSet, RunAsSet
 from headgate.facts.ids import PrincipalId, ResourceId

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from headgate.control.command import InvalidError, MissingError, Plan, View
 from headgate.control.ports import DocumentPut
 from headgate.control.token_scope import is_narrowed
-from headgate.decision.explain import smallest_fixes
-from headgate.decision.records import Fix, Question
+from headgate.decision.explain.explain import smallest_fixes
+from headgate.decision.types import Fix, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RequestDecided, RequestFiled, RoleAssigned
 from headgate.facts.ids import RequestId, ResourceId

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from headgate.control.command import InvalidError, MissingError, Plan, View
 from headgate.control.titles import usable_title
 from headgate.decision.conditions import Case, holds
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import CustomRoleDefined, CustomRoleDeleted
 from headgate.facts.ids import PrincipalId

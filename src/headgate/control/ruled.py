@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headgate.control.command import knows
 from headgate.control.control import Control
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model, Setting

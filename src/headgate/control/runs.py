@@ -14,7 +14,7 @@ from headgate.control.ports import DocumentPut
 from headgate.control.queue import CANCELLED, ENDED, FAILED, QUEUED, REFUSED, RUNNING, TRIGGERS, RunPut, RunRow
 from headgate.control.resources import STATE
 from headgate.control.tokens import kept
-from headgate.decision.asked import not_standing
+from headgate.decision.context import not_standing
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RunEnded, RunStarted
 from headgate.facts.ids import ResourceId, RunId

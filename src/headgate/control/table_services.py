@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from headgate.control.resources import KIND
-from headgate.decision.answers import Answers
-from headgate.decision.declared import MAKING, TABLE_SERVICE
-from headgate.decision.records import Question
+from headgate.decision.evaluator import Answers
+from headgate.decision.run_scope import MAKING, TABLE_SERVICE
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource

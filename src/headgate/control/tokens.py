@@ -8,7 +8,7 @@ from typing import Any
 
 from headgate.control.command import InvalidError, MissingError, Plan, View, knows
 from headgate.control.ports import DocumentPut
-from headgate.decision.asked import model_for
+from headgate.decision.context import model_for
 from headgate.decision.reference import ASSIGNING
 from headgate.facts.caller import Caller
 from headgate.facts.changes import TokenIssued, TokenRevoked

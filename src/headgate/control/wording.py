@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headgate.control.directory import Directory
 from headgate.control.people import HYPOTHETICAL_USER
-from headgate.decision.records import Explanation, Missing, Needed
+from headgate.decision.types import Explanation, Missing, Needed
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from headgate.decision.asked import Models
+from headgate.decision.context import Models
 from headgate.facts.history import State
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model

@@ -7,7 +7,7 @@ mistake that the model's checker reports.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model, Term, When

@@ -21,12 +21,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from headgate.decision.asked import Asked, Models, not_standing
 from headgate.decision.conditions import holds
-from headgate.decision.counting import counting, meaning, stands
-from headgate.decision.declared import declared
-from headgate.decision.places import kind_of, places_of, reaches, touched
-from headgate.decision.records import Decision, Missing, Path, Question
+from headgate.decision.context import Asked, Models, not_standing
+from headgate.decision.effective_assignments import counting, meaning, stands
+from headgate.decision.run_scope import declared
+from headgate.decision.tree import kind_of, places_of, reaches, touched
+from headgate.decision.types import Decision, Missing, Path, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot

@@ -28,7 +28,7 @@ from headgate.control.organization import Organization
 from headgate.control.ports import Denial, StoreError
 from headgate.control.validation_faults import listed_faults
 from headgate.control.wording import asked, called
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.denials import DENIED, addressed_organization, record_denial
 from headgate.doors.scope import ADDRESSED
 from headgate.spark.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, RowsDeniedError, StatementError

@@ -10,7 +10,7 @@ from headgate.control.ports import DocumentPut, StoreError
 from headgate.control.queue import ENDED, SUCCEEDED, RunRow
 from headgate.control.run_commits import found_among
 from headgate.control.touched import READING, allowed, columns_of
-from headgate.decision.declared import edges
+from headgate.decision.run_scope import edges
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource, Snapshot
 

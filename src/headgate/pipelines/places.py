@@ -13,8 +13,8 @@ from headgate.control.egress import Address
 from headgate.control.egress.policy import SETTING
 from headgate.control.ports import Store
 from headgate.control.vault import Vault, VaultError
-from headgate.decision.declared import edges
-from headgate.decision.records import Question
+from headgate.decision.run_scope import edges
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId, RunId, is_folder_name

@@ -6,7 +6,7 @@ from typing import Any
 
 from headgate.control.control import Control
 from headgate.control.ports import DocumentPut, Store
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.charting import Rows

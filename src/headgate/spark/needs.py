@@ -12,7 +12,7 @@ from headgate.control.names import named
 from headgate.control.organization import Organization
 from headgate.control.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
 from headgate.control.wording import reason
-from headgate.decision.asked import not_standing
+from headgate.decision.context import not_standing
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 

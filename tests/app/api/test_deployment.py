@@ -13,7 +13,7 @@ from headgate.control.organization import Organizations
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.ports import AuditFilter
 from headgate.control.principals import AddPrincipal
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.store import open_stores
 from tests.app.api.test_organizations import asked, login

@@ -11,7 +11,7 @@ from headgate.control.organization import Organization, Organizations
 from headgate.control.scenarios.building import build
 from headgate.control.scenarios.language import language
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.engine import Engine
+from headgate.decision.engine.engine import Engine
 from headgate.doors.authzen.endpoints import ENDPOINTS, Response, respond
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change

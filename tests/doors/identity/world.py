@@ -17,7 +17,7 @@ from headgate.control.logins.settings import LoginSettings
 from headgate.control.organization import Organization, Organizations
 from headgate.control.principals import AddPrincipal, CreateServicePrincipal
 from headgate.control.tokens import IssueToken, written
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors import identity, problems
 from headgate.doors.http import hosts
 from headgate.doors.services import By, Deployed, Uses

@@ -12,7 +12,7 @@ from headgate.control.organization import Organization, Organizations
 from headgate.control.ports import DocumentConflictError, DocumentPut
 from headgate.control.principals import AddPrincipal
 from headgate.control.token_scope import is_narrowed
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot

@@ -8,7 +8,7 @@ from headgate.control.scenarios.language import CREATING
 from headgate.control.scenarios.values import ScenarioError
 from headgate.control.scenarios.world import World
 from headgate.control.values import Entry, entry, first, text
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.ids import ResourceId
 
 

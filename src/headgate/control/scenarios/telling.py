@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from headgate.decision.records import Decision, Missing, Path
+from headgate.decision.types import Decision, Missing, Path
 
 _NOWHERE = "anything that was named"
 

@@ -13,8 +13,8 @@ from headgate.control.scenarios.language import Language
 from headgate.control.scenarios.telling import told
 from headgate.control.scenarios.values import ScenarioError
 from headgate.control.values import Entry
-from headgate.decision.answers import Answers
-from headgate.decision.asked import Models
+from headgate.decision.context import Models
+from headgate.decision.evaluator import Answers
 from headgate.facts import changes as c
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold

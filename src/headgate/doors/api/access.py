@@ -18,7 +18,7 @@ from headgate.control.access import (
 )
 from headgate.control.command import MissingError
 from headgate.control.ids import new_id
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import Text, resource

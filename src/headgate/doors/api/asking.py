@@ -11,7 +11,7 @@ from headgate.control.command import MissingError
 from headgate.control.control import Control
 from headgate.control.token_scope import is_narrowed
 from headgate.control.wording import hidden
-from headgate.decision.answers import Answers
+from headgate.decision.evaluator import Answers
 from headgate.doors.api.names import Text, full_name, require, seen
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Uses

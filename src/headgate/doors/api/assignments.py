@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.several import Several
 from headgate.control.token_scope import is_narrowed
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.api import names
 from headgate.doors.api.asking import Asking, Moment
 from headgate.doors.api.bodies import Called, Page, Strict, Time

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from headgate.control.command import InvalidError, MissingError
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called
 from headgate.doors.api.resources import readable

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from headgate.control.directory import Directory
-from headgate.decision.consequences import Ability, Effect, PipelineEffect
+from headgate.decision.diff.results import Ability, Effect, PipelineEffect
 
 
 class ShownAbility(BaseModel):

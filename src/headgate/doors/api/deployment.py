@@ -13,7 +13,7 @@ from headgate.control.organization_list import State, describe_organization
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.removal import RemoveOrganization, require_removable
 from headgate.control.suspension import ResumeOrganization, SuspendOrganization
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.deployment_callers import ByUser, UsesDeployment, WritesDeployment
 from headgate.doors.api.names import Text

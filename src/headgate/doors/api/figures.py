@@ -5,8 +5,8 @@ from functools import cache
 from typing import Any, Final
 
 from headgate.control.command import knows
-from headgate.decision.asked import model_for
-from headgate.decision.records import Question
+from headgate.decision.context import model_for
+from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource

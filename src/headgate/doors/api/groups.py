@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from headgate.control.groups import ChangeMembership, CreateGroup, DeleteGroup, RenameGroup
 from headgate.control.ids import new_id
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.api import subjects
 from headgate.doors.api.asking import Asking
 from headgate.doors.api.bodies import Page, Strict, Title

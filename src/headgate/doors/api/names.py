@@ -7,9 +7,9 @@ from pydantic import AfterValidator
 
 from headgate.control.command import MissingError
 from headgate.control.resources import implied
-from headgate.decision.answers import Answers
-from headgate.decision.asked import model_for
-from headgate.decision.records import Question
+from headgate.decision.context import model_for
+from headgate.decision.evaluator import Answers
+from headgate.decision.types import Question
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId

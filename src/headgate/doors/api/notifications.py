@@ -13,7 +13,7 @@ from headgate.control.ports import DocumentPut
 from headgate.control.queue import FAILED, REFUSED, RunWanted
 from headgate.control.runs import runs_as_nobody
 from headgate.control.token_scope import is_narrowed
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called, Page
 from headgate.doors.api.paging import Pages, page

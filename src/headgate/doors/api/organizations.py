@@ -19,7 +19,7 @@ from headgate.control.organization_life import EndOrganization, RenameOrganizati
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.removal import require_removable
 from headgate.control.resources import DeleteResource
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.deployment_callers import ByAnyone, ByUser
 from headgate.doors.api.me import organization_name

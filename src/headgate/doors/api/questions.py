@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, JsonValue
 from headgate.control.asking import question
 from headgate.control.command import MissingError
 from headgate.control.values import UnreadableError
-from headgate.decision.explain import explain, smallest_fixes
-from headgate.decision.records import Decision, Fix, Needed, Path, Question
+from headgate.decision.explain.explain import explain, smallest_fixes
+from headgate.decision.types import Decision, Fix, Needed, Path, Question
 from headgate.doors.api.asking import Asking, Moment
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.names import Text, full_name, require

@@ -11,8 +11,8 @@ from headgate.control.describing import DOCUMENTED, ChangeDocument, Describe
 from headgate.control.ids import new_id
 from headgate.control.proposals import proposed
 from headgate.control.resources import DESCRIPTION, CreateResource, DeleteResource
-from headgate.decision.asked import model_for
-from headgate.decision.records import Question
+from headgate.decision.context import model_for
+from headgate.decision.types import Question
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.changes import Attributes, Edges, Prose, ResourceChange, edges, proposal

@@ -15,8 +15,8 @@ from headgate.control.command import MissingError, knows
 from headgate.control.ports import RunConflictError, Store
 from headgate.control.queue import Line, RunRow, RunWanted
 from headgate.control.runs import CancelRun
-from headgate.decision.asked import model_for
-from headgate.decision.records import Question
+from headgate.decision.context import model_for
+from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called, Page, Time
 from headgate.doors.api.figures import VisibleFigures

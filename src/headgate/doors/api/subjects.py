@@ -5,7 +5,7 @@ from typing import Literal
 
 from headgate.control.command import MissingError, TakenError
 from headgate.control.people import is_resource_only, known_to, knows_of
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment
 from headgate.doors.api.names import resource
 from headgate.doors.api.writing import Write

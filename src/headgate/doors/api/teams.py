@@ -10,7 +10,7 @@ from headgate.control.command import Command, MissingError
 from headgate.control.ids import new_id
 from headgate.control.proposals import proposed
 from headgate.control.resources import CreateResource, DeleteResource
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.doors.api.asking import Asking
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.names import ORGANIZATION, full_name, resource

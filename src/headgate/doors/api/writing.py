@@ -14,7 +14,7 @@ from headgate.control.command import Command, Plan
 from headgate.control.ids import new_id
 from headgate.control.people import knows_of
 from headgate.control.ports import Origin
-from headgate.decision.consequences import Effect
+from headgate.decision.diff.results import Effect
 from headgate.doors.api.consequences import ShownEffect, ShownPipeline, effect, pipeline
 from headgate.doors.api.names import Text
 from headgate.doors.api.repeats import Once, digest, once, replay_or_run

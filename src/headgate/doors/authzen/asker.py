@@ -5,8 +5,8 @@ from typing import NamedTuple
 from headgate.control.command import MissingError
 from headgate.control.organization import Organization
 from headgate.control.token_scope import is_narrowed
-from headgate.decision.answers import Answers
-from headgate.decision.records import Question
+from headgate.decision.evaluator import Answers
+from headgate.decision.types import Question
 from headgate.doors.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId

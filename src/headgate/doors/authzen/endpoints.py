@@ -8,7 +8,7 @@ import orjson
 
 from headgate.control.organization import Organization
 from headgate.control.ports import Denial
-from headgate.decision.records import Decision
+from headgate.decision.types import Decision
 from headgate.doors.authzen.asker import Asker
 from headgate.doors.authzen.evaluation import Answered, evaluate, evaluate_many
 from headgate.doors.authzen.messages import JSON, BadRequestError, ForbiddenError, read

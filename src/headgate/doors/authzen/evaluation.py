@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from headgate.control.asking import question
 from headgate.control.ports import Denial
 from headgate.control.values import UnreadableError
-from headgate.decision.records import Decision, Question
+from headgate.decision.types import Decision, Question
 from headgate.doors.authzen import messages
 from headgate.doors.authzen.asker import Asker
 from headgate.doors.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError

@@ -5,8 +5,8 @@ from typing import Any
 
 from headgate.control.asking import question
 from headgate.control.values import UnreadableError
-from headgate.decision.asked import model_for
-from headgate.decision.records import Question
+from headgate.decision.context import model_for
+from headgate.decision.types import Question
 from headgate.doors.authzen import messages
 from headgate.doors.authzen.asker import OWNERS, PRINCIPALS, TOKEN, Asker, Moment, found
 from headgate.doors.authzen.evaluation import Answered, located

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.control.organization import Organization
 from headgate.control.ports import UNAUTHENTICATED, AuditRecord, Denial, Origin, StoreError
-from headgate.decision.records import Decision
+from headgate.decision.types import Decision
 from headgate.doors.authzen.discovery import WELL_KNOWN, configuration
 from headgate.doors.authzen.endpoints import ENDPOINTS, JSON, TEXT, Endpoint, Response, respond
 from headgate.doors.denials import DENIED, record_denial

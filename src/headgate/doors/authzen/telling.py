@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from headgate.control.organization import Organization
-from headgate.decision.explain import explain
-from headgate.decision.records import Decision, Fix, Path
+from headgate.decision.explain.explain import explain
+from headgate.decision.types import Decision, Fix, Path
 from headgate.doors.authzen.asker import Moment
 
 Told = dict[str, Any]

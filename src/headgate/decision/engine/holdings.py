@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from math import inf
 from operator import is_
 
-from headgate.decision.asked import not_standing
-from headgate.decision.engine_grants import Granting, Grants, Masks, add, joined
-from headgate.decision.engine_ground import Anchor, Condition
-from headgate.decision.engine_grounds import Grounds
-from headgate.decision.engine_memo import Memo
-from headgate.decision.engine_span import Span
-from headgate.decision.engine_touched import Touched
-from headgate.decision.places import kind_of
+from headgate.decision.context import not_standing
+from headgate.decision.engine.cache import Memo
+from headgate.decision.engine.grants import Granting, Grants, Masks, add, joined
+from headgate.decision.engine.invalidation import Touched
+from headgate.decision.engine.position import Anchor, Condition
+from headgate.decision.engine.positions import Grounds
+from headgate.decision.engine.validity import Span
+from headgate.decision.tree import kind_of
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from headgate.decision.comparing import Moment
-from headgate.decision.consequences import Ability, Effect, Flip, PipelineEffect
-from headgate.decision.declared import DECLARED, THROUGH, edges
-from headgate.decision.records import Question
+from headgate.decision.diff.compare import Moment
+from headgate.decision.diff.results import Ability, Effect, Flip, PipelineEffect
+from headgate.decision.run_scope import DECLARED, THROUGH, edges
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RelationsSet, ResourceCreated, RunAsSet
 from headgate.facts.ids import ResourceId

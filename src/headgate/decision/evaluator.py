@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from headgate.decision.asked import Models
-from headgate.decision.records import Decision, Question
+from headgate.decision.context import Models
 from headgate.decision.reference import decide, discoverable
+from headgate.decision.types import Decision, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headgate.decision.conditions import Case
-from headgate.decision.records import Missing, Question
+from headgate.decision.types import Missing, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import SUSPENDED, Resource, Snapshot

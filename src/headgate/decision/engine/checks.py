@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headgate.decision.asked import Asked, Models
-from headgate.decision.compile import Compiled, Rules, Wanted
 from headgate.decision.conditions import Case, holds
-from headgate.decision.counting import stands
-from headgate.decision.engine_ground import Plan
-from headgate.decision.engine_grounds import Grounds
-from headgate.decision.engine_holdings import Holdings
-from headgate.decision.places import kind_of, places_of
-from headgate.decision.records import Question
+from headgate.decision.context import Asked, Models
+from headgate.decision.effective_assignments import stands
+from headgate.decision.engine.compile import Compiled, Rules, Wanted
+from headgate.decision.engine.holdings import Holdings
+from headgate.decision.engine.position import Plan
+from headgate.decision.engine.positions import Grounds
 from headgate.decision.reference import ASSIGNING
+from headgate.decision.tree import kind_of, places_of
+from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import AssignRule, RoleAt

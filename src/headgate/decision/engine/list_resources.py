@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.decision.compile import Act, Rules
-from headgate.decision.engine_answer import Answering
-from headgate.decision.engine_blocks import Contents
-from headgate.decision.engine_ground import Ground, Plan
-from headgate.decision.engine_holdings import Holdings
-from headgate.decision.records import Question
+from headgate.decision.engine.checks import Answering
+from headgate.decision.engine.compile import Act, Rules
+from headgate.decision.engine.holdings import Holdings
+from headgate.decision.engine.position import Ground, Plan
+from headgate.decision.engine.type_index import Contents
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 

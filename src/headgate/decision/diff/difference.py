@@ -1,9 +1,9 @@
 """What differs between two states: two models on the same facts, or two revisions, each with its model and its time."""
 
-from headgate.decision.affected import EVERYTHING
-from headgate.decision.comparing import Moment, effects
-from headgate.decision.consequences import Consequences
-from headgate.decision.pipelines import every_pipeline, pipeline_effects
+from headgate.decision.diff.compare import Moment, effects
+from headgate.decision.diff.impact import EVERYTHING
+from headgate.decision.diff.pipelines import every_pipeline, pipeline_effects
+from headgate.decision.diff.results import Consequences
 
 
 def difference(before: Moment, after: Moment) -> Consequences:

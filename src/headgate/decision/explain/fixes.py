@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
-from headgate.decision.answers import Answers
-from headgate.decision.asked import Asked, not_standing
-from headgate.decision.counting import meaning, stands
-from headgate.decision.goals import Goal, Need, goals
-from headgate.decision.places import kind_of
-from headgate.decision.reached import can_hold
-from headgate.decision.records import Fix, Needed, Question
+from headgate.decision.candidates import candidates, leads, sources
+from headgate.decision.context import Asked, not_standing
+from headgate.decision.diff.reach import can_hold
+from headgate.decision.effective_assignments import meaning, stands
+from headgate.decision.evaluator import Answers
+from headgate.decision.explain.goals import Goal, Need, goals
 from headgate.decision.reference import held
-from headgate.decision.sources import candidates, leads, sources
+from headgate.decision.tree import kind_of
+from headgate.decision.types import Fix, Needed, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.fold import fold

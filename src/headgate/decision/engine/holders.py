@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from headgate.decision.compile import Compiled
-from headgate.decision.engine_ground import Anchor, Condition, Meaning
-from headgate.decision.engine_grounds import Grounds
-from headgate.decision.engine_memo import Memo
-from headgate.decision.engine_span import Span
-from headgate.decision.engine_touched import Touched
+from headgate.decision.engine.cache import Memo
+from headgate.decision.engine.compile import Compiled
+from headgate.decision.engine.invalidation import Touched
+from headgate.decision.engine.position import Anchor, Condition, Meaning
+from headgate.decision.engine.positions import Grounds
+from headgate.decision.engine.validity import Span
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NO_SUBJECTS, Snapshot
 

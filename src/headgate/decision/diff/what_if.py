@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from headgate.decision.affected import Scope, affected
-from headgate.decision.answers import Answers
-from headgate.decision.comparing import Moment, effects
-from headgate.decision.consequences import Consequences
-from headgate.decision.pipelines import pipeline_effects, rewritten, touching
+from headgate.decision.diff.compare import Moment, effects
+from headgate.decision.diff.impact import Scope, affected
+from headgate.decision.diff.pipelines import pipeline_effects, rewritten, touching
+from headgate.decision.diff.results import Consequences
+from headgate.decision.evaluator import Answers
 from headgate.facts.changes import Change
 from headgate.facts.fold import apply
 

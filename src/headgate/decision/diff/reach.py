@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from headgate.decision.asked import Models
+from headgate.decision.context import Models
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model, Spread, Term, When

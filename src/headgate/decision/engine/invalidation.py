@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from headgate.decision.compile import Compiled
-from headgate.decision.engine_ground import Position
+from headgate.decision.engine.compile import Compiled
+from headgate.decision.engine.position import Position
 from headgate.facts import changes as c
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NOTHING_HELD, Snapshot

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-from headgate.decision.asked import Asked, Models, model_for
-from headgate.decision.compile import ABOVE, ANCESTOR, Compiled, Rules
 from headgate.decision.conditions import Case, holds
-from headgate.decision.counting import meaning
-from headgate.decision.engine_ground import Anchor, Condition, Ground, Marks, Meaning, Position
-from headgate.decision.engine_memo import Memo
-from headgate.decision.engine_touched import Touched
-from headgate.decision.places import above, touched
-from headgate.decision.records import Question
+from headgate.decision.context import Asked, Models, model_for
+from headgate.decision.effective_assignments import meaning
+from headgate.decision.engine.cache import Memo
+from headgate.decision.engine.compile import ABOVE, ANCESTOR, Compiled, Rules
+from headgate.decision.engine.invalidation import Touched
+from headgate.decision.engine.position import Anchor, Condition, Ground, Marks, Meaning, Position
+from headgate.decision.tree import above, touched
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Assignment, Resource, Snapshot

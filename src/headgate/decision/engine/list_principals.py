@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from headgate.decision.compile import Rules
-from headgate.decision.engine_answer import Answering, named
-from headgate.decision.engine_ground import Ground, Plan
-from headgate.decision.engine_rolls import People, Rolls
-from headgate.decision.engine_span import Span
-from headgate.decision.records import Question
+from headgate.decision.engine.checks import Answering, named
+from headgate.decision.engine.compile import Rules
+from headgate.decision.engine.holders import People, Rolls
+from headgate.decision.engine.position import Ground, Plan
+from headgate.decision.engine.validity import Span
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.facts.snapshot import Resource

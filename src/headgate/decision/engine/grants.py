@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from headgate.decision.compile import Compiled
-from headgate.decision.engine_ground import Condition
-from headgate.decision.engine_grounds import Grounds
-from headgate.decision.engine_memo import Memo
-from headgate.decision.engine_span import Span
-from headgate.decision.engine_touched import Touched
+from headgate.decision.engine.cache import Memo
+from headgate.decision.engine.compile import Compiled
+from headgate.decision.engine.invalidation import Touched
+from headgate.decision.engine.position import Condition
+from headgate.decision.engine.positions import Grounds
+from headgate.decision.engine.validity import Span
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import NOTHING_HELD, Snapshot
 

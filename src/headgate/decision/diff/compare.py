@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headgate.decision.affected import Scope
-from headgate.decision.answers import Answers
-from headgate.decision.asked import Asked
-from headgate.decision.consequences import Ability, Effect
-from headgate.decision.records import Question
-from headgate.decision.sources import candidates
+from headgate.decision.candidates import candidates
+from headgate.decision.context import Asked
+from headgate.decision.diff.impact import Scope
+from headgate.decision.diff.results import Ability, Effect
+from headgate.decision.evaluator import Answers
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from headgate.decision.asked import Asked
 from headgate.decision.conditions import holds
-from headgate.decision.places import kind_of, places_of, touched
+from headgate.decision.context import Asked
 from headgate.decision.reference import ASSIGNING
+from headgate.decision.tree import kind_of, places_of, touched
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
 from headgate.model.model import Alternative, AssignRule, Model

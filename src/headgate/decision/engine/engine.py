@@ -8,20 +8,20 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from headgate.decision.asked import Models, not_standing
-from headgate.decision.compile import Compiled, compile_models
-from headgate.decision.declared import declared
-from headgate.decision.engine_answer import Answering, met
-from headgate.decision.engine_blocks import Contents
-from headgate.decision.engine_grants import Granting
-from headgate.decision.engine_grounds import Grounds
-from headgate.decision.engine_holdings import Holders
-from headgate.decision.engine_rolls import Rolls
-from headgate.decision.engine_touched import Touched
-from headgate.decision.engine_which import Searching
-from headgate.decision.engine_who import Calling
-from headgate.decision.records import Decision, Question
+from headgate.decision.context import Models, not_standing
+from headgate.decision.engine.checks import Answering, met
+from headgate.decision.engine.compile import Compiled, compile_models
+from headgate.decision.engine.grants import Granting
+from headgate.decision.engine.holders import Rolls
+from headgate.decision.engine.holdings import Holders
+from headgate.decision.engine.invalidation import Touched
+from headgate.decision.engine.list_principals import Calling
+from headgate.decision.engine.list_resources import Searching
+from headgate.decision.engine.positions import Grounds
+from headgate.decision.engine.type_index import Contents
 from headgate.decision.reference import ASSIGNING, decide
+from headgate.decision.run_scope import declared
+from headgate.decision.types import Decision, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId

@@ -1,6 +1,6 @@
 """Where roles come from and where they are needed: walks over the facts that a model's rules speak of."""
 
-from headgate.decision.records import Question
+from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Derived, Model, RoleAt, Spread

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from headgate.decision.asked import Asked
 from headgate.decision.conditions import holds
-from headgate.decision.places import kind_of
+from headgate.decision.context import Asked
+from headgate.decision.tree import kind_of
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment, Resource
 from headgate.model.model import Model, Standing

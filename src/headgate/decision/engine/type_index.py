@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from headgate.decision.engine_memo import Memo
-from headgate.decision.engine_touched import Touched
+from headgate.decision.engine.cache import Memo
+from headgate.decision.engine.invalidation import Touched
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NO_NAMES, Snapshot
 

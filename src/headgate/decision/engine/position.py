@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from headgate.decision.compile import SELF, Rules, Wanted
+from headgate.decision.engine.compile import SELF, Rules, Wanted
 from headgate.facts.ids import ResourceId
 
 Position = ResourceId | tuple[ResourceId, str]

@@ -5,9 +5,9 @@ What they find is asked about by `decide`; they only save asking about everythin
 
 from collections.abc import Collection, Iterator
 
-from headgate.decision.asked import Asked
 from headgate.decision.conditions import holds
-from headgate.decision.places import above, touched
+from headgate.decision.context import Asked
+from headgate.decision.tree import above, touched
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model, Spread

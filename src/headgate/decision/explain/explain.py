@@ -1,11 +1,11 @@
 """Why, or why not, and what would change it: to somebody who may know what the question is about."""
 
-from headgate.decision.answers import Answers
-from headgate.decision.asked import Asked, Models
-from headgate.decision.engine import Engine
-from headgate.decision.fixes import least_fixes
-from headgate.decision.records import Decision, Explanation, Fix, Missing, Question
+from headgate.decision.context import Asked, Models
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Answers
+from headgate.decision.explain.fixes import least_fixes
 from headgate.decision.reference import decide
+from headgate.decision.types import Decision, Explanation, Fix, Missing, Question
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 

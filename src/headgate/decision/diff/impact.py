@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from headgate.decision.asked import Models
-from headgate.decision.reached import can_hold, reached
-from headgate.decision.sources import people
+from headgate.decision.candidates import people
+from headgate.decision.context import Models
+from headgate.decision.diff.reach import can_hold, reached
 from headgate.facts import changes as c
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot

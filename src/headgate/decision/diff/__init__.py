@@ -1,0 +1,1 @@
+"""Differences: which decisions a change alters, and for whom."""

@@ -1,0 +1,1 @@
+"""The engine: the decision compiled to masks and indexes, for answers in microseconds."""

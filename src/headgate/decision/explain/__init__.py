@@ -1,0 +1,1 @@
+"""Explanations: why a decision is as it is, and the smallest changes that would make it another."""
