@@ -16,10 +16,10 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake import pointed
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.errors import ConflictError, InvalidError, LakeError, MissingError, RuleError
-from headgate.lake.loaded import Loaded
 from headgate.lake.metadata import NewTable
+from headgate.lake.metadata_files import Loaded
 from headgate.lake.pointed import MAX_VALUES
-from headgate.lake.staged import MOST_PER_PRINCIPAL, Staged, StagedCreates
+from headgate.lake.staged_creates import MOST_PER_PRINCIPAL, Staged, StagedCreates
 from headgate.lake.warehouse import FileWarehouse
 from tests.fakes.store import FakeStore
 from tests.lake.file_parsers import PARSERS

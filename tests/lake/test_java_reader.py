@@ -18,7 +18,7 @@ from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import InvalidError, LakeError
 from headgate.lake.metadata import NewTable, new_metadata, updated_metadata
-from headgate.lake.rules import check_metadata
+from headgate.lake.metadata_rules import check_metadata
 from headgate.lake.views import NewView, ViewUpdate, new_view, updated_view
 from headgate.spark.toolchain import Toolchain
 from tests.lake.java import JavaReader, java_reader

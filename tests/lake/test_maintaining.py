@@ -18,7 +18,7 @@ from pyiceberg.table.update import (
 )
 from pyiceberg.types import LongType, NestedField
 
-from headgate.lake.maintaining import maintains
+from headgate.lake.maintenance import maintains
 from headgate.lake.metadata import updated_metadata
 
 FIELD = NestedField(1, "a", LongType(), required=False)

@@ -28,12 +28,12 @@ from headgate.control.organizations import ORGANIZATION
 from headgate.control.ports import Draft, Head
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
+from headgate.lake.commit_privileges import commit_needs
 from headgate.lake.errors import InvalidError
 from headgate.lake.file_parsers import FileParsers
-from headgate.lake.loaded import Loaded
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, updated_metadata
-from headgate.lake.needs import commit_needs
+from headgate.lake.metadata_files import Loaded
 from headgate.lake.warehouse import FileWarehouse
 from headgate.untrusted_input.manifest_answers import ManifestAnswer
 from tests.fakes.store import FakeStore

@@ -15,7 +15,7 @@ from headgate.lake.catalog import TableCatalog
 from headgate.lake.containment import inside, overlap
 from headgate.lake.errors import InvalidError, RuleError
 from headgate.lake.metadata import NewTable
-from headgate.lake.objects import ObjectWarehouse
+from headgate.lake.object_warehouse import ObjectWarehouse
 from headgate.lake.warehouse import MAX_FILE_BYTES
 from tests.fakes.objects import OBJECTS
 from tests.fakes.store import FakeStore

@@ -17,7 +17,7 @@ from pyiceberg.types import (
 )
 
 from headgate.lake.errors import InvalidError, RuleError
-from headgate.lake.rules import (
+from headgate.lake.metadata_rules import (
     LONGEST_NAME,
     check_column_names,
     check_defaults,

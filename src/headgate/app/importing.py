@@ -12,10 +12,10 @@ from headgate.control.resources import CreateResource
 from headgate.control.tables import RegisterTable
 from headgate.facts.ids import ResourceId
 from headgate.lake.file_parsers import FileParsers
-from headgate.lake.loaded import Loaded
+from headgate.lake.metadata_files import Loaded
 from headgate.lake.other_catalog import ListedTable, OtherCatalog
 from headgate.lake.pointed import location_of
-from headgate.lake.registering import adopted
+from headgate.lake.register import adopted
 from headgate.lake.warehouse import Warehouse
 
 LAKE = "lake"

@@ -15,7 +15,7 @@ from headgate.doors.iceberg_rest.ports import Identified, Identify, Lake, Sender
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.former_databases import FormerDatabases
-from headgate.lake.objects import ObjectWarehouse
+from headgate.lake.object_warehouse import ObjectWarehouse
 from headgate.lake.view_catalog import ViewCatalog
 from headgate.lake.warehouse import FileWarehouse, Warehouse
 from headgate.spark.driver_calls import SIGNATURE_HEADER

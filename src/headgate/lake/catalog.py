@@ -15,21 +15,21 @@ from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUp
 from headgate.control.ports import DocumentPut, Pointer, Store
 from headgate.control.run_commits import noted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
-from headgate.lake import again
-from headgate.lake.added import added_by
-from headgate.lake.again import Once
+from headgate.lake import idempotency
+from headgate.lake.commit_privileges import commit_needs, replaces
+from headgate.lake.commit_stats import added_by
 from headgate.lake.errors import ConflictError, InvalidError, LakeError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.history import check_new_snapshots
-from headgate.lake.loaded import Loaded
-from headgate.lake.maintaining import maintains
+from headgate.lake.idempotency import Once
+from headgate.lake.maintenance import maintains
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, check_requirements, new_metadata, parse, updated_metadata
-from headgate.lake.needs import commit_needs, replaces
+from headgate.lake.metadata_files import Loaded
+from headgate.lake.metadata_rules import check_changed_metadata, check_metadata, named_files
 from headgate.lake.pointed import File, Pointed
-from headgate.lake.registering import registered
-from headgate.lake.rules import check_changed_metadata, check_metadata, named_files
-from headgate.lake.staged import Staged, StagedCreates
+from headgate.lake.register import registered
+from headgate.lake.staged_creates import Staged, StagedCreates
 from headgate.lake.warehouse import NOT_OURS, Warehouse
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
@@ -122,7 +122,7 @@ class TableCatalog:
         once: Once | None,
     ) -> bool:
         """Return whether this commit is in the table already, and only its answer was lost."""
-        if again.answered(self._store, base.pointer.table, once) or again.has_all(base.metadata, updates):
+        if idempotency.answered(self._store, base.pointer.table, once) or idempotency.has_all(base.metadata, updates):
             return True
         try:
             check_requirements(requirements, base.metadata)
@@ -167,7 +167,7 @@ class TableCatalog:
                 self.discard(each)
             raise
         moves = [(old.base.pointer, new.file) for old, new in zip(commits, written, strict=True)]
-        kept = [put for each in commits for put in again.answer(self._store, each.base.pointer.table, once)]
+        kept = [put for each in commits for put in idempotency.answer(self._store, each.base.pointer.table, once)]
         noted = [put for each in commits for put in self.noted(run, each.base.metadata, each.metadata)]
         self._pointed.swap(moves, [*kept, *noted])
         return tuple(written)
@@ -223,7 +223,7 @@ class TableCatalog:
     def _is_step(self, before: Loaded | None, updates: Sequence[TableUpdate], after: Loaded) -> bool:
         start, path = (before.metadata, before.pointer.metadata_location) if before else (None, None)
         try:
-            return again.same_step(updated_metadata(start, path, updates), after.metadata)
+            return idempotency.same_step(updated_metadata(start, path, updates), after.metadata)
         except LakeError:
             return False
 

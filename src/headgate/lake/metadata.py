@@ -22,9 +22,9 @@ from headgate.lake.bounds import check_growth, check_updates
 from headgate.lake.errors import ConflictError, InvalidError
 from headgate.lake.history import in_order
 from headgate.lake.metadata_ids import assign_ids
+from headgate.lake.metadata_rules import check_column_names, check_table_columns, check_table_properties
 from headgate.lake.readability import require_readable
 from headgate.lake.removals import Removals
-from headgate.lake.rules import check_column_names, check_table_columns, check_table_properties
 from headgate.lake.validation import require_valid
 
 _MOST_AHEAD = 1000

@@ -8,8 +8,8 @@ from pyiceberg.view.metadata import ViewMetadata
 
 from headgate.control.ports import Pointer, Store
 from headgate.facts.ids import ResourceId
-from headgate.lake import again
-from headgate.lake.again import Once
+from headgate.lake import idempotency
+from headgate.lake.idempotency import Once
 from headgate.lake.pointed import File, Pointed
 from headgate.lake.views import (
     NewView,
@@ -60,7 +60,7 @@ class ViewCatalog:
 
     def happened(self, base: LoadedView, once: Once | None) -> bool:
         """Return whether this commit is in the view already, and only its answer was lost."""
-        return again.answered(self._store, base.pointer.table, once)
+        return idempotency.answered(self._store, base.pointer.table, once)
 
     def commit(
         self,
@@ -74,7 +74,7 @@ class ViewCatalog:
         metadata = updated_view(base.metadata, updates, self._clock())
         check_view(metadata, base.pointer.table, base.metadata.location)
         written = self._written(metadata, base.pointer.metadata_location)
-        self._pointed.swap([(base.pointer, written.file)], again.answer(self._store, base.pointer.table, once))
+        self._pointed.swap([(base.pointer, written.file)], idempotency.answer(self._store, base.pointer.table, once))
         return written
 
     def discard(self, written: LoadedView) -> None:

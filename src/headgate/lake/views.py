@@ -15,8 +15,8 @@ from headgate.facts.ids import ResourceId
 from headgate.lake.bounds import check_property_sizes, check_updates
 from headgate.lake.errors import ConflictError, InvalidError, RuleError
 from headgate.lake.metadata_ids import LAST_ADDED, schema_key
+from headgate.lake.metadata_rules import check_properties, check_view_columns
 from headgate.lake.readability import require_readable_view
-from headgate.lake.rules import check_properties, check_view_columns
 from headgate.lake.validation import require_valid
 
 KEPT = 10

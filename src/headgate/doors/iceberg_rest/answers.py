@@ -13,7 +13,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.view.metadata import ViewMetadata
 
 from headgate.doors.iceberg_rest.errors import bad_request
-from headgate.lake.loaded import Loaded
+from headgate.lake.metadata_files import Loaded
 from headgate.lake.view_catalog import LoadedView
 
 LOCATION = "headgate.location"

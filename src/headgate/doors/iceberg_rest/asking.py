@@ -42,8 +42,8 @@ from headgate.doors.iceberg_rest.ports import (
 from headgate.doors.scope import ADDRESSED, ORGANIZATION, REQUEST
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.lake.again import Once
 from headgate.lake.errors import ConflictError, LakeError
+from headgate.lake.idempotency import Once
 
 LARGEST_BODY = 32 * 1024 * 1024
 DOOR = "iceberg"

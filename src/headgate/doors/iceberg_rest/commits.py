@@ -11,7 +11,7 @@ from headgate.doors.iceberg_rest.messages import CommitTable, CommitTransaction,
 from headgate.doors.iceberg_rest.ports import Name
 from headgate.doors.iceberg_rest.tables import load_made, loaded_table, made_before, store_created
 from headgate.lake.catalog import Prepared, assigned, creates
-from headgate.lake.loaded import Loaded
+from headgate.lake.metadata_files import Loaded
 
 
 @repeatable

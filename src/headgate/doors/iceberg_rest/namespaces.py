@@ -9,7 +9,7 @@ from headgate.doors.iceberg_rest.errors import SpecError, bad_request, no_such_n
 from headgate.doors.iceberg_rest.messages import ChangeProperties, CreateNamespace, parsed
 from headgate.doors.iceberg_rest.ports import RefusedError
 from headgate.lake.bounds import check_property_sizes
-from headgate.lake.rules import check_properties
+from headgate.lake.metadata_rules import check_properties
 
 _OWNER = "owner"
 """Spark always sends it with a new one; who made a database is a fact of its own."""

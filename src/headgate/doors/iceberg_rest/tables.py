@@ -19,7 +19,7 @@ from headgate.doors.iceberg_rest.messages import CreateTable, RegisterTable, Ren
 from headgate.doors.iceberg_rest.ports import GateError, Name, RefusedError
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import RuleError
-from headgate.lake.loaded import Loaded
+from headgate.lake.metadata_files import Loaded
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from headgate.facts.ids import ResourceId
 from headgate.lake.containment import overlap, place_of
 from headgate.lake.errors import GoneError, InvalidError, RuleError
 from headgate.lake.file_parsers import FileParsers
-from headgate.lake.loaded import Loaded
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import parse
+from headgate.lake.metadata_files import Loaded
+from headgate.lake.metadata_rules import check_main_branch, check_metadata, check_table_columns
 from headgate.lake.pointed import check_size, location_of
 from headgate.lake.readability import require_readable
-from headgate.lake.rules import check_main_branch, check_metadata, check_table_columns
 from headgate.lake.warehouse import Warehouse
 
 

@@ -4,7 +4,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef
 from pyiceberg.table.snapshots import Operation, Snapshot
 
-from headgate.lake.needs import HISTORY
+from headgate.lake.commit_privileges import HISTORY
 
 _STATISTICS = frozenset({"statistics", "partition_statistics"})
 """What goes with a snapshot that is forgotten."""

@@ -8,9 +8,9 @@ from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
-from headgate.lake.effects import EVERYTHING, NOTHING, Effect, effect
 from headgate.lake.errors import InvalidError
 from headgate.lake.manifests import TableFiles
+from headgate.lake.snapshot_diff import EVERYTHING, NOTHING, Effect, effect
 
 HISTORY = frozenset(
     {
