@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from headgate.store import FILE, chain
-from headgate.store.rows import hash_of
+from headgate.store.log_rows import hash_of
 from headgate.store.tables import log
 
 

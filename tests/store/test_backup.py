@@ -12,7 +12,7 @@ from headgate.store import FILE, FolderInUseError, FolderLock, open_stores
 from headgate.store.backup import back_up, restore
 from headgate.store.keys import KnownKeys
 from headgate.store.marks import Marks
-from headgate.store.proof import Proof
+from headgate.store.verification import Proof
 from tests.store.samples import OTHER, ROOT, created
 from tests.store.tampering import run
 

@@ -17,7 +17,7 @@ import pytest
 from headgate.control.ports import DocumentPut, Draft, Head, RevisionConflictError, StoreError
 from headgate.control.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
-from headgate.store import SqlStores, listening, open_stores, postgresql
+from headgate.store import SqlStores, notifications, open_stores, postgresql
 from tests.postgres import PostgresServer, start_server, stop_server
 from tests.store.samples import OTHER, ROOT, created
 from tests.store.tampering import run
@@ -132,13 +132,13 @@ class TestListening:
         self, replicas: tuple[SqlStores, SqlStores], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
-        tasks, connect = BackgroundTasks(), listening.psycopg.connect
+        tasks, connect = BackgroundTasks(), notifications.psycopg.connect
 
         def fail(*_: object, **__: object) -> None:
-            monkeypatch.setattr(listening.psycopg, "connect", connect)
+            monkeypatch.setattr(notifications.psycopg, "connect", connect)
             raise ZeroDivisionError("unexpected")
 
-        monkeypatch.setattr(listening.psycopg, "connect", fail)
+        monkeypatch.setattr(notifications.psycopg, "connect", fail)
         stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), tasks)
         _append_until(replicas[1].log(ROOT).append, told)
         stop()

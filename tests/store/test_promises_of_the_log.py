@@ -35,11 +35,11 @@ from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStore, SqlStores, open_stores
-from headgate.store.exporting import MODEL
+from headgate.store.export import MODEL
 from headgate.store.keys import KnownKeys, SealKey
-from headgate.store.proof import Proof, prove, unseen
-from headgate.store.rows import row_of
+from headgate.store.log_rows import row_of
 from headgate.store.seals import Seal
+from headgate.store.verification import Proof, prove, unseen
 from tests.control.worlds import ANN, BEN, FOUNDER, MODELS
 from tests.store.samples import ROOT, any_model, anywhere, created, deleted
 

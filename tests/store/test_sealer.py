@@ -14,7 +14,7 @@ from headgate.control.ports import StoreError
 from headgate.store import SqlStores, open_stores, seals
 from headgate.store.keys import KnownKeys, public_file, rotate
 from headgate.store.marks import Marks
-from headgate.store.proof import Proof
+from headgate.store.verification import Proof
 from tests.store.samples import OTHER, ROOT, created
 from tests.store.tampering import rehash, run
 

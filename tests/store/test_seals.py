@@ -15,9 +15,9 @@ from headgate.facts.ids import ResourceId
 from headgate.store import SqlStores, open_stores, seals
 from headgate.store.keys import KnownKeys, public_file, rotate
 from headgate.store.log import SqlStore
-from headgate.store.proof import Proof
-from headgate.store.rows import row_of
+from headgate.store.log_rows import row_of
 from headgate.store.seals import Seal, read_seals
+from headgate.store.verification import Proof
 from tests.store.samples import OTHER, ROOT, created
 from tests.store.tampering import run
 

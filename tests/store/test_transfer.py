@@ -14,8 +14,8 @@ from headgate.control.queue import RunPut, RunRow
 from headgate.facts import changes as c
 from headgate.facts.ids import ResourceId, RunId
 from headgate.store import SqlStores, open_stores
-from headgate.store.exporting import MODEL
-from headgate.store.importing import LEFT_OUT, MAX_LINE
+from headgate.store.export import MODEL
+from headgate.store.import_log import LEFT_OUT, MAX_LINE
 from tests.facts.samples import ANNA
 from tests.store.samples import OTHER, any_model, anywhere, created
 

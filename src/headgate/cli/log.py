@@ -15,7 +15,7 @@ from headgate.cli.opened import Data, opened
 from headgate.cli.output import errors, say, table, write_text
 
 if TYPE_CHECKING:
-    from headgate.store.proof import Proof
+    from headgate.store.verification import Proof
 
 
 def register(app: typer.Typer) -> None:

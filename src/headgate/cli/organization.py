@@ -70,7 +70,7 @@ def take(
     from headgate.control.organizations import DEPLOYMENT
     from headgate.lake.pointed import location_of
     from headgate.lake.warehouse import may_adopt
-    from headgate.store.importing import read_lines, root_of
+    from headgate.store.import_log import read_lines, root_of
 
     _warn_of_missing(files or ())
     with refusals(), file.open(encoding="utf-8") as lines:

@@ -11,9 +11,9 @@ from headgate.control.ports import StoreError
 from headgate.store.keys import KnownKeys
 from headgate.store.lock import FolderLock
 from headgate.store.marks import Marks
-from headgate.store.proof import Proof
 from headgate.store.sqlite import FILE
 from headgate.store.stores import open_stores
+from headgate.store.verification import Proof
 
 
 def back_up(folder: Path, file: Path) -> None:

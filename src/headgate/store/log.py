@@ -27,13 +27,13 @@ from headgate.store import chain, seals
 from headgate.store.checkpoints import Checkpoints
 from headgate.store.database import Database, storable
 from headgate.store.keys import KnownKeys, SealKey
+from headgate.store.log_rows import entry_of, row_of
 from headgate.store.marks import require_reached
-from headgate.store.proof import Proof, Seen, prove, require_next, unseen
 from headgate.store.queue import Queue
-from headgate.store.rows import entry_of, row_of
 from headgate.store.sealer import Sealer
 from headgate.store.seals import Seal
 from headgate.store.tables import documents, log, pointers
+from headgate.store.verification import Proof, Seen, prove, require_next, unseen
 
 logger = logging.getLogger(__name__)
 

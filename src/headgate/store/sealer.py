@@ -13,10 +13,10 @@ from headgate.store import chain, seals
 from headgate.store.database import Database
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.marks import Marks, require_reached
-from headgate.store.proof import Rows, prove_from
 from headgate.store.seals import Seal
 from headgate.store.tables import log
 from headgate.store.tables import seals as seal_table
+from headgate.store.verification import Rows, prove_from
 
 logger = logging.getLogger(__name__)
 

@@ -15,15 +15,15 @@ from headgate.facts.snapshot import Snapshot
 from headgate.store import audit, sqlite
 from headgate.store.backends import Backend
 from headgate.store.database import Database, storable
-from headgate.store.exporting import exported
-from headgate.store.importing import taken
+from headgate.store.export import exported
+from headgate.store.import_log import taken
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log import SqlStore
 from headgate.store.marks import Marks
-from headgate.store.proof import Proof, Rows, Seen, unseen
 from headgate.store.sealer import Sealer
 from headgate.store.seals import Seal, newest
 from headgate.store.tables import FIRST, checkpoints, documents, log, seals
+from headgate.store.verification import Proof, Rows, Seen, unseen
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class SqlStores:
         """
         if not self._database.backend.shared:
             return lambda: None
-        from headgate.store.listening import listen  # noqa: PLC0415 - with the driver of PostgreSQL only
+        from headgate.store.notifications import listen  # noqa: PLC0415 - with the driver of PostgreSQL only
 
         return listen(self._database.backend.engine, heard, tasks)
 
@@ -165,7 +165,7 @@ class SqlStores:
             connection.execute(delete(checkpoints))
 
     def export(self, root: ResourceId) -> Iterator[str]:
-        """Yield the lines of one log's file, as it is now (`headgate.store.exporting`). Raises `StoreError`."""
+        """Yield the lines of one log's file, as it is now (`headgate.store.export`). Raises `StoreError`."""
         return exported(self._database, root)
 
     def take(

@@ -14,7 +14,7 @@ from headgate.control.egress.policy import EVERY, SETTING
 from headgate.control.organizations import DEPLOYMENT
 from headgate.control.ports import StoreError
 from headgate.pipelines.server_files import ServerFiles
-from headgate.store.glance import glance
+from headgate.store.inspect import glance
 
 _WHAT = "egress"
 _ELSEWHERE = ", in this shell's settings; a running server may have others"

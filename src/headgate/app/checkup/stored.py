@@ -6,7 +6,7 @@ from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.deployment import SHIPPED, shipped_model
 from headgate.app.settings import Settings
 from headgate.control.ports import StoreError
-from headgate.store.glance import LAST, Glance, Tail, glance
+from headgate.store.inspect import LAST, Glance, Tail, glance
 
 _AHEAD = 60.0
 """Seconds that the newest entry may lie in the future."""

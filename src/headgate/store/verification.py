@@ -10,7 +10,7 @@ from headgate.control.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
 from headgate.store.keys import KnownKeys
-from headgate.store.rows import hash_of
+from headgate.store.log_rows import hash_of
 from headgate.store.seals import Seal
 
 Seen = Callable[[int], None]

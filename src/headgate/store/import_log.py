@@ -17,9 +17,9 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.store import chain
 from headgate.store.database import Database
-from headgate.store.exporting import FORMAT, MODEL, PARSED, READS, VERSION, model_hashes
+from headgate.store.export import FORMAT, MODEL, PARSED, READS, VERSION, model_hashes
 from headgate.store.folders import Folders
-from headgate.store.rows import entry_of, hash_of
+from headgate.store.log_rows import entry_of, hash_of
 from headgate.store.tables import documents, log, pointers, run_lines, runs
 from headgate.untrusted_input.errors import OversizedInputError
 from headgate.untrusted_input.json_documents import check_json_bounds

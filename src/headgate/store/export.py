@@ -16,7 +16,7 @@ from headgate.facts.changes import Change, GovernedBy, OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
 from headgate.store.database import Database
-from headgate.store.rows import entry_of
+from headgate.store.log_rows import entry_of
 from headgate.store.tables import documents, log, pointers, run_lines, runs
 
 FORMAT, VERSION = "headgate organization", 2

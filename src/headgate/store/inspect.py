@@ -15,12 +15,12 @@ from headgate.facts.changes import OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
 from headgate.store.keys import KnownKeys
+from headgate.store.log_rows import entry_of, hash_of
 from headgate.store.marks import Marks, require_reached
-from headgate.store.proof import require_known
-from headgate.store.rows import entry_of, hash_of
 from headgate.store.schema import NEWEST, version
 from headgate.store.seals import all_seals
 from headgate.store.tables import log, meta, runs
+from headgate.store.verification import require_known
 
 LAST = 200
 """So many entries of each log are looked at."""
