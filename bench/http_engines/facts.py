@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.decision_engines.organization import Organization
-from headgate.control.command import Plan, View
-from headgate.control.ports import DocumentPut
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import (
     Change,
     Edge,

@@ -20,9 +20,9 @@ from headgate.app.doors import http_application
 from headgate.app.fronted import fronted
 from headgate.app.scenarios import NoSpark
 from headgate.app.settings import Settings
-from headgate.control.ids import new_id
-from headgate.control.principals import CreateServicePrincipal
-from headgate.control.tokens import IssueToken, written
+from headgate.control.identity.principals import CreateServicePrincipal
+from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.kernel.ids import new_id
 from headgate.doors.http.connection import connections
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.sparks import Sparks

@@ -104,8 +104,8 @@ class Person:
         """Return the rows of a statement. Raises `RefusedError`."""
         from pyspark.errors import PySparkException
 
-        from headgate.control.error_text import REFUSED as REFUSED_STATE
-        from headgate.control.error_text import visible_words
+        from headgate.control.text.error_text import REFUSED as REFUSED_STATE
+        from headgate.control.text.error_text import visible_words
 
         try:
             return [tuple(row) for row in self.spark.sql(statement).collect()]

@@ -9,10 +9,10 @@ from examples.airline.outside import Outside
 from examples.airline.people import Person
 from examples.airline.telling import Story
 from headgate.app.server import Server
-from headgate.control.founding import Founding, found
-from headgate.control.ids import new_id
-from headgate.control.organization import Organization
-from headgate.control.tokens import IssueToken, written
+from headgate.control.deployment.bootstrap import Founding, found
+from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.organization import Organization
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 
 HERE = Path(__file__).resolve().parent

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
-from headgate.control.call import BY_ITSELF
-from headgate.control.operators import add_operator
-from headgate.control.queue import RunPut, RunRow
-from headgate.control.settings import ChangeSetting
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.deployment.operators import add_operator
+from headgate.control.kernel.metadata import BY_ITSELF
+from headgate.control.kernel.run_queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
 from tests.app.api.test_organizations import login
 from tests.app.prepared import Asked

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.control.access import AddAccess, RequestAccess
-from headgate.control.assignments import AssignRole
-from headgate.control.command import CommandError
-from headgate.control.groups import ChangeMembership, CreateGroup
-from headgate.control.resources import CreateResource
+from headgate.control.access.assignments import AssignRole
+from headgate.control.approvals.agreements import AddAccess, RequestAccess
+from headgate.control.identity.groups import ChangeMembership, CreateGroup
+from headgate.control.kernel.command import CommandError
+from headgate.control.resources.commands import CreateResource
 from headgate.facts.changes import Edge
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
 from headgate.model.model import Model, Role

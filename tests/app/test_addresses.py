@@ -12,11 +12,11 @@ import pytest
 
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
-from headgate.control.organization import SeveralOrganizationsError
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import Draft
-from headgate.control.principals import AddPrincipal
-from headgate.control.tokens import IssueToken, written
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.kernel.ports import Draft
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.facts.changes import ResourceRenamed
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.clusters import Clusters

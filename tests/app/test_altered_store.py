@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from headgate.app.deployment import open_deployment
 from headgate.cli import app
-from headgate.control.assignments import AssignRole
+from headgate.control.access.assignments import AssignRole
 from headgate.facts import checkpoint
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId

@@ -25,10 +25,10 @@ from headgate.app.fronted import fronted
 from headgate.app.housekeeping import Housekeeping
 from headgate.app.listening import Alone
 from headgate.app.spark_side import SparkSide
-from headgate.control import audit as audit_module
-from headgate.control.audit import Audit
-from headgate.control.ports import AuditRecord, StoreError
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.kernel.ports import AuditRecord, StoreError
+from headgate.control.kernel.supervision import BackgroundTasks
+from headgate.control.organizations import audit as audit_module
+from headgate.control.organizations.audit import Audit
 from headgate.doors.http.tls import Certificate
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.pipelines import lineage_sending

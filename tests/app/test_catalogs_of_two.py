@@ -9,7 +9,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from headgate.control.principals import AddPrincipal
+from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
 from tests.app.world import Place, world_in
 

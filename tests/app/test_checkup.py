@@ -18,7 +18,7 @@ from headgate.app.deployment import open_deployment
 from headgate.app.settings import Settings, SettingsError, default_settings
 from headgate.cli import app
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
-from headgate.control.queue import RunPut, RunRow
+from headgate.control.kernel.run_queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
 from headgate.sandbox import Level
 from headgate.store import FolderLock, open_stores

@@ -11,10 +11,10 @@ import pytest
 
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import AuditFilter, AuditRecord
-from headgate.control.suspension import SuspendOrganization
-from headgate.control.tokens import RevokeToken
+from headgate.control.identity.tokens import RevokeToken
+from headgate.control.kernel.ports import AuditFilter, AuditRecord
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.suspension import SuspendOrganization
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.facts.caller import Caller

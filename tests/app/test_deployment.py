@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headgate.app.deployment import open_deployment
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from tests.app.serving import HEADGATE
 from tests.app.world import settings_in, world_in
 from tests.store.tampering import rehash

@@ -8,8 +8,8 @@ import pytest
 
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.drivers import Drivers
-from headgate.control.clusters import EMBEDDED
-from headgate.control.organization import Organization
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.driver import DriverError, DriverState
 from tests.app.world import World, settings_in

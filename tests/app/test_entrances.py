@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headgate.control.connections import Entrance
+from headgate.control.connections.commands import Entrance
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.spark.signature import sign

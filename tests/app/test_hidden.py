@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headgate.control.ports import Pointer
-from headgate.control.tables import CreateTable
+from headgate.control.catalog.tables import CreateTable
+from headgate.control.kernel.ports import Pointer
 from headgate.facts.ids import ResourceId
 from tests.app.serving import until
 from tests.app.world import World, world_in

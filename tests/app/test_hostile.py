@@ -17,10 +17,10 @@ import pytest
 from headgate.app.background import running
 from headgate.app.deployment import Deployment
 from headgate.app.settings import Settings
-from headgate.control.call import BY_ITSELF
-from headgate.control.founding import Founding, found
-from headgate.control.ids import new_id
-from headgate.control.operators import add_operator
+from headgate.control.deployment.bootstrap import Founding, found
+from headgate.control.deployment.operators import add_operator
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.metadata import BY_ITSELF
 from headgate.doors.http.limits import Limits
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.app.routes import Route, routes

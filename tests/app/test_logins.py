@@ -11,18 +11,18 @@ from typing import TypeVar
 import httpx
 import pytest
 
-from headgate.control.command import MissingError, TakenError, UnknownCallerError
-from headgate.control.founding import Founding, begin_deployment, found
-from headgate.control.logins.break_glass import BreakGlass
-from headgate.control.logins.devices import Waiting
-from headgate.control.logins.entrance import Entrance, open_entrance
-from headgate.control.logins.errors import LoginError
-from headgate.control.logins.invitations import Withdraw
-from headgate.control.logins.sessions import Session, Started
-from headgate.control.logins.settings import Hashing, Limit, LoginSettings
-from headgate.control.organization import Organizations
-from headgate.control.ports import DocumentConflictError
-from headgate.control.principals import AddPrincipal
+from headgate.control.authentication.device_flow import Waiting
+from headgate.control.authentication.errors import LoginError
+from headgate.control.authentication.invitations import Withdraw
+from headgate.control.authentication.services import Entrance, open_entrance
+from headgate.control.authentication.sessions import Session, Started
+from headgate.control.authentication.settings import Hashing, Limit, LoginSettings
+from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.deployment.break_glass import BreakGlass
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.command import MissingError, TakenError, UnknownCallerError
+from headgate.control.kernel.ports import DocumentConflictError
+from headgate.control.organizations.organization import Organizations
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.store import SqlStores, open_stores

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from headgate.control.ports import DocumentPut
-from headgate.control.settings import ChangeSetting
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.kernel.ports import DocumentPut
 from tests.app.routes import Route, routes
 from tests.app.test_hidden import query, saved_query, table
 from tests.app.test_taken import SCHEMA, VIEW, filled, gives_a_name

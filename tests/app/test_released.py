@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.settings import Settings
 from headgate.cli import app
-from headgate.control.organization import Organization
-from headgate.control.queue import RunWanted
+from headgate.control.kernel.run_queue import RunWanted
+from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId

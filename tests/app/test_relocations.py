@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from headgate.app.deployment import open_deployment
 from headgate.app.relocations import Relocations
 from headgate.cli import app
-from headgate.control.ports import Draft, Pointer, PointerConflictError
+from headgate.control.kernel.ports import Draft, Pointer, PointerConflictError
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId
 from headgate.lake import warehouse

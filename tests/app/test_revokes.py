@@ -12,12 +12,12 @@ import pytest
 from headgate.app.deployment import over
 from headgate.app.drivers import Drivers
 from headgate.app.knowing import Knowing
-from headgate.control.clusters import EMBEDDED
-from headgate.control.command import SuspendedError
-from headgate.control.organization import Organization
-from headgate.control.resources import CreateResource
-from headgate.control.suspension import ResumeOrganization, SuspendOrganization
-from headgate.control.tables import DropDatabase, RenameTable
+from headgate.control.catalog.tables import DropDatabase, RenameTable
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.organizations.organization import Organization
+from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
+from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.resources.commands import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.spark.abandoned_sessions import AbandonedSessions

@@ -13,7 +13,7 @@ from headgate.app.sandboxes import (
     with_own_event_logs,
 )
 from headgate.app.settings import Settings
-from headgate.control.clusters import EMBEDDED
+from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.sandbox import Level
 from headgate.spark.clusters import Cluster
 from tests.app.world import World, settings_in, world_in

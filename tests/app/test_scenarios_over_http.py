@@ -12,7 +12,7 @@ from headgate.app.scenario_routes import Route, routes
 from headgate.app.scenarios import Doors, doors
 from headgate.cli import app
 from headgate.cli.scenario_folders import read_folder
-from headgate.control.scenarios.run import run
+from headgate.conformance.runner import run
 from headgate.decision.engine.engine import Engine
 from tests.app.routes import Route as Described
 from tests.app.routes import resolved

@@ -9,7 +9,7 @@ import pytest
 from headgate.app.settings import SettingsError, default_settings
 from headgate.app.settings_page import page
 from headgate.app.variables import VARIABLES
-from headgate.control.logins.settings import Provider
+from headgate.control.authentication.settings import Provider
 from headgate.doors.http.limits import Limits
 
 ROOT = Path(__file__).resolve().parents[2]

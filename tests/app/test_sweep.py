@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headgate.control.command import Plan, knows
-from headgate.control.people import known_to
+from headgate.control.access.visibility import known_to
+from headgate.control.kernel.command import Plan, knows
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

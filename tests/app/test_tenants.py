@@ -14,8 +14,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
-from headgate.control.ports import Pointer
-from headgate.control.tables import RegisterTable
+from headgate.control.catalog.tables import RegisterTable
+from headgate.control.kernel.ports import Pointer
 from headgate.facts.ids import ResourceId
 from tests.app.world import Place, World, world_in
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.call import BY_ITSELF
-from headgate.control.operators import add_operator
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import AuditFilter
-from headgate.control.principals import AddPrincipal
+from headgate.control.deployment.operators import add_operator
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.metadata import BY_ITSELF
+from headgate.control.kernel.ports import AuditFilter
+from headgate.control.organizations.commands import DEPLOYMENT
 from tests.app.api.test_organizations import asked, login
 from tests.app.serving import until
 from tests.app.world import World, world_in

@@ -12,11 +12,11 @@ from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.doors import http_application
 from headgate.app.settings import Settings
 from headgate.control.control import Control
-from headgate.control.founding import Founding, found
-from headgate.control.ids import new_id
-from headgate.control.organization import Organization
-from headgate.control.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.tokens import IssueToken, read, written
+from headgate.control.deployment.bootstrap import Founding, found
+from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
+from headgate.control.identity.tokens import IssueToken, read, written
+from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.organization import Organization
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.spark.gateway.authority import Credential

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from headgate.control.ports import Entry
+from headgate.control.kernel.ports import Entry
 from headgate.facts.changes import Change, RunAsSet
 from headgate.facts.encoding import write_history
 from tests.fakes.world import CREW, DELAYS, FLIGHTS, MEMBER, OTHER, PEOPLE, RAW, THINGS, assigned

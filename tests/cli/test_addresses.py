@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from headgate.cli import app
 from headgate.cli.addresses import addressed_organization, base, deployment_address, describe_unreachable
 from headgate.cli.errors import ApiError
-from headgate.control.principals import AddPrincipal
+from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
 from tests.app.world import World, world_in
 

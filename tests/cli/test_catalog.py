@@ -19,7 +19,7 @@ from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.lakes import Lakes, warehouse_of
 from headgate.app.settings import Settings
 from headgate.cli import app
-from headgate.control.founding import Founding, found
+from headgate.control.deployment.bootstrap import Founding, found
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.errors import RuleError

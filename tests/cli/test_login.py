@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 from headgate.cli import app, login, passwords
 from headgate.cli.api import ApiError, call
 from headgate.cli.kept import forget, keep, kept_session
-from headgate.control.logins.sessions import Session
-from headgate.control.logins.settings import Limit
+from headgate.control.authentication.sessions import Session
+from headgate.control.authentication.settings import Limit
 from tests.cli.logins import serve_logins, use_deployment
 from tests.control.logins.world import HOME, PASSWORD
 from tests.doors.identity.world import World

@@ -12,10 +12,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app, confirmation, forget
-from headgate.control.founding import Founding, found
-from headgate.control.ports import Draft, Pointer
-from headgate.control.principals import AddPrincipal
-from headgate.control.resources import CreateResource
+from headgate.control.deployment.bootstrap import Founding, found
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.ports import Draft, Pointer
+from headgate.control.resources.commands import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.cli.deployments import deployment_in

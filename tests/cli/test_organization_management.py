@@ -11,9 +11,9 @@ from typer.testing import CliRunner, Result
 from headgate.app.deployment import SHIPPED, shipped_model
 from headgate.app.settings import default_settings
 from headgate.cli import app
-from headgate.control.founding import begin_deployment
-from headgate.control.organization import Organizations
-from headgate.control.resources import CreateResource
+from headgate.control.deployment.bootstrap import begin_deployment
+from headgate.control.organizations.organization import Organizations
+from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import ResourceId
 from headgate.store import open_stores
 from tests.cli.deployments import deployment_in

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from headgate.cli import app, runs
 from headgate.cli.api import ApiError
-from headgate.control.queue import RunPut, RunRow
+from headgate.control.kernel.run_queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.shown import keeper
 from tests.app.world import World, world_in

@@ -7,7 +7,7 @@ from typer.testing import CliRunner, Result
 
 from headgate.app.deployment import open_deployment
 from headgate.cli import app
-from headgate.control.connections import SECRET
+from headgate.control.connections.commands import SECRET
 from tests.app.world import settings_in, world_in
 
 SHOP = {"host": "db.example", "database": "shop", "user": "headgate", "password": "open sesame"}

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.settings import default_settings
 from headgate.cli import app
-from headgate.control.logins.break_glass import break_glass
+from headgate.control.deployment.break_glass import break_glass
 
 PASSWORD, OTHER = "correct horse battery", "another horse entirely"
 

@@ -1,6 +1,8 @@
 import pytest
 
-from headgate.control.access import (
+from headgate.control.access.assignments import AssignRole
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.approvals.agreements import (
     AddAccess,
     ApproveAccess,
     DeleteAccess,
@@ -8,12 +10,10 @@ from headgate.control.access import (
     RejectAccess,
     TerminateAccess,
 )
-from headgate.control.assignments import AssignRole
-from headgate.control.change_requests import ApproveChange, RejectChange, SubmitChange
-from headgate.control.command import Command, InvalidError, MissingError, RefusedError, TakenError
-from headgate.control.principals import AddPrincipal, RemovePrincipal, SignUp
-from headgate.control.resources import DeleteResource, SetAttributes
-from headgate.control.settings import ChangeSetting
+from headgate.control.approvals.change_requests import ApproveChange, RejectChange, SubmitChange
+from headgate.control.identity.principals import AddPrincipal, RemovePrincipal, SignUp
+from headgate.control.kernel.command import Command, InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.resources.commands import DeleteResource, SetAttributes
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.control.worlds import ANN, BEN, EVE, FOUNDER, LAKE, ROOT, World, datamesh, request, resource, role
 

@@ -2,10 +2,10 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
-from headgate.control.command import InvalidError, MissingError, RefusedError, TakenError
-from headgate.control.roles import DefineRole
-from headgate.control.settings import ChangeSetting
+from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.access.roles import DefineRole
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.kernel.command import InvalidError, MissingError, RefusedError, TakenError
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.control.worlds import (
     ANN,

@@ -1,8 +1,8 @@
 """What the audit keeps of a decision."""
 
-from headgate.control.audit import LONGEST_ACTION, LONGEST_RESOURCE, Audit
-from headgate.control.organization import Organizations
-from headgate.control.ports import REFUSED, AuditRecord, Denial
+from headgate.control.kernel.ports import REFUSED, AuditRecord, Denial
+from headgate.control.organizations.audit import LONGEST_ACTION, LONGEST_RESOURCE, Audit
+from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.fakes import world
 from tests.fakes.store import FakeStores

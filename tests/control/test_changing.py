@@ -2,13 +2,13 @@
 
 import pytest
 
-from headgate.control.assignments import AssignRole
-from headgate.control.changing import ChangeRelations, RenameResource
-from headgate.control.command import InvalidError, MissingError, RefusedError, TakenError
-from headgate.control.describing import ChangeDocument, Describe
-from headgate.control.principals import AddPrincipal
-from headgate.control.resources import DeleteResource, SetAttributes
-from headgate.control.states import ChangeState, MoveToCluster
+from headgate.control.access.assignments import AssignRole
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.command import InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.pipelines.states import ChangeState, MoveToCluster
+from headgate.control.resources.changes import ChangeRelations, RenameResource
+from headgate.control.resources.commands import DeleteResource, SetAttributes
+from headgate.control.resources.documents import ChangeDocument, Describe
 from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId
 from tests.control.worlds import (

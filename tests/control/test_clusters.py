@@ -2,8 +2,8 @@
 
 import pytest
 
-from headgate.control.clusters import cluster_of
-from headgate.control.command import MissingError
+from headgate.control.kernel.command import MissingError
+from headgate.control.pipelines.clusters import cluster_of
 from headgate.facts.changes import (
     AttributesSet,
     Edge,

@@ -5,8 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.control.assignments import AssignRole, RevokeRole
-from headgate.control.command import (
+from headgate.control.access.assignments import AssignRole, RevokeRole
+from headgate.control.catalog.tables import CreateTable, DropDatabase, DropTable, RenameTable
+from headgate.control.connections.commands import CreateConnection, DeleteConnection, Folder
+from headgate.control.identity.groups import ChangeMembership, CreateGroup, RenameGroup
+from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
+from headgate.control.identity.tokens import IssueToken, RevokeToken
+from headgate.control.kernel.command import (
     Command,
     CommandError,
     InvalidError,
@@ -16,17 +21,12 @@ from headgate.control.command import (
     TakenError,
     UnknownCallerError,
 )
-from headgate.control.connections import CreateConnection, DeleteConnection, Folder
-from headgate.control.groups import ChangeMembership, CreateGroup, RenameGroup
-from headgate.control.organizations import CreateOrganization
-from headgate.control.pipelines import DeletePipeline, SavePipeline
-from headgate.control.ports import Pointer
-from headgate.control.principals import AddPrincipal, RemovePrincipal
-from headgate.control.queue import RunRow
-from headgate.control.resources import CreateResource
-from headgate.control.runs import EndRun, QueueRun, StartRun
-from headgate.control.tables import CreateTable, DropDatabase, DropTable, RenameTable
-from headgate.control.tokens import IssueToken, RevokeToken
+from headgate.control.kernel.ports import Pointer
+from headgate.control.kernel.run_queue import RunRow
+from headgate.control.organizations.commands import CreateOrganization
+from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
+from headgate.control.pipelines.runs import EndRun, QueueRun, StartRun
+from headgate.control.resources.commands import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     Change,

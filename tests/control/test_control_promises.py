@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.assignments import AssignRole, RevokeRole
-from headgate.control.command import CommandError, MissingError, RefusedError, TakenError
+from headgate.control.access.assignments import AssignRole, RevokeRole
+from headgate.control.catalog.tables import CreateTable, DropTable, RenameTable
 from headgate.control.control import Control
-from headgate.control.gate import Gate
-from headgate.control.pipelines import SavePipeline
-from headgate.control.ports import Draft, Head, Pointer
-from headgate.control.principals import RemovePrincipal
-from headgate.control.tables import CreateTable, DropTable, RenameTable
-from headgate.control.wording import Wording
+from headgate.control.identity.principals import RemovePrincipal
+from headgate.control.kernel.command import CommandError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.ports import Draft, Head, Pointer
+from headgate.control.pipelines.commands import SavePipeline
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, MemberAdded, ResourceCreated, ResourceDeleted, RoleRevoked, RunStarted

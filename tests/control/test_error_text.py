@@ -11,7 +11,7 @@ import pyspark
 import pytest
 from pyspark.errors.exceptions.connect import AnalysisException
 
-from headgate.control.error_text import is_internal, mask, mask_places, raw_words, visible_words
+from headgate.control.text.error_text import is_internal, mask, mask_places, raw_words, visible_words
 from headgate.pipelines.errors import failure
 from headgate.pipelines.loading.errors import LoadError
 from headgate.spark.reading import SparkReading

@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headgate.control.control import Control
-from headgate.control.gate import Gate, Verdict
-from headgate.control.wording import Wording, asked
+from headgate.control.questions.by_name import Gate, Verdict
+from headgate.control.questions.messages import Wording, asked
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, Change
 from headgate.facts.ids import ResourceId, SubjectId

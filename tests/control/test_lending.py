@@ -2,8 +2,8 @@
 
 import pytest
 
-from headgate.control.command import MissingError, RefusedError
-from headgate.control.principals import AddPrincipal
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.command import MissingError, RefusedError
 from headgate.facts.changes import RoleAssigned
 from tests.control.worlds import ANN, ROOT, World, request, resource, role
 

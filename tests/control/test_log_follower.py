@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from headgate.control import control as controls
-from headgate.control.assignments import AssignRole, RevokeRole
-from headgate.control.command import CommandError
+from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.control import Control
-from headgate.control.directory import Directory
-from headgate.control.organization import Organizations
-from headgate.control.ports import DocumentPut, Draft, Entry, Head, RevisionConflictError, StoreError
-from headgate.control.replay import ForkError
+from headgate.control.identity.directory import Directory
+from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.ports import DocumentPut, Draft, Entry, Head, RevisionConflictError, StoreError
+from headgate.control.kernel.replay import ForkError
+from headgate.control.organizations.organization import Organizations
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import OrganizationCreated, PrincipalAdded

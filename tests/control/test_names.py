@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.names import below, named, supposed
+from headgate.control.kernel.names import below, named, supposed
 from headgate.decision.evaluator import Reference
 from headgate.facts.ids import ResourceId
 from tests.fakes.world import FILES, FLIGHTS, LAKE, MODELS, PLACE, PLANES, RAW, SALARIES, allows, assigned, snapshot

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import headgate
-from headgate.control.logins.names import folded
-from headgate.control.normalization import LONGEST, normalized
-from headgate.control.titles import alike
+from headgate.control.kernel.display_names import alike
+from headgate.control.kernel.normalize import folded
+from headgate.control.text.normalization import LONGEST, normalized
 
 SOURCES = Path(headgate.__file__).parent
 

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.control.command import InvalidError, MissingError, RefusedError
-from headgate.control.organization_life import EndOrganization, RenameOrganization
-from headgate.control.principals import (
+from headgate.control.identity.principals import (
     CreateServicePrincipal,
     DeleteServicePrincipal,
     ExpirePrincipal,
     RemovePrincipal,
     RenameServicePrincipal,
 )
-from headgate.control.tokens import IssueToken
+from headgate.control.identity.tokens import IssueToken
+from headgate.control.kernel.command import InvalidError, MissingError, RefusedError
+from headgate.control.organizations.organization_life import EndOrganization, RenameOrganization
 from headgate.facts.ids import PrincipalId, TokenId
 from tests.control.worlds import ANN, BOT, EVE, FOUNDER, World, datamesh, nekt, onehouse, role, y42
 

@@ -1,10 +1,10 @@
 import pytest
 
-from headgate.control.command import Command, InvalidError, MissingError, RefusedError, TakenError
 from headgate.control.control import Control
-from headgate.control.organizations import CreateDeployment, CreateOrganization, GovernProject
-from headgate.control.principals import SignUp
-from headgate.control.resources import CreateResource, MoveResource
+from headgate.control.identity.principals import SignUp
+from headgate.control.kernel.command import Command, InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.organizations.commands import CreateDeployment, CreateOrganization, GovernProject
+from headgate.control.resources.commands import CreateResource, MoveResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from tests.control.worlds import ANN, BEN, EVE, FOUNDER, MODELS, ROOT, World, onehouse, resource, role

@@ -2,11 +2,10 @@
 
 import pytest
 
-from headgate.control.assignments import RevokeRole
-from headgate.control.command import InvalidError, MissingError, RefusedError, TakenError
-from headgate.control.groups import ChangeMembership, CreateGroup, DeleteGroup, RenameGroup
-from headgate.control.organizations import EVERYBODY
-from headgate.control.principals import (
+from headgate.control.access.assignments import RevokeRole
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.identity.groups import ChangeMembership, CreateGroup, DeleteGroup, RenameGroup
+from headgate.control.identity.principals import (
     AddPrincipal,
     CreateServicePrincipal,
     DeleteServicePrincipal,
@@ -14,9 +13,10 @@ from headgate.control.principals import (
     RemovePrincipal,
     SignUp,
 )
-from headgate.control.resources import CreateResource
-from headgate.control.settings import ChangeSetting
-from headgate.control.tokens import IssueToken
+from headgate.control.identity.tokens import IssueToken
+from headgate.control.kernel.command import InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.organizations.commands import EVERYBODY
+from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId
 from tests.control.worlds import ANN, BEN, BOT, CREW, EVE, FOUNDER, ROOT, datamesh, nekt, onehouse, role, y42
 

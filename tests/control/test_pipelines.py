@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from headgate.control.assignments import RevokeRole
-from headgate.control.command import CommandError, InvalidError, MissingError, RefusedError, View
-from headgate.control.connections import CreateConnection, Folder
-from headgate.control.lacking import lacking
-from headgate.control.pipelines import DeletePipeline, SavePipeline
-from headgate.control.principals import CreateServicePrincipal, DeleteServicePrincipal
-from headgate.control.resources import DeleteResource
-from headgate.control.settings import ChangeSetting
-from headgate.control.streams import AddStream
-from headgate.control.tokens import IssueToken
+from headgate.control.access.assignments import RevokeRole
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.connections.commands import CreateConnection, Folder
+from headgate.control.identity.principals import CreateServicePrincipal, DeleteServicePrincipal
+from headgate.control.identity.tokens import IssueToken
+from headgate.control.kernel.command import CommandError, InvalidError, MissingError, RefusedError, View
+from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
+from headgate.control.pipelines.requirements import lacking
+from headgate.control.pipelines.streams import AddStream
+from headgate.control.resources.commands import DeleteResource
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Edge, Relations, RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId

@@ -6,15 +6,22 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.access import AddAccess, ApproveAccess, DeleteAccess, EditAccess, RejectAccess, TerminateAccess
-from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
-from headgate.control.command import Command, CommandError
-from headgate.control.groups import ChangeMembership, CreateGroup, DeleteGroup
-from headgate.control.principals import AddPrincipal, DeleteServicePrincipal, RemovePrincipal
-from headgate.control.resources import CreateResource, DeleteResource, MoveResource, SetAttributes
-from headgate.control.roles import DefineRole, DeleteRole
-from headgate.control.settings import ChangeSetting
-from headgate.control.tokens import IssueToken
+from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.access.roles import DefineRole, DeleteRole
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.approvals.agreements import (
+    AddAccess,
+    ApproveAccess,
+    DeleteAccess,
+    EditAccess,
+    RejectAccess,
+    TerminateAccess,
+)
+from headgate.control.identity.groups import ChangeMembership, CreateGroup, DeleteGroup
+from headgate.control.identity.principals import AddPrincipal, DeleteServicePrincipal, RemovePrincipal
+from headgate.control.identity.tokens import IssueToken
+from headgate.control.kernel.command import Command, CommandError
+from headgate.control.resources.commands import CreateResource, DeleteResource, MoveResource, SetAttributes
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId

@@ -5,8 +5,8 @@ import time
 import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
-from headgate.control.quoted_text import LONGEST, LONGEST_MESSAGE, shorten_quotes
-from headgate.control.validation_faults import first_fault
+from headgate.control.text.quoted_text import LONGEST, LONGEST_MESSAGE, shorten_quotes
+from headgate.control.text.validation_faults import first_fault
 
 
 @pytest.mark.parametrize("mark", ["`", "'", '"'])

@@ -1,7 +1,7 @@
 """Which checkpoint a log is read from: never one of facts that the log does not have."""
 
-from headgate.control.ports import Checkpoint
-from headgate.control.replay import replayed
+from headgate.control.kernel.ports import Checkpoint
+from headgate.control.kernel.replay import replayed
 from headgate.facts import checkpoint
 from tests.fakes.store import FakeStore
 from tests.fakes.world import MEMBER, OTHER, RAW, assigned, controlled, snapshot

@@ -1,8 +1,8 @@
 import pytest
 
-from headgate.control.command import InvalidError, MissingError, TakenError
-from headgate.control.requests import ApproveRequest, FileRequest, RejectRequest
-from headgate.control.resources import CreateResource, DeleteResource
+from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest
+from headgate.control.kernel.command import InvalidError, MissingError, TakenError
+from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RunStarted
 from headgate.facts.ids import PrincipalId, RequestId, ResourceId, RunId

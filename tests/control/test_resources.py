@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.control.changing import RenameResource
-from headgate.control.command import CommandError, InvalidError, MissingError, RefusedError, TakenError
-from headgate.control.connections import CreateConnection, Folder
-from headgate.control.ports import Pointer
-from headgate.control.resources import CreateResource, DeleteResource, MoveResource, SetAttributes
-from headgate.control.tables import CreateTable
+from headgate.control.catalog.tables import CreateTable
+from headgate.control.connections.commands import CreateConnection, Folder
+from headgate.control.kernel.command import CommandError, InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.ports import Pointer
+from headgate.control.resources.changes import RenameResource
+from headgate.control.resources.commands import CreateResource, DeleteResource, MoveResource, SetAttributes
 from headgate.facts.changes import Edge
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.control.worlds import (

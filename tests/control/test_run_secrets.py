@@ -2,11 +2,11 @@
 
 import pytest
 
+from headgate.control.authentication.authenticator import Identity, Presented, run_token
 from headgate.control.control import Control
-from headgate.control.identity import Identity, Presented, run_token
-from headgate.control.ports import Stores
-from headgate.control.queue import RunRow
-from headgate.control.runs import CancelRun, EndRun, StartRun, TakeOverRun
+from headgate.control.kernel.ports import Stores
+from headgate.control.kernel.run_queue import RunRow
+from headgate.control.pipelines.runs import CancelRun, EndRun, StartRun, TakeOverRun
 from headgate.facts.ids import ResourceId, RunId
 from tests.fakes.runs import there
 from tests.fakes.store import FakeStores

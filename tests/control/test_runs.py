@@ -5,13 +5,22 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from headgate.control.command import Command, InvalidError, MissingError, RefusedError, TakenError
-from headgate.control.pipelines import DeletePipeline
-from headgate.control.ports import RunConflictError
-from headgate.control.queue import RunRow, RunWanted
-from headgate.control.runs import SECRET, CancelRun, EndRun, EndStray, QueueRun, StartRun, TakeOverRun, WaitingError
-from headgate.control.several import Several
-from headgate.control.states import ChangeState
+from headgate.control.kernel.command import Command, InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.ports import RunConflictError
+from headgate.control.kernel.run_queue import RunRow, RunWanted
+from headgate.control.kernel.several import Several
+from headgate.control.pipelines.commands import DeletePipeline
+from headgate.control.pipelines.runs import (
+    SECRET,
+    CancelRun,
+    EndRun,
+    EndStray,
+    QueueRun,
+    StartRun,
+    TakeOverRun,
+    WaitingError,
+)
+from headgate.control.pipelines.states import ChangeState
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     Change,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.names import describe_new_name_fault, usable
-from headgate.control.scripts import describe_letter_fault
+from headgate.control.kernel.names import describe_new_name_fault, usable
+from headgate.control.text.scripts import describe_letter_fault
 
 GOOD = [
     "secret", "SECRET", "Orders_2026", "a-b", "_t", "9", "crème", "naïve", "Øre", "șase", "đường", "\u0131ss\u0131z", "Müller",

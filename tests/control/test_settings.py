@@ -1,8 +1,8 @@
 import pytest
 
-from headgate.control.command import InvalidError, MissingError, RefusedError
-from headgate.control.roles import DefineRole, DeleteRole
-from headgate.control.settings import ChangeSetting
+from headgate.control.access.roles import DefineRole, DeleteRole
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.kernel.command import InvalidError, MissingError, RefusedError
 from headgate.facts.ids import ResourceId
 from tests.control.worlds import ANN, FOUNDER, ROOT, World, datamesh, nekt, onehouse, role, y42
 

@@ -1,6 +1,6 @@
-from headgate.control.command import Command, InvalidError, RefusedError
-from headgate.control.groups import ChangeMembership, CreateGroup
-from headgate.control.several import Several
+from headgate.control.identity.groups import ChangeMembership, CreateGroup
+from headgate.control.kernel.command import Command, InvalidError, RefusedError
+from headgate.control.kernel.several import Several
 from headgate.facts.ids import GroupId
 from tests.control.worlds import ANN, BEN, FOUNDER, nekt, role
 

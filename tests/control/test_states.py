@@ -2,9 +2,9 @@
 
 import pytest
 
-from headgate.control.queue import QUEUED, RUNNING, RunWanted
-from headgate.control.runs import SECRET, WaitingError
-from headgate.control.states import ChangeState, cleaned
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunWanted
+from headgate.control.pipelines.runs import SECRET, WaitingError
+from headgate.control.pipelines.states import ChangeState, cleaned
 from headgate.facts.changes import ResourceCreated, RunAsSet
 from headgate.facts.ids import ResourceId, RunId
 from tests.control.test_runs import RUN, Queue, start

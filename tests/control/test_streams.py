@@ -1,9 +1,9 @@
 """Streams of a source, added and switched."""
 
-from headgate.control.command import InvalidError, MissingError, RefusedError
-from headgate.control.connections import CreateConnection, Folder
-from headgate.control.pipelines import SavePipeline
-from headgate.control.streams import AddStream, SwitchStream
+from headgate.control.connections.commands import CreateConnection, Folder
+from headgate.control.kernel.command import InvalidError, MissingError, RefusedError
+from headgate.control.pipelines.commands import SavePipeline
+from headgate.control.pipelines.streams import AddStream, SwitchStream
 from headgate.facts.changes import Edge, RunStarted
 from headgate.facts.ids import ResourceId, RunId
 from tests.control.worlds import ANN, BEN, EVE, FOUNDER, PROJECT, World, nekt, role

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.control.supervision import BackgroundTask, BackgroundTasks, Heartbeat
+from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks, Heartbeat
 from tests.threads import wait_until
 
 

@@ -1,10 +1,10 @@
 """Suspending an organization, and what is decided in it meanwhile."""
 
-from headgate.control.command import MissingError, RefusedError, SuspendedError
-from headgate.control.identity import Presented
-from headgate.control.organization_life import RenameOrganization
-from headgate.control.resources import SetAttributes
-from headgate.control.suspension import ResumeOrganization, SuspendOrganization
+from headgate.control.authentication.authenticator import Presented
+from headgate.control.kernel.command import MissingError, RefusedError, SuspendedError
+from headgate.control.organizations.organization_life import RenameOrganization
+from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
+from headgate.control.resources.commands import SetAttributes
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.control.worlds import FOUNDER, ROOT, nekt
 from tests.pipelines.working import opened

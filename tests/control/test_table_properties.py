@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.table_properties import LISTS, TABLE_PROPERTIES, describe_property_fault
+from headgate.control.catalog.table_properties import LISTS, TABLE_PROPERTIES, describe_property_fault
 
 GOOD = {
     "comment": "what it is",

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from headgate.control.assignments import RevokeRole
-from headgate.control.directory import Directory
-from headgate.control.gate import Gate
-from headgate.control.pipelines import SavePipeline
-from headgate.control.wording import Wording
+from headgate.control.access.assignments import RevokeRole
+from headgate.control.identity.directory import Directory
+from headgate.control.pipelines.commands import SavePipeline
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.terminal_text import terminal_json, terminal_line, terminal_text
+from headgate.control.text.terminal_text import terminal_json, terminal_line, terminal_text
 
 BIDI = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 

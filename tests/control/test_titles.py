@@ -2,11 +2,11 @@
 
 import pytest
 
-from headgate.control.command import InvalidError
-from headgate.control.directory import Directory
-from headgate.control.groups import CreateGroup
-from headgate.control.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.titles import alike
+from headgate.control.identity.directory import Directory
+from headgate.control.identity.groups import CreateGroup
+from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
+from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.display_names import alike
 from headgate.facts.ids import GroupId, PrincipalId
 from tests.control.worlds import FOUNDER, nekt
 

@@ -1,10 +1,10 @@
 """What runs were allowed is kept, each thing once."""
 
-from headgate.control.directory import Directory
-from headgate.control.gate import Gate
-from headgate.control.organization import Organization
-from headgate.control.touched import Touched, allowed, read_by
-from headgate.control.wording import Wording
+from headgate.control.identity.directory import Directory
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.run_access import Touched, allowed, read_by
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
 from headgate.facts.ids import ResourceId, RunId
 from tests.control.worlds import LAKE, ROOT, nekt, resource
 

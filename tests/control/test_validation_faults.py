@@ -7,7 +7,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, TypeAdapter, ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from headgate.control.validation_faults import MOST, SENTENCES, faults, first_fault
+from headgate.control.text.validation_faults import MOST, SENTENCES, faults, first_fault
 
 INTERNAL = re.compile(r"Input|Value error|Assertion|function-|dict|tuple|\[|_type|None|{|instance|validation")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.values import UnreadableError, word
+from headgate.control.kernel.parsing import UnreadableError, word
 
 
 def test_a_deeply_nested_list_is_no_word() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.vault import NO_VAULT, Vault, VaultError
+from headgate.control.connections.vault import NO_VAULT, Vault, VaultError
 
 SECRET = {"password": "open sesame"}
 

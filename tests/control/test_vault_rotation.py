@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from headgate.app.deployment import SHIPPED, shipped_model
-from headgate.control.connections import SECRET
-from headgate.control.founding import Founding, begin_deployment, found
-from headgate.control.organization import Organizations
-from headgate.control.ports import DocumentPut
-from headgate.control.vault import Vault, VaultError
-from headgate.control.vault_rotation import VaultRotation, reseal_new_secret
+from headgate.control.connections.commands import SECRET
+from headgate.control.connections.vault import Vault, VaultError
+from headgate.control.connections.vault_rotation import VaultRotation, reseal_new_secret
+from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.fakes.store import FakeStores
 from tests.threads import call_at_once

@@ -2,10 +2,10 @@
 
 import pytest
 
-from headgate.control.call import Outcome
-from headgate.control.ports import DocumentPut
-from headgate.control.resources import document_kinds
-from headgate.control.versions import upcoming_version, version
+from headgate.control.kernel.metadata import Outcome
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.resources.commands import document_kinds
+from headgate.control.resources.versions import upcoming_version, version
 from headgate.facts.changes import OrganizationCreated, PrincipalAdded, ResourceCreated
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.control.command import InvalidError, MissingError, RefusedError
-from headgate.control.people import knows_of, sees_everybody
+from headgate.control.access.visibility import knows_of, sees_everybody
+from headgate.control.kernel.command import InvalidError, MissingError, RefusedError
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId

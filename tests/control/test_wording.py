@@ -5,8 +5,8 @@ from importlib.resources import files
 
 import pytest
 
-from headgate.control.people import HYPOTHETICAL_USER
-from headgate.control.wording import Wording, reason
+from headgate.control.access.visibility import HYPOTHETICAL_USER
+from headgate.control.questions.messages import Wording, reason
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.types import Decision, Explanation, Fix, Missing, Needed, Question
 from headgate.facts.caller import Caller

@@ -5,14 +5,14 @@ from importlib.resources import files
 
 import pytest
 
-from headgate.control.access import RequestAccess
-from headgate.control.assignments import AssignRole
-from headgate.control.command import Command, CommandError, Plan
+from headgate.control.access.assignments import AssignRole
+from headgate.control.approvals.agreements import RequestAccess
 from headgate.control.control import Control
-from headgate.control.groups import CreateGroup
-from headgate.control.organizations import CreateOrganization
-from headgate.control.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.resources import CreateResource
+from headgate.control.identity.groups import CreateGroup
+from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
+from headgate.control.kernel.command import Command, CommandError, Plan
+from headgate.control.organizations.commands import CreateOrganization
+from headgate.control.resources.commands import CreateResource
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.control.ports import Entry
+from headgate.control.kernel.ports import Entry
 from headgate.decision.as_of import Past, PastError, as_of
 from headgate.decision.reference import decide
 from headgate.decision.types import Question

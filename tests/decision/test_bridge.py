@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.log_follower import Start
+from headgate.control.kernel.log_follower import Start
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.decision.types import Question

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from immutables import Map
 
-from headgate.control.names import supposed
+from headgate.control.kernel.names import supposed
 from headgate.decision.evaluator import Reference
 from headgate.decision.explain.explain import explain
 from headgate.decision.reference import decide, discoverable

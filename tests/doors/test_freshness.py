@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.organization import Organizations
-from headgate.control.ports import AuditRecord, Draft, Stores
+from headgate.control.kernel.ports import AuditRecord, Draft, Stores
+from headgate.control.organizations.organization import Organizations
 from headgate.doors.freshness import Freshness
 from headgate.facts.changes import Change
 from headgate.store import open_stores

@@ -23,7 +23,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
-from headgate.control.gate import Verdict
+from headgate.control.questions.by_name import Verdict
 from headgate.facts.ids import ResourceId
 from tests.lake.rest_world import LAKE, World, served
 

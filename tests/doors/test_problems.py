@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.doors import problems
 from headgate.doors.api.bodies import Strict
 from headgate.spark.statements import DRIVER_LOST, LOST, STATEMENT_LOST, StatementError

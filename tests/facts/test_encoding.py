@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.ports import Entry
+from headgate.control.kernel.ports import Entry
 from headgate.facts import changes as c
 from headgate.facts.encoding import (
     _TYPES,  # pyright: ignore[reportPrivateUsage] (every spelling is written somewhere)

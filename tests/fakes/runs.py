@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from headgate.control.authentication.authenticator import run_token
 from headgate.control.control import Control
-from headgate.control.identity import run_token
-from headgate.control.ports import Store
-from headgate.control.queue import QUEUED, RUNNING, RunPut, RunRow
-from headgate.control.runs import EndRun, StartRun
+from headgate.control.kernel.ports import Store
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunPut, RunRow
+from headgate.control.pipelines.runs import EndRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
 
 _SECRET = "secret"  # noqa: S105 (everybody knows this one)

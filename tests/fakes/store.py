@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headgate.control.ports import (
+from headgate.control.kernel.ports import (
     AuditFilter,
     AuditRecord,
     Checkpoint,
@@ -21,8 +21,8 @@ from headgate.control.ports import (
     RevisionConflictError,
     RunConflictError,
 )
-from headgate.control.queue import Line, RunPut, RunRow, RunWanted
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.kernel.run_queue import Line, RunPut, RunRow, RunWanted
+from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.changes import Change, ResourceDeleted
 from headgate.facts.ids import ResourceId, RunId
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from headgate.control.command import SuspendedError
-from headgate.control.connections import Entrance, NoEntranceError
-from headgate.control.organization import Organizations, SeveralOrganizationsError
+from headgate.control.connections.commands import Entrance, NoEntranceError
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.organizations.organization import Organizations, SeveralOrganizationsError
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.facts.caller import Caller

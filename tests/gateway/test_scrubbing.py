@@ -12,7 +12,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 from trying import walk
 
-from headgate.control.error_text import mask
+from headgate.control.text.error_text import mask
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.artifact_names import restore_statuses
 from headgate.spark.gateway.errors import DriverAnswerError

@@ -14,7 +14,7 @@ from fake_backend import FakeBackend, FakeDriver, fake_backend
 from hostile_client import Answer, RawClient, bearer
 from running import KEY, FakeSpark
 
-from headgate.control.organization import Organizations, SeveralOrganizationsError
+from headgate.control.organizations.organization import Organizations, SeveralOrganizationsError
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.facts.caller import Caller

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from headgate.control.ports import LogRefusedError
+from headgate.control.kernel.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.spark.gateway.authority import Refused

@@ -12,11 +12,11 @@ import httpx
 from fastapi import FastAPI
 from pyiceberg.catalog.rest import RestCatalog
 
-from headgate.control.call import Call, Outcome
-from headgate.control.gate import Verdict
-from headgate.control.organizations import ORGANIZATION
-from headgate.control.ports import UNAUTHENTICATED, Denial, DocumentPut, Draft, Pointer
-from headgate.control.tables import PROPERTIES
+from headgate.control.catalog.tables import PROPERTIES
+from headgate.control.kernel.metadata import Call, Outcome
+from headgate.control.kernel.ports import UNAUTHENTICATED, Denial, DocumentPut, Draft, Pointer
+from headgate.control.organizations.commands import ORGANIZATION
+from headgate.control.questions.by_name import Verdict
 from headgate.doors.iceberg_rest import iceberg_router
 from headgate.doors.iceberg_rest.asking import ANSWER
 from headgate.doors.iceberg_rest.ports import (

@@ -10,8 +10,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.update import SetPropertiesUpdate
 from pyiceberg.types import LongType, NestedField
 
-from headgate.control.organizations import ORGANIZATION
-from headgate.control.ports import Draft, Head
+from headgate.control.kernel.ports import Draft, Head
+from headgate.control.organizations.commands import ORGANIZATION
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake import pointed
 from headgate.lake.catalog import TableCatalog

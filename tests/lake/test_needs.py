@@ -24,8 +24,8 @@ from pyiceberg.table.update import (
 )
 from pyiceberg.types import LongType, NestedField
 
-from headgate.control.organizations import ORGANIZATION
-from headgate.control.ports import Draft, Head
+from headgate.control.kernel.ports import Draft, Head
+from headgate.control.organizations.commands import ORGANIZATION
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.commit_privileges import commit_needs

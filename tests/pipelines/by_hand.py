@@ -13,10 +13,10 @@ from headgate.app.lakes import file_parsers
 from headgate.app.server import Server
 from headgate.app.settings import Settings
 from headgate.cli.demo.people import Part, Person
-from headgate.control.identity import run_token
-from headgate.control.ids import new_id
-from headgate.control.queue import RunRow
-from headgate.control.runs import EndRun, QueueRun, StartRun
+from headgate.control.authentication.authenticator import run_token
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.run_queue import RunRow
+from headgate.control.pipelines.runs import EndRun, QueueRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.commits import committed
 from headgate.pipelines.definition import parts

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headgate.control.organization import Organization
-from headgate.control.runs import StartRun
-from headgate.control.vault import Vault
+from headgate.control.connections.vault import Vault
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.runs import StartRun
 from headgate.facts.changes import ResourceDeleted, RoleRevoked
 from headgate.pipelines import attempt_on_spark
 from headgate.pipelines.attempt import Attempt, Stop

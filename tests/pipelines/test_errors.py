@@ -4,7 +4,7 @@ import grpc
 import pytest
 from pyspark.errors.exceptions.connect import AnalysisException, SparkConnectGrpcException
 
-from headgate.control.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED
 from headgate.pipelines.errors import failure
 from headgate.spark import authority, statements
 from headgate.spark.gateway.errors import NoSessionError

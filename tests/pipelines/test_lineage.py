@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headgate.control.organization import Organization
-from headgate.control.queue import RunRow
-from headgate.control.run_commits import noted
-from headgate.control.touched import Touched
+from headgate.control.kernel.run_queue import RunRow
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.commits import noted
+from headgate.control.pipelines.run_access import Touched
 from headgate.facts.changes import Edge, RelationsSet
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.attempt import Attempt

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from headgate.control.connections import NoEntranceError
+from headgate.control.connections.commands import NoEntranceError
+from headgate.control.connections.vault import Vault
 from headgate.control.egress import Address, EgressRules, parse_host_rule
-from headgate.control.ports import DocumentPut
-from headgate.control.vault import Vault
+from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleRevoked, RunEnded, RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId

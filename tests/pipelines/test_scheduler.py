@@ -2,9 +2,9 @@
 
 import pytest
 
-from headgate.control.ports import DocumentPut
-from headgate.control.resources import STATE
-from headgate.control.runs import EndRun, StartRun
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.pipelines.runs import EndRun, StartRun
+from headgate.control.resources.commands import STATE
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RelationsSet, ResourceDeleted, RunAsSet
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.scheduler import FOLLOWED, Scheduler

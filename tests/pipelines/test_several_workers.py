@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from headgate.control.organization import Organization
-from headgate.control.ports import Draft, Head
-from headgate.control.queue import FAILED, QUEUED, RUNNING, SUCCEEDED, RunRow
-from headgate.control.runs import QueueRun
+from headgate.control.kernel.ports import Draft, Head
+from headgate.control.kernel.run_queue import FAILED, QUEUED, RUNNING, SUCCEEDED, RunRow
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.runs import QueueRun
 from headgate.facts.changes import ResourceCreated, RunAsSet
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.scheduler import Scheduler

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headgate.control.ids import new_id
+from headgate.control.kernel.ids import new_id
 from headgate.facts.ids import RunId
 from headgate.pipelines.execution import Range
 from headgate.pipelines.kinds import defined, kind_of

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from headgate.control.organization import Organization
-from headgate.control.ports import Entry, StoreError
-from headgate.control.queue import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED, RunPut
-from headgate.control.resources import STATE
-from headgate.control.runs import CancelRun, StartRun, WaitingError
-from headgate.control.suspension import ResumeOrganization, SuspendOrganization
+from headgate.control.kernel.ports import Entry, StoreError
+from headgate.control.kernel.run_queue import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED, RunPut
+from headgate.control.organizations.organization import Organization
+from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
+from headgate.control.pipelines.runs import CancelRun, StartRun, WaitingError
+from headgate.control.resources.commands import STATE
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked, RunStarted
 from headgate.facts.ids import ResourceId, RunId

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.control.control import Control
-from headgate.control.directory import Directory
-from headgate.control.gate import Gate
-from headgate.control.organization import Organization
-from headgate.control.ports import DocumentPut, Draft, Store
-from headgate.control.queue import RunRow, RunWanted
-from headgate.control.runs import QueueRun
-from headgate.control.wording import Wording
+from headgate.control.identity.directory import Directory
+from headgate.control.kernel.ports import DocumentPut, Draft, Store
+from headgate.control.kernel.run_queue import RunRow, RunWanted
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.runs import QueueRun
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
 from headgate.facts.changes import Change
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.attempt import Attempt

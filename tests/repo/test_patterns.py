@@ -25,12 +25,12 @@ UNITS: Final = (
 )  # fmt: skip
 OF_WHOLE_TEXTS: Final = frozenset(
     {
-        "headgate.control.connections._HOST",
+        "headgate.control.connections.commands._HOST",
         "headgate.control.egress.hosts._NAME",
-        "headgate.control.ids._ID",
-        "headgate.control.logins.credential._WRITTEN",
-        "headgate.control.logins.names._ADDRESS",
-        "headgate.control.table_properties._RANGE",
+        "headgate.control.kernel.ids._ID",
+        "headgate.control.authentication.secrets._WRITTEN",
+        "headgate.control.kernel.normalize._ADDRESS",
+        "headgate.control.catalog.table_properties._RANGE",
     }
 )
 """Patterns that are compared with a whole text, and never looked for in one."""

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.scenario_folders import System, read_folder
-from headgate.control.scenarios.asks import questions
-from headgate.control.scenarios.run import prepared
+from headgate.conformance.questions import questions
+from headgate.conformance.runner import prepared
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Reference
 from headgate.decision.explain.explain import explain

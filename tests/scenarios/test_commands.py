@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from headgate.cli.scenario_folders import read_folder
-from headgate.control.scenarios.asks import questions
-from headgate.control.scenarios.run import ALLOW, Case, prepared
-from headgate.control.scenarios.steps import perform
-from headgate.control.scenarios.world import World
-from headgate.control.values import UnreadableError, entry, text
+from headgate.conformance.questions import questions
+from headgate.conformance.runner import ALLOW, Case, prepared
+from headgate.conformance.steps import perform
+from headgate.conformance.world import World
+from headgate.control.kernel.parsing import UnreadableError, entry, text
 from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import FOLDERS
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.scenario_folders import read_folder
-from headgate.control.log_follower import Start
-from headgate.control.scenarios.run import run
+from headgate.conformance.runner import run
+from headgate.control.kernel.log_follower import Start
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import CONFORMANCE, FOLDERS

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headgate.cli.scenario_folders import System, read_folder
-from headgate.control.scenarios.asks import questions
-from headgate.control.scenarios.steps import perform
+from headgate.conformance.questions import questions
+from headgate.conformance.steps import perform
 from headgate.decision.engine.engine import Engine
 from tests.scenarios.folders import CONFORMANCE
 

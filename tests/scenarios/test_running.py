@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headgate.cli.scenario_folders import System, read_folder
-from headgate.control.scenarios.run import NO_ANSWER, Outcome, read_case, run
-from headgate.control.scenarios.values import ScenarioError, later
-from headgate.control.values import UnreadableError, word
+from headgate.conformance.errors import ScenarioError, later
+from headgate.conformance.runner import NO_ANSWER, Outcome, read_case, run
+from headgate.control.kernel.parsing import UnreadableError, word
 from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import CONFORMANCE
 

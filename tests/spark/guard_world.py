@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
-from headgate.control.connections import Entrance
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.connections.commands import Entrance
+from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.sandbox import Level
 from headgate.sandbox.machine import find_level
 from headgate.spark.database_relay import DatabaseRelay

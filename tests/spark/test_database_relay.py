@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from headgate.control.connections import Entrance
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.connections.commands import Entrance
+from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.spark import database_relay
 from headgate.spark.database_relay import OPEN, REFUSED, UNREACHABLE, DatabaseRelay
 

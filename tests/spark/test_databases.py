@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.control.connections import Entrance
+from headgate.control.connections.commands import Entrance
 from tests.postgres import USER, PostgresServer
 from tests.spark.guard_world import ADMIN, REFUSED, World
 

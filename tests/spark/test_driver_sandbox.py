@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import headgate.spark
-from headgate.control.clusters import EMBEDDED
+from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.sandbox import Level
 from headgate.spark import driver_sandbox
 from headgate.spark.clusters import Cluster

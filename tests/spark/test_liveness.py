@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.spark import driver as driver_module
 from headgate.spark import liveness as liveness_module
 from headgate.spark.clusters import Cluster

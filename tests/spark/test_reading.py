@@ -10,7 +10,7 @@ from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnec
 from pyspark.sql.connect.proto import ExecutePlanRequest
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from headgate.control.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.spark.client_sessions import ClientSessions

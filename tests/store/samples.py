@@ -1,6 +1,6 @@
 """Drafts to append."""
 
-from headgate.control.ports import DocumentPut, Draft, Pointer
+from headgate.control.kernel.ports import DocumentPut, Draft, Pointer
 from headgate.facts import changes as c
 from headgate.facts.ids import ResourceId
 from tests.facts.samples import ANNA, LAKE

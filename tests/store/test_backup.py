@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import Draft, Head, StoreError
+from headgate.control.kernel.ports import Draft, Head, StoreError
 from headgate.store import FILE, FolderInUseError, FolderLock, open_stores
 from headgate.store.backup import back_up, restore
 from headgate.store.keys import KnownKeys

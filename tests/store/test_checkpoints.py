@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import Checkpoint, Head, StoreError
+from headgate.control.kernel.ports import Checkpoint, Head, StoreError
 from headgate.facts import checkpoint
 from headgate.facts.changes import OrganizationCreated, PrincipalAdded
 from headgate.facts.fold import fold

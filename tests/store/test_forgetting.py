@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.call import Call
-from headgate.control.command import InvalidError, MissingError
+from headgate.control.approvals.requests import FileRequest
+from headgate.control.authentication.services import open_entrance
+from headgate.control.authentication.settings import Hashing, LoginSettings
 from headgate.control.control import Control
-from headgate.control.founding import Founding, begin_deployment, found
-from headgate.control.groups import CreateGroup
-from headgate.control.logins.entrance import open_entrance
-from headgate.control.logins.settings import Hashing, LoginSettings
-from headgate.control.organization import Organization, Organizations
-from headgate.control.personal import NAMING, OF_ONE, SAID, ForgetPrincipal, forget, person
-from headgate.control.ports import DocumentPut
-from headgate.control.principals import AddPrincipal
-from headgate.control.requests import FileRequest
-from headgate.control.tokens import IssueToken
+from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.deployment.erasure import NAMING, OF_ONE, SAID, ForgetPrincipal, forget, person
+from headgate.control.identity.groups import CreateGroup
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.identity.tokens import IssueToken
+from headgate.control.kernel.command import InvalidError, MissingError
+from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.organizations.organization import Organization, Organizations
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, TokenId
 from headgate.store import SqlStores, open_stores

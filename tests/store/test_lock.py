@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.store import FolderInUseError, FolderLock
 
 HOLD = """

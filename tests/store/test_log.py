@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import Checkpoint, Draft, Head, RevisionConflictError, StoreError
+from headgate.control.kernel.ports import Checkpoint, Draft, Head, RevisionConflictError, StoreError
 from headgate.store import SqlStore, open_stores
 from tests.facts.samples import ANNA, SAMPLES
 from tests.store.samples import ROOT, created

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.store import FILE, open_stores
 from tests.store.tampering import run
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from headgate.control.ports import (
+from headgate.control.kernel.ports import (
     AuditFilter,
     AuditRecord,
     Checkpoint,

@@ -14,8 +14,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from headgate.control.ports import DocumentPut, Draft, Head, RevisionConflictError, StoreError
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.kernel.ports import DocumentPut, Draft, Head, RevisionConflictError, StoreError
+from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStores, notifications, open_stores, postgresql
 from tests.postgres import PostgresServer, start_server, stop_server

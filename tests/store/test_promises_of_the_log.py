@@ -11,12 +11,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from headgate.control.call import Call
 from headgate.control.control import Control
-from headgate.control.founding import Founding, begin_deployment, found
-from headgate.control.organization import Organizations
-from headgate.control.personal import forget, personal
-from headgate.control.ports import (
+from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.deployment.erasure import forget, personal
+from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
+from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.ports import (
     Checkpoint,
     DocumentPut,
     Draft,
@@ -28,7 +28,7 @@ from headgate.control.ports import (
     RevisionConflictError,
     StoreError,
 )
-from headgate.control.principals import AddPrincipal, RemovePrincipal
+from headgate.control.organizations.organization import Organizations
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts import checkpoint

@@ -12,7 +12,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, MetaData, create_engine, event, inspect
 
-from headgate.control.ports import HERE, DocumentPut, Pointer, StoreError
+from headgate.control.kernel.ports import HERE, DocumentPut, Pointer, StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import open_stores, sqlite
 from headgate.store.schema import FOLDER, NEWEST, migrate

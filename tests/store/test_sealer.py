@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.store import SqlStores, open_stores, seals
 from headgate.store.keys import KnownKeys, public_file, rotate
 from headgate.store.marks import Marks

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from headgate.control.ports import Draft, StoreError
+from headgate.control.kernel.ports import Draft, StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStores, open_stores, seals
 from headgate.store.keys import KnownKeys, public_file, rotate

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import DocumentPut, Draft, Head, StoreError
+from headgate.control.kernel.ports import DocumentPut, Draft, Head, StoreError
 from headgate.store import FILE, SqlStores, open_stores, sqlite
 from tests.store.samples import ROOT, created
 

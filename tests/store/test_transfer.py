@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from headgate.control.ports import DocumentPut, Draft, Head, Pointer, StoreError
-from headgate.control.queue import RunPut, RunRow
+from headgate.control.kernel.ports import DocumentPut, Draft, Head, Pointer, StoreError
+from headgate.control.kernel.run_queue import RunPut, RunRow
 from headgate.facts import changes as c
 from headgate.facts.ids import ResourceId, RunId
 from headgate.store import SqlStores, open_stores

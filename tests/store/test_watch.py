@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.ports import Head, StoreError
+from headgate.control.kernel.ports import Head, StoreError
 from headgate.store import SqlStores, open_stores
 from tests.store.samples import ROOT, created
 

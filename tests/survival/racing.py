@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
 
-from headgate.control.ports import Store
+from headgate.control.kernel.ports import Store
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import ResourceId, SubjectId
 from tests.survival.client import ROLE, Client

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 
 from headgate.app.deployment import Deployment
-from headgate.control.resources import CreateResource
+from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.app.world import Place
 from tests.survival.replica import machine, replica, serve

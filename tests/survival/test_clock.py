@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from headgate.app.deployment import Deployment, over
-from headgate.control.assignments import AssignRole, RevokeRole
-from headgate.control.resources import CreateResource
+from headgate.control.access.assignments import AssignRole, RevokeRole
+from headgate.control.resources.commands import CreateResource
 from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.store import SqlStore, open_stores

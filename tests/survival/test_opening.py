@@ -3,7 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from headgate.control.organization import Organizations
+from headgate.control.organizations.organization import Organizations
 from headgate.decision.context import Models
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers

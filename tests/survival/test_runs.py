@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from headgate.app.deployment import open_deployment
-from headgate.control.queue import ENDED, SUCCEEDED
+from headgate.control.kernel.run_queue import ENDED, SUCCEEDED
 from headgate.spark.client import connect
 from headgate.spark.toolchain import Toolchain
 from tests.soak import count

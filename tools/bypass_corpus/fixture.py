@@ -14,7 +14,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DoubleType, IcebergType, IntegerType, NestedField, StringType
 
 from headgate.app.deployment import Deployment
-from headgate.control.resources import DeleteResource
+from headgate.control.resources.commands import DeleteResource
 from headgate.lake.containment import path_of
 from tools.bypass_corpus.state import State, capture
 

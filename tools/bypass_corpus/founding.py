@@ -7,13 +7,13 @@ from pathlib import Path
 
 from headgate.app.deployment import HOME, model_of, shipped_model
 from headgate.app.settings import Settings
-from headgate.control.command import Plan, View
 from headgate.control.control import Control
-from headgate.control.founding import Founding, begin_deployment, found
-from headgate.control.organization import Organizations
-from headgate.control.organizations import ORGANIZATION
-from headgate.control.ports import DocumentPut
-from headgate.control.tokens import IssueToken, written
+from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.organizations.commands import ORGANIZATION
+from headgate.control.organizations.organization import Organizations
 from headgate.facts.changes import PrincipalAdded, ResourceCreated
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.store import open_stores

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headgate.app.listening import ServerError
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.spark.driver import DriverError
 from headgate.spark.errors import ToolchainError
 from tools.bypass_corpus.cases import CorpusError, load

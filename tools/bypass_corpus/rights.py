@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headgate.control.command import Plan, View
 from headgate.control.control import Control
+from headgate.control.kernel.command import Plan, View
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot

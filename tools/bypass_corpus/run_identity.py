@@ -4,12 +4,12 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headgate.control.command import Plan, View
+from headgate.control.authentication.authenticator import run_token
 from headgate.control.control import Control
-from headgate.control.identity import run_token
-from headgate.control.ports import DocumentPut
-from headgate.control.runs import SECRET
-from headgate.control.tokens import kept
+from headgate.control.identity.tokens import kept
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.pipelines.runs import SECRET
 from headgate.facts.changes import Edge, ResourceCreated, RunAsSet, RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 

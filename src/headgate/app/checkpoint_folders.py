@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headgate.control.organization import Organizations
+from headgate.control.organizations.organization import Organizations
 
 
 def move_checkpoints(folder: Path, organizations: Organizations) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
-from headgate.control.clusters import EMBEDDED
-from headgate.control.validation_faults import first_fault
+from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.text.validation_faults import first_fault
 from headgate.spark.clusters import LOOPBACK, Cluster, Clusters
 
 _CONF = (

@@ -12,21 +12,21 @@ from pathlib import Path
 from headgate.app.checkpoint_folders import move_checkpoints
 from headgate.app.egress import egress_of
 from headgate.app.settings import Settings
-from headgate.control.audit import Audit
+from headgate.control.authentication.authenticator import Identity
+from headgate.control.authentication.services import Entrance, open_entrance
+from headgate.control.connections.vault import Vault
 from headgate.control.control import Control
-from headgate.control.directory import Directory
-from headgate.control.founding import Founding, begin_deployment, found
-from headgate.control.gate import Gate
-from headgate.control.identity import Identity
-from headgate.control.ids import new_id
-from headgate.control.logins.entrance import Entrance, open_entrance
-from headgate.control.organization import Organization, Organizations
-from headgate.control.organizations import DEPLOYMENT, ORGANIZATION
-from headgate.control.ports import DocumentPut, Store, Stores
-from headgate.control.supervision import BackgroundTasks
-from headgate.control.tokens import IssueToken, written
-from headgate.control.vault import Vault
-from headgate.control.wording import Wording
+from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.identity.directory import Directory
+from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.ports import DocumentPut, Store, Stores
+from headgate.control.kernel.supervision import BackgroundTasks
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.commands import DEPLOYMENT, ORGANIZATION
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
 from headgate.decision.conditions import CONDITIONS
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.model.diagnostics import ModelError

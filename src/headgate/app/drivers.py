@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 
-from headgate.control.clusters import EMBEDDED
-from headgate.control.command import SuspendedError
-from headgate.control.organization import Organization, Organizations
-from headgate.control.supervision import BackgroundTask, BackgroundTasks
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.facts.ids import ResourceId
 from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.driver import Driver, DriverError, DriverState

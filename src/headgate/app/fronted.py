@@ -8,10 +8,10 @@ from fastapi import FastAPI, Request
 from starlette.types import ASGIApp, Scope
 
 from headgate.app.deployment import Deployment
-from headgate.control.identity import Identity, Presented
-from headgate.control.organization import Organizations
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import StoreError
+from headgate.control.authentication.authenticator import Identity, Presented
+from headgate.control.kernel.ports import StoreError
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.organization import Organizations
 from headgate.doors.cookies import bearer, in_cookie
 from headgate.doors.http.around import around, observers
 from headgate.doors.http.express import Express

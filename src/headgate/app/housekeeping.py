@@ -4,8 +4,8 @@ import logging
 import threading
 
 from headgate.app.deployment import Deployment
-from headgate.control.ports import StoreError
-from headgate.control.supervision import Heartbeat
+from headgate.control.kernel.ports import StoreError
+from headgate.control.kernel.supervision import Heartbeat
 from headgate.facts.ids import ResourceId
 
 log = logging.getLogger(__name__)

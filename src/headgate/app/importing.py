@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headgate.app.lakes import file_parsers
-from headgate.control.command import CommandError
-from headgate.control.ids import new_id
-from headgate.control.names import describe_new_name_fault
-from headgate.control.organization import Organization, Organizations
-from headgate.control.resources import CreateResource
-from headgate.control.tables import RegisterTable
+from headgate.control.catalog.tables import RegisterTable
+from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.names import describe_new_name_fault
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import ResourceId
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.metadata_files import Loaded

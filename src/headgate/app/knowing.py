@@ -4,11 +4,11 @@ from contextlib import suppress
 
 from headgate.app.deployment import Deployment
 from headgate.app.drivers import Drivers
-from headgate.control.clusters import EMBEDDED
-from headgate.control.command import SuspendedError
-from headgate.control.identity import Presented
-from headgate.control.organization import Organization, SeveralOrganizationsError
-from headgate.control.ports import Denial
+from headgate.control.authentication.authenticator import Presented
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.ports import Denial
+from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
+from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.doors.denials import recording_organization
 from headgate.doors.guard import DOOR
 from headgate.facts.caller import Caller

@@ -5,15 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from headgate.control.audit import Audit
-from headgate.control.call import Call, Outcome
-from headgate.control.command import Command, InvalidError, MissingError, NotEmptyError, RefusedError, TakenError
-from headgate.control.gate import Verdict
-from headgate.control.ids import new_id
-from headgate.control.organization import Organization
-from headgate.control.ports import Denial, DocumentConflictError, DocumentPut, Pointer
-from headgate.control.resources import CreateResource
-from headgate.control.tables import (
+from headgate.control.catalog.tables import (
     PROPERTIES,
     ChangeProperties,
     CreateTable,
@@ -24,7 +16,15 @@ from headgate.control.tables import (
     RenameTable,
     is_view,
 )
-from headgate.control.token_scope import replay_scope
+from headgate.control.identity.token_scope import replay_scope
+from headgate.control.kernel.command import Command, InvalidError, MissingError, NotEmptyError, RefusedError, TakenError
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.metadata import Call, Outcome
+from headgate.control.kernel.ports import Denial, DocumentConflictError, DocumentPut, Pointer
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.organization import Organization
+from headgate.control.questions.by_name import Verdict
+from headgate.control.resources.commands import CreateResource
 from headgate.doors.iceberg_rest import ports
 from headgate.doors.iceberg_rest.asking import ANSWER, DOOR
 from headgate.facts.caller import Caller

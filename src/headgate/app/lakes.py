@@ -6,11 +6,11 @@ from functools import cache
 
 from headgate.app.lakegate import LakeGate
 from headgate.app.settings import Settings
-from headgate.control.audit import Audit
-from headgate.control.command import MissingError
-from headgate.control.identity import Identity
-from headgate.control.organization import Organization, Organizations
-from headgate.control.ports import SUSPENDED, UNAUTHENTICATED
+from headgate.control.authentication.authenticator import Identity
+from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.ports import SUSPENDED, UNAUTHENTICATED
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.organization import Organization, Organizations
 from headgate.doors.iceberg_rest.ports import Identified, Identify, Lake, SenderDeniedError, Sent
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog

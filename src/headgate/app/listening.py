@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from headgate.app.fronted import Front
 from headgate.app.settings import HOST, Settings
-from headgate.control.supervision import BackgroundTask, BackgroundTasks
+from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.doors.http.connection import connections
 from headgate.doors.http.tls import Certificate, TlsError, factory
 

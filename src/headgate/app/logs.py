@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 import orjson
 
-from headgate.control.terminal_text import terminal_json, terminal_line, terminal_text
+from headgate.control.text.terminal_text import terminal_json, terminal_line, terminal_text
 
 
 def log_to(form: str, level: str, stream: TextIO | None = None) -> None:

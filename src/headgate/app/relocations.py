@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headgate.control.organization import Organization, Organizations
-from headgate.control.ports import Pointer, PointerMove
-from headgate.control.wording import called
+from headgate.control.kernel.ports import Pointer, PointerMove
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.control.questions.messages import called
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside, path_of
 from headgate.lake.errors import RuleError

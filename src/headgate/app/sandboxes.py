@@ -8,7 +8,7 @@ from headgate.app.deployment import Deployment
 from headgate.app.path_mentions import mentioned_paths
 from headgate.app.settings import Settings
 from headgate.app.variable import CONFIG
-from headgate.control.organization import Organization
+from headgate.control.organizations.organization import Organization
 from headgate.lake.former_databases import FormerDatabases
 from headgate.sandbox import Level
 from headgate.spark.clusters import Cluster

@@ -4,16 +4,16 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from headgate.control.founding import begin_deployment
-from headgate.control.ids import new_id
-from headgate.control.logins.entrance import Entrance, open_entrance
-from headgate.control.logins.settings import DAY, Hashing, LoginSettings
-from headgate.control.organization import Organizations
-from headgate.control.ports import DocumentPut, Stores
-from headgate.control.scenarios.values import ScenarioError
-from headgate.control.scenarios.world import World
-from headgate.control.tokens import kept, written
-from headgate.control.values import text
+from headgate.conformance.errors import ScenarioError
+from headgate.conformance.world import World
+from headgate.control.authentication.services import Entrance, open_entrance
+from headgate.control.authentication.settings import DAY, Hashing, LoginSettings
+from headgate.control.deployment.bootstrap import begin_deployment
+from headgate.control.identity.tokens import kept, written
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.parsing import text
+from headgate.control.kernel.ports import DocumentPut, Stores
+from headgate.control.organizations.organization import Organizations
 from headgate.decision.context import Models
 from headgate.decision.engine.engine import Engine
 from headgate.facts.caller import Caller

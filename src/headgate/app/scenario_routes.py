@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 import yaml
 
-from headgate.control.scenarios.asks import Asked
-from headgate.control.scenarios.building import below
-from headgate.control.scenarios.values import ScenarioError
-from headgate.control.scenarios.world import World
-from headgate.control.values import Entry
+from headgate.conformance.errors import ScenarioError
+from headgate.conformance.questions import Asked
+from headgate.conformance.world import World
+from headgate.conformance.world_builder import below
+from headgate.control.kernel.parsing import Entry
 from headgate.decision.types import Question
 
 _MAKING = "create_"

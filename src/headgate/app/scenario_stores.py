@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import AuditFilter, AuditRecord, Head, Store, Stores
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.kernel.ports import AuditFilter, AuditRecord, Head, Store, Stores
+from headgate.control.kernel.supervision import BackgroundTasks
+from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.facts.ids import ResourceId
 
 

@@ -22,14 +22,14 @@ from headgate.app.scenario_routes import call_for
 from headgate.app.scenario_stores import CaseStores
 from headgate.app.serving import served
 from headgate.app.settings import default_settings
-from headgate.control.audit import Audit
-from headgate.control.identity import Identity
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import Draft, Head, Stores
-from headgate.control.scenarios.asks import Asked
-from headgate.control.scenarios.values import ScenarioError
-from headgate.control.scenarios.world import World
-from headgate.control.values import Entry, entry
+from headgate.conformance.errors import ScenarioError
+from headgate.conformance.questions import Asked
+from headgate.conformance.world import World
+from headgate.control.authentication.authenticator import Identity
+from headgate.control.kernel.parsing import Entry, entry
+from headgate.control.kernel.ports import Draft, Head, Stores
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.doors.services import Deployed
 from headgate.facts.ids import ResourceId
 from headgate.model.model import Model

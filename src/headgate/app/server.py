@@ -14,7 +14,7 @@ from headgate.app.listening import Listening, listen
 from headgate.app.settings import Settings
 from headgate.app.spark_side import SparkSide
 from headgate.app.worker import worker_of
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.spark.followed_operations import FollowedOperation
 from headgate.spark.gateway.authority import Credential
 from headgate.spark.statements import NO_SPARK, NOT_READY, WITHOUT_SPARK, Reading, StatementError, Wanted

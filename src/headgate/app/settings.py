@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from headgate.app.variable import LAST_PORT
 from headgate.app.written import SettingsError, values
-from headgate.control.audit import Level
-from headgate.control.clusters import EMBEDDED
+from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.control.egress import EgressPolicy
-from headgate.control.logins.settings import LoginSettings, Provider
+from headgate.control.organizations.audit import Level
+from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.doors.http.limits import Limits
 from headgate.spark.clusters import Cluster, Clusters
 from headgate.spark.statements import SqlLimits

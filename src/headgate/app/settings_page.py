@@ -6,7 +6,7 @@ from typing import Any
 from headgate.app.settings import Settings
 from headgate.app.variable import FILE, Variable
 from headgate.app.variables import GROUPS
-from headgate.control.logins.settings import LoginSettings, Provider
+from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.doors.http.limits import Limits
 from headgate.spark.statements import SqlLimits
 

@@ -21,10 +21,10 @@ from headgate.app.sandboxes import (
     with_own_event_logs,
 )
 from headgate.app.settings import Settings
-from headgate.control.clusters import EMBEDDED
-from headgate.control.connections import Entrance
-from headgate.control.organization import Organization
-from headgate.control.supervision import BackgroundTask
+from headgate.control.connections.commands import Entrance
+from headgate.control.kernel.supervision import BackgroundTask
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.doors.freshness import Freshness
 from headgate.doors.gateway import gateway_application
 from headgate.sandbox import Level

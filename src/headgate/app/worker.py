@@ -11,7 +11,7 @@ from headgate.app.drivers import Drivers
 from headgate.app.housekeeping import Housekeeping
 from headgate.app.lakes import file_parsers
 from headgate.app.settings import SPARK_PORT, Settings, SettingsError
-from headgate.control.organization import Organization
+from headgate.control.organizations.organization import Organization
 from headgate.pipelines.attempt_on_spark import Connect, OnSpark
 from headgate.pipelines.lineage import Lineage
 from headgate.pipelines.lineage_sending import Receiver, Sending

@@ -13,9 +13,9 @@ from headgate.app.clusters import read_clusters
 from headgate.app.egress_file import read_egress_file
 from headgate.app.variable import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, Kind, Variable
 from headgate.app.variables import VARIABLES
-from headgate.control.command import InvalidError
 from headgate.control.egress import EgressPolicy
-from headgate.control.logins.names import domain_name
+from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.normalize import domain_name
 from headgate.spark.clusters import Clusters
 
 # Kubernetes tells a pod of every service in its namespace, and one of them may well be called `headgate`.

@@ -12,7 +12,7 @@ from headgate.app.settings import default_settings
 from headgate.cli.addresses import addressed_organization, base, deployment_address
 from headgate.cli.errors import ApiError
 from headgate.cli.kept import kept_session
-from headgate.control.loopback import is_loopback
+from headgate.control.egress.loopback import is_loopback
 
 __all__ = [
     "ApiError",

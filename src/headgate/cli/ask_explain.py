@@ -12,7 +12,7 @@ from headgate.cli.ask_names import caller_of, question_of, resource_of, written
 from headgate.cli.ask_options import AskError, On, With
 from headgate.cli.ask_print import decision_json, print_json, verdict
 from headgate.cli.output import draw, say
-from headgate.control.wording import NO_FIX, hidden, reason
+from headgate.control.questions.messages import NO_FIX, hidden, reason
 from headgate.decision.diff.compare import Moment
 from headgate.decision.explain.explain import explain, smallest_fixes
 from headgate.decision.reference import decide

@@ -14,7 +14,7 @@ from headgate.cli.output import errors, fail, say, table
 if TYPE_CHECKING:
     from headgate.app.deployment import Deployment
     from headgate.app.importing import Found
-    from headgate.control.organization import Organization
+    from headgate.control.organizations.organization import Organization
     from headgate.lake.other_catalog import OtherCatalog
 
 From = Annotated[
@@ -72,7 +72,7 @@ def take(
 
 def _taking(deployment: "Deployment", named: str | None) -> "Organization":
     """Return the organization that takes the tables. With several and none named it ends with exit code 1."""
-    from headgate.control.command import InvalidError
+    from headgate.control.kernel.command import InvalidError
 
     listed = deployment.organizations.listed
     with refusals():

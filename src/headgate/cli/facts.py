@@ -25,7 +25,7 @@ def export(
     organization: Annotated[str, typer.Option(help="which organization, by its id")] = "organization",
 ) -> None:
     """Print the log of an organization as a facts file: ids only, no names, e-mail addresses or secrets."""
-    from headgate.control.ports import StoreError
+    from headgate.control.kernel.ports import StoreError
     from headgate.facts.encoding import write_history
     from headgate.facts.ids import ResourceId
     from headgate.store import FILE, open_stores

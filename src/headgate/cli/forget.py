@@ -24,15 +24,15 @@ def forget(
 
     What they did stays in the logs, under an id that no longer names a user. The command asks for confirmation first.
     """
-    from headgate.control import personal
+    from headgate.control.deployment import erasure
 
     with deployed(data) as deployment:
-        principal = personal.person(deployment.organizations, user)
+        principal = erasure.person(deployment.organizations, user)
         if not yes:
             confirm(
                 f"Erase `{user}` (`{principal}`) from every organization? This cannot be undone.", "nothing was erased"
             )
-        erased = personal.forget(deployment.organizations, principal)
+        erased = erasure.forget(deployment.organizations, principal)
     with opened(data) as (stores, _):
         stores.settle()
     for log, documents in erased.items():

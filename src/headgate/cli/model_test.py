@@ -14,8 +14,8 @@ from headgate.cli.output import errors, fail, say, table
 if TYPE_CHECKING:
     from headgate.app.scenarios import Doors
     from headgate.cli.scenario_folders import System
-    from headgate.control.log_follower import Start
-    from headgate.control.scenarios.run import Asking, Outcome
+    from headgate.conformance.runner import Asking, Outcome
+    from headgate.control.kernel.log_follower import Start
 
 
 class Answering(StrEnum):
@@ -78,7 +78,7 @@ def _start(engine: Answering) -> "Start":
 def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
     """Open the way in; gives what asks there, and what sums up what was seen on the way."""
     if entry is Entry.CORE:
-        from headgate.control.scenarios.run import by_engine
+        from headgate.conformance.runner import by_engine
 
         yield by_engine, lambda: None
         return
@@ -94,7 +94,7 @@ def _sum_up(opened: "Doors") -> None:
 
 def _systems(folders: Sequence[Path], start: "Start") -> "list[System]":
     from headgate.cli.scenario_folders import read_folder
-    from headgate.control.scenarios.values import ScenarioError
+    from headgate.conformance.errors import ScenarioError
     from headgate.model.diagnostics import ModelError
 
     try:
@@ -107,7 +107,7 @@ def _systems(folders: Sequence[Path], start: "Start") -> "list[System]":
 def _outcomes(system: "System", only: str | None, asking: "Asking") -> "Iterator[Outcome]":
     from rich.progress import track
 
-    from headgate.control.scenarios.run import run
+    from headgate.conformance.runner import run
 
     cases = [case for case in system.cases if only in (None, case.id)]
     shown = track(cases, system.name, console=errors, transient=True, disable=not errors.is_terminal)

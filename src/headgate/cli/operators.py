@@ -22,9 +22,9 @@ def register(app: typer.Typer) -> None:
 
 def add(name: Login, data: Data = None) -> None:
     """Make a user of the deployment an operator. That gives no right inside any organization."""
-    from headgate.control.call import Call
-    from headgate.control.operators import add_operator
-    from headgate.control.ports import Origin
+    from headgate.control.deployment.operators import add_operator
+    from headgate.control.kernel.metadata import Call
+    from headgate.control.kernel.ports import Origin
 
     with deployed(data) as deployment:
         user = deployment.entrance.logins.user_of(name)
@@ -34,10 +34,10 @@ def add(name: Login, data: Data = None) -> None:
 
 def remove(name: Login, data: Data = None) -> None:
     """Revoke the role from an operator, who stays a user of the deployment."""
-    from headgate.control.call import Call
-    from headgate.control.command import MissingError
-    from headgate.control.operators import remove_operator
-    from headgate.control.ports import Origin
+    from headgate.control.deployment.operators import remove_operator
+    from headgate.control.kernel.command import MissingError
+    from headgate.control.kernel.metadata import Call
+    from headgate.control.kernel.ports import Origin
 
     with deployed(data) as deployment:
         user = deployment.entrance.logins.user_of(name)
@@ -50,7 +50,7 @@ def remove(name: Login, data: Data = None) -> None:
 
 def list_operators(data: Data = None) -> None:
     """Show the operators."""
-    from headgate.control.operators import operators
+    from headgate.control.deployment.operators import operators
 
     with deployed(data) as deployment:
         logins = deployment.entrance.logins

@@ -65,9 +65,9 @@ def take(
     """
     from headgate.app.deployment import is_model
     from headgate.app.lakes import warehouse_of
-    from headgate.control.adopting import adopt, adoptable
-    from headgate.control.command import InvalidError
-    from headgate.control.organizations import DEPLOYMENT
+    from headgate.control.deployment.import_organization import adopt, adoptable
+    from headgate.control.kernel.command import InvalidError
+    from headgate.control.organizations.commands import DEPLOYMENT
     from headgate.lake.pointed import location_of
     from headgate.lake.warehouse import may_adopt
     from headgate.store.import_log import read_lines, root_of

@@ -13,8 +13,8 @@ from headgate.cli.output import fail, say, table, when
 if TYPE_CHECKING:
     from headgate.app.deployment import Deployment
     from headgate.app.organization_folders import OrganizationFolders
-    from headgate.control.call import Call
-    from headgate.control.command import Command
+    from headgate.control.kernel.command import Command
+    from headgate.control.kernel.metadata import Call
     from headgate.facts.ids import ResourceId
 
 Named = Annotated[str, typer.Argument(metavar="ID|NAME", help="the organization, by id or name")]
@@ -40,8 +40,8 @@ def create(
     data: Data = None,
 ) -> None:
     """Create an organization."""
-    from headgate.control.founding import Founding, found, preview_founding
-    from headgate.control.ids import new_id
+    from headgate.control.deployment.bootstrap import Founding, found, preview_founding
+    from headgate.control.kernel.ids import new_id
     from headgate.facts.ids import ResourceId
 
     with deployed(data) as deployment:
@@ -55,7 +55,7 @@ def create(
 
 def list_organizations(data: Data = None) -> None:
     """Show the organizations of the deployment."""
-    from headgate.control.organization_list import describe_organization
+    from headgate.control.deployment.organization_list import describe_organization
 
     with deployed(data) as deployment:
         organizations = deployment.organizations
@@ -74,7 +74,7 @@ def suspend(
     data: Data = None,
 ) -> None:
     """Suspend an organization: nothing in it is allowed to any caller until it is resumed."""
-    from headgate.control.suspension import SuspendOrganization
+    from headgate.control.organizations.suspension import SuspendOrganization
 
     require_reason(why)
     with deployed(data) as deployment:
@@ -87,7 +87,7 @@ def suspend(
 
 def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -> None:
     """Resume an organization: everything in it is decided as before it was suspended."""
-    from headgate.control.suspension import ResumeOrganization
+    from headgate.control.organizations.suspension import ResumeOrganization
 
     with deployed(data) as deployment:
         id = listed_organization(deployment, organization)
@@ -111,8 +111,8 @@ def remove(
     confirmation first.
     """
     from headgate.app.organization_folders import OrganizationFolders
-    from headgate.control.organization_life import EndOrganization
-    from headgate.control.removal import RemoveOrganization, require_removable
+    from headgate.control.organizations.organization_life import EndOrganization
+    from headgate.control.organizations.removal import RemoveOrganization, require_removable
 
     with deployed(data) as deployment:
         id = listed_organization(deployment, organization)
@@ -147,7 +147,7 @@ def _in_both(
 
 def _require_in_data_folder(deployment: "Deployment", *, files: bool) -> None:
     """Raise `InvalidError` where the files that are to be removed lie in a bucket."""
-    from headgate.control.command import InvalidError
+    from headgate.control.kernel.command import InvalidError
 
     bucket = deployment.settings.bucket
     if files and bucket is not None:
@@ -179,7 +179,7 @@ def _remove_folders(shown: str, folders: "OrganizationFolders") -> None:
 
 
 def _call(why: str = "") -> "Call":
-    from headgate.control.call import Call
-    from headgate.control.ports import Origin
+    from headgate.control.kernel.metadata import Call
+    from headgate.control.kernel.ports import Origin
 
     return Call(Origin("operator"), why)

@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from headgate.control.terminal_text import terminal_json, terminal_text
+from headgate.control.text.terminal_text import terminal_json, terminal_text
 
 
 class EscapingConsole(Console):

@@ -51,7 +51,7 @@ def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
 
 def _lacking(answer: dict[str, Any], who: str) -> str:
     """Return what a denial lacks, in words."""
-    from headgate.control.wording import reason_on
+    from headgate.control.questions.messages import reason_on
     from headgate.decision.types import Missing
 
     named, missing = f"`{answer['resource']}`", answer["missing"]

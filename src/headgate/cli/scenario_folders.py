@@ -9,13 +9,13 @@ from pathlib import Path
 
 import yaml
 
-from headgate.control.log_follower import Start
-from headgate.control.scenarios.building import build
-from headgate.control.scenarios.language import Language, language
-from headgate.control.scenarios.run import Case, read_case
-from headgate.control.scenarios.values import ScenarioError
-from headgate.control.scenarios.world import World
-from headgate.control.values import UnreadableError, entry
+from headgate.conformance.errors import ScenarioError
+from headgate.conformance.language import Language, language
+from headgate.conformance.runner import Case, read_case
+from headgate.conformance.world import World
+from headgate.conformance.world_builder import build
+from headgate.control.kernel.log_follower import Start
+from headgate.control.kernel.parsing import UnreadableError, entry
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.load import load_model
 from headgate.model.model import Model

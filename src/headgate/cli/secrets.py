@@ -41,8 +41,8 @@ def rotate(
     """
     from rich.progress import Progress
 
-    from headgate.control.vault import VaultError
-    from headgate.control.vault_rotation import VaultRotation
+    from headgate.control.connections.vault import VaultError
+    from headgate.control.connections.vault_rotation import VaultRotation
 
     with deployed(data) as deployment:
         vault, lost = deployment.vault, list[tuple[str, str, str]]()

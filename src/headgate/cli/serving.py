@@ -134,7 +134,7 @@ def _or_exit(work: Callable[[], T]) -> T:
     """Do it; what is known to go wrong ends with one sentence and exit code 1."""
     from headgate.app.listening import ServerError
     from headgate.cli.demo.data import DemoError
-    from headgate.control.ports import StoreError
+    from headgate.control.kernel.ports import StoreError
     from headgate.spark.driver import DriverError
     from headgate.spark.errors import ToolchainError
 

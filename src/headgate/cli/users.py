@@ -75,9 +75,9 @@ def break_glass(
     data: Data = None,
 ) -> None:
     """Make a user a founder of an organization for a short time. The log, and every answer while it lasts, tell of it."""
-    from headgate.control.call import Call
-    from headgate.control.logins.break_glass import LONGEST, BreakGlass
-    from headgate.control.ports import Origin
+    from headgate.control.deployment.break_glass import LONGEST, BreakGlass
+    from headgate.control.kernel.metadata import Call
+    from headgate.control.kernel.ports import Origin
 
     require_reason(why)
     if hours * _HOUR > LONGEST:

@@ -65,7 +65,7 @@ def move(
 
 def _moved(relocations: "Relocations", former: "FormerTable") -> str:
     """Move a table, and return what became of it."""
-    from headgate.control.ports import PointerConflictError
+    from headgate.control.kernel.ports import PointerConflictError
     from headgate.lake.errors import LakeError
 
     try:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from headgate.control.call import BY_ITSELF, Call, ChangedError, Outcome
-from headgate.control.command import (
+from headgate.control.access.visibility import meant, name_visibility
+from headgate.control.approvals.requests import open_requests
+from headgate.control.kernel.command import (
     Command,
     CommandError,
     MissingError,
@@ -20,10 +21,10 @@ from headgate.control.command import (
     View,
     decided,
 )
-from headgate.control.counts import Counts
-from headgate.control.log_follower import LogFollower, Start
-from headgate.control.people import meant, name_visibility
-from headgate.control.ports import (
+from headgate.control.kernel.log_follower import LogFollower, Start
+from headgate.control.kernel.metadata import BY_ITSELF, Call, ChangedError, Outcome
+from headgate.control.kernel.metrics import Counts
+from headgate.control.kernel.ports import (
     Checkpoint,
     DocumentPut,
     Draft,
@@ -34,9 +35,8 @@ from headgate.control.ports import (
     Store,
     StoreError,
 )
-from headgate.control.replay import replayed
-from headgate.control.requests import open_requests
-from headgate.control.versions import version
+from headgate.control.kernel.replay import replayed
+from headgate.control.resources.versions import version
 from headgate.decision.context import Models, not_standing
 from headgate.decision.diff.results import Consequences
 from headgate.decision.diff.what_if import what_if
@@ -224,7 +224,7 @@ class Control:
         self.counts.decided(allowed=True)
 
     def meant(self, asked: Question, found: SubjectId | None, name: str) -> SubjectId:
-        """Return whom a name means in a question; see `headgate.control.people`."""
+        """Return whom a name means in a question; see `headgate.control.access.visibility`."""
         return meant(self._view(asked.caller), asked, found, name)
 
     def sees(self, caller: Caller, resource: ResourceId) -> bool:

@@ -2,8 +2,8 @@
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headgate.control.logins.break_glass import Broken, broken, latest
-from headgate.control.organization import Organization
+from headgate.control.deployment.break_glass import Broken, broken, latest
+from headgate.control.organizations.organization import Organization
 from headgate.doors.scope import CALLER
 from headgate.facts.ids import ResourceId
 

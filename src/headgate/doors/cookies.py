@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 
-from headgate.control.logins.sessions import Started
+from headgate.control.authentication.sessions import Started
 from headgate.doors.problems import ProblemError
 
 _SAFE = ("GET", "HEAD", "OPTIONS")

@@ -4,10 +4,10 @@ from contextlib import suppress
 
 from starlette.types import Scope
 
-from headgate.control.audit import Audit
-from headgate.control.command import MissingError
-from headgate.control.organization import Organization, Organizations
-from headgate.control.ports import Denial, StoreError
+from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.ports import Denial, StoreError
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.organization import Organization, Organizations
 from headgate.doors.scope import ADDRESSED, CALLER, ORGANIZATION, REQUEST, ROUTE
 
 DENIED = (401, 403, 404)

@@ -5,8 +5,8 @@ import asyncio
 import anyio.to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.control.organization import Organizations
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
+from headgate.control.organizations.organization import Organizations
 from headgate.doors.problems import unavailable
 
 

@@ -12,8 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from headgate.control.call import ChangedError
-from headgate.control.command import (
+from headgate.control.kernel.command import (
     CommandError,
     InvalidError,
     MissingError,
@@ -23,11 +22,12 @@ from headgate.control.command import (
     TakenError,
     UnknownCallerError,
 )
-from headgate.control.error_text import REFUSED
-from headgate.control.organization import Organization
-from headgate.control.ports import Denial, StoreError
-from headgate.control.validation_faults import listed_faults
-from headgate.control.wording import asked, called
+from headgate.control.kernel.metadata import ChangedError
+from headgate.control.kernel.ports import Denial, StoreError
+from headgate.control.organizations.organization import Organization
+from headgate.control.questions.messages import asked, called
+from headgate.control.text.error_text import REFUSED
+from headgate.control.text.validation_faults import listed_faults
 from headgate.decision.types import Question
 from headgate.doors.denials import DENIED, addressed_organization, record_denial
 from headgate.doors.scope import ADDRESSED

@@ -7,17 +7,17 @@ from typing import Annotated, Any, Protocol
 import anyio.to_thread
 from fastapi import Depends, Request
 
-from headgate.control.audit import Audit
-from headgate.control.clusters import EMBEDDED
-from headgate.control.command import SuspendedError
+from headgate.control.authentication.authenticator import Identity, Presented
+from headgate.control.connections.vault import NO_VAULT, Vault
 from headgate.control.control import Control
-from headgate.control.directory import Directory
-from headgate.control.gate import Gate
-from headgate.control.identity import Identity, Presented
-from headgate.control.organization import Organization, Organizations, SeveralOrganizationsError
-from headgate.control.ports import Store
-from headgate.control.vault import NO_VAULT, Vault
-from headgate.control.wording import Wording
+from headgate.control.identity.directory import Directory
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.ports import Store
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.organization import Organization, Organizations, SeveralOrganizationsError
+from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
 from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION

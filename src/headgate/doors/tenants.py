@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.control.organizations import DEPLOYMENT
+from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.doors.problems import problem
 from headgate.doors.scope import ORGANIZATION
 

@@ -12,8 +12,8 @@ from functools import partial
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUpdate, TableRequirement, TableUpdate
 
-from headgate.control.ports import DocumentPut, Pointer, Store
-from headgate.control.run_commits import noted
+from headgate.control.kernel.ports import DocumentPut, Pointer, Store
+from headgate.control.pipelines.commits import noted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.lake import idempotency
 from headgate.lake.commit_privileges import commit_needs, replaces

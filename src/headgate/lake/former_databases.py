@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from headgate.control.ports import Store
+from headgate.control.kernel.ports import Store
 from headgate.facts.changes import ResourceCreated
 from headgate.facts.ids import ResourceId
 

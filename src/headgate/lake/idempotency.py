@@ -11,7 +11,7 @@ from typing import Any
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
-from headgate.control.ports import DocumentPut, Store
+from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import InvalidError
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pyiceberg.table.metadata import TableMetadata
 
-from headgate.control.ports import Pointer
+from headgate.control.kernel.ports import Pointer
 from headgate.lake.pointed import File
 
 

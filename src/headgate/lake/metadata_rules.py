@@ -7,7 +7,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.types import DecimalType, IcebergType
 
-from headgate.control.table_properties import describe_property_fault
+from headgate.control.catalog.table_properties import describe_property_fault
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside
 from headgate.lake.errors import InvalidError, RuleError

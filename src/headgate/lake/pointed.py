@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headgate.control.ports import DocumentPut, Pointer, PointerConflictError, PointerMove, Store
+from headgate.control.kernel.ports import DocumentPut, Pointer, PointerConflictError, PointerMove, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, InvalidError, MissingError
 from headgate.lake.metadata import next_path

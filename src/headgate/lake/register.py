@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from pyiceberg.table.metadata import TableMetadata
 
-from headgate.control.ports import Pointer, Store
+from headgate.control.kernel.ports import Pointer, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import overlap, place_of
 from headgate.lake.errors import GoneError, InvalidError, RuleError

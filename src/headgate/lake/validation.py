@@ -6,7 +6,7 @@ from typing import TypeVar
 import pydantic
 from pyiceberg.exceptions import ValidationError
 
-from headgate.control.validation_faults import first_fault
+from headgate.control.text.validation_faults import first_fault
 from headgate.lake.errors import InvalidError
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyiceberg.view.metadata import ViewMetadata
 
-from headgate.control.ports import Pointer, Store
+from headgate.control.kernel.ports import Pointer, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake import idempotency
 from headgate.lake.idempotency import Once

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from headgate.control.organization import Organization
-from headgate.control.queue import FAILED, QUEUED, REFUSED, SUCCEEDED, RunRow
+from headgate.control.kernel.run_queue import FAILED, QUEUED, REFUSED, SUCCEEDED, RunRow
+from headgate.control.organizations.organization import Organization
 from headgate.pipelines.definition import PipelineDefinition, Retries
 from headgate.pipelines.errors import Failure
 from headgate.pipelines.journal import Journal

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from headgate.control.command import MissingError
-from headgate.control.lacking import refused
-from headgate.control.organization import Organization
-from headgate.control.states import cleaned
+from headgate.control.kernel.command import MissingError
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.requirements import refused
+from headgate.control.pipelines.states import cleaned
 from headgate.pipelines.attempt import Attempt
 from headgate.pipelines.commits import committed
 from headgate.pipelines.definition import parts

@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 import httpx
 
-from headgate.control.connections import has_way_up
+from headgate.control.connections.commands import has_way_up
 from headgate.pipelines.loading.errors import LoadError
 
 

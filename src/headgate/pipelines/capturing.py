@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.functions import col, lit
 from pyspark.sql.types import StructField, StructType
 
-from headgate.control.error_text import REFUSED, raw_words
+from headgate.control.text.error_text import REFUSED, raw_words
 from headgate.pipelines.csv_headers import require_one_header
 from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.errors import failure

@@ -6,13 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headgate.control.clusters import cluster_of
-from headgate.control.command import CommandError, MissingError
-from headgate.control.identity import run_token
-from headgate.control.organization import Organization
-from headgate.control.ports import RunConflictError
-from headgate.control.queue import FAILED, RUNNING, RunPut, RunRow
-from headgate.control.runs import EndRun, PipelineWaitingError, StartRun, WaitingError
+from headgate.control.authentication.authenticator import run_token
+from headgate.control.kernel.command import CommandError, MissingError
+from headgate.control.kernel.ports import RunConflictError
+from headgate.control.kernel.run_queue import FAILED, RUNNING, RunPut, RunRow
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.clusters import cluster_of
+from headgate.control.pipelines.runs import EndRun, PipelineWaitingError, StartRun, WaitingError
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.attempt import Attempt, new_secret
 from headgate.pipelines.definition import PipelineDefinition

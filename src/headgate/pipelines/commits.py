@@ -1,8 +1,8 @@
 """Whether a run has written a table already: what a later attempt asks before it writes."""
 
 from headgate.control.control import Control
-from headgate.control.ports import Store
-from headgate.control.run_commits import found
+from headgate.control.kernel.ports import Store
+from headgate.control.pipelines.commits import found
 from headgate.facts.ids import RunId
 from headgate.pipelines.definition import parts
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from headgate.control.error_text import REFUSED, raw_words, sqlstate_of, visible_words
+from headgate.control.text.error_text import REFUSED, raw_words, sqlstate_of, visible_words
 from headgate.pipelines.egress import EgressError
 
 _AWAY = frozenset({"UNAVAILABLE", "UNAUTHENTICATED"})

@@ -12,8 +12,8 @@ from typing import Any, Final, Self
 
 import httpx
 
-from headgate.control.connections import RESERVED_HEADERS
-from headgate.control.error_text import mask
+from headgate.control.connections.commands import RESERVED_HEADERS
+from headgate.control.text.error_text import mask
 from headgate.pipelines.base_address import within
 from headgate.pipelines.pinned_http import PinnedTransport
 from headgate.pipelines.place import HttpPlace

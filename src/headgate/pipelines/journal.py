@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from headgate.control.ports import Store
+from headgate.control.kernel.ports import Store
 from headgate.facts.ids import RunId
 
 PROGRESS, METRICS = "progress", "metrics"

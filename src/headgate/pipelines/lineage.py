@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.control.organization import Organization
-from headgate.control.ports import DocumentPut, StoreError
-from headgate.control.queue import ENDED, SUCCEEDED, RunRow
-from headgate.control.run_commits import found_among
-from headgate.control.touched import READING, allowed, columns_of
+from headgate.control.kernel.ports import DocumentPut, StoreError
+from headgate.control.kernel.run_queue import ENDED, SUCCEEDED, RunRow
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.commits import found_among
+from headgate.control.pipelines.run_access import READING, allowed, columns_of
 from headgate.decision.run_scope import edges
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource, Snapshot

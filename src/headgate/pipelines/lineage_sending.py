@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import httpx
 
-from headgate.control.organization import Organization
-from headgate.control.queue import ENDED, RunRow
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.kernel.run_queue import ENDED, RunRow
+from headgate.control.kernel.supervision import BackgroundTasks
+from headgate.control.organizations.organization import Organization
 from headgate.pipelines.lineage import Trace
 
 log = logging.getLogger(__name__)

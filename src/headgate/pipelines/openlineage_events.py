@@ -20,7 +20,7 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.serde import Serde
 
-from headgate.control.queue import CANCELLED, ENDED, SUCCEEDED, RunRow
+from headgate.control.kernel.run_queue import CANCELLED, ENDED, SUCCEEDED, RunRow
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.pipelines.lineage import Trace, Written

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
-from headgate.control.connections import Entrance
+from headgate.control.connections.commands import Entrance
 from headgate.control.egress import Address
 from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.pinned_http import Decide

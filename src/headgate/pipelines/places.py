@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from headgate.control.connections import CONNECTION, SECRET, Entrance, NoEntranceError
+from headgate.control.connections.commands import CONNECTION, SECRET, Entrance, NoEntranceError
+from headgate.control.connections.vault import Vault, VaultError
 from headgate.control.control import Control
 from headgate.control.egress import Address
 from headgate.control.egress.policy import SETTING
-from headgate.control.ports import Store
-from headgate.control.vault import Vault, VaultError
+from headgate.control.kernel.ports import Store
 from headgate.decision.run_scope import edges
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.control.control import Control
-from headgate.control.ports import DocumentPut, Store
+from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId

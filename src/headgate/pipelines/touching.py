@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headgate.control.command import MissingError
-from headgate.control.gate import Gate
+from headgate.control.kernel.command import MissingError
+from headgate.control.questions.by_name import Gate
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, Edge, Relations
 from headgate.facts.ids import ResourceId

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from headgate.control.command import CommandError
-from headgate.control.ids import new_id
-from headgate.control.lacking import refused
-from headgate.control.organization import Organization
-from headgate.control.ports import Head, LogRefusedError, RunConflictError, StoreError
-from headgate.control.queue import QUEUED, RUNNING, RunWanted
-from headgate.control.runs import EndRun, EndStray, TakeOverRun
-from headgate.control.supervision import BackgroundTasks, BackgroundThread, Heartbeat
+from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.ports import Head, LogRefusedError, RunConflictError, StoreError
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunWanted
+from headgate.control.kernel.supervision import BackgroundTasks, BackgroundThread, Heartbeat
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.requirements import refused
+from headgate.control.pipelines.runs import EndRun, EndStray, TakeOverRun
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.attempt import Attempt, Outcome, Stop, outcome
 from headgate.pipelines.claiming import Claims

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from headgate.control.command import SuspendedError
-from headgate.control.organization import SeveralOrganizationsError
-from headgate.control.ports import LogRefusedError
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.ports import LogRefusedError
+from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.facts.caller import Caller
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.gateway.authority import (

@@ -15,7 +15,7 @@ from grpc_status import rpc_status
 from pyspark.sql.connect.proto import ExecutePlanRequest
 from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
 
-from headgate.control.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED
 
 _POLL = 0.05
 _ANSWER_WITHIN = 60.0

@@ -1,6 +1,6 @@
 """The address of the Spark Connect gateway as PySpark takes it: `sc://HOST:PORT`."""
 
-from headgate.control.loopback import is_loopback
+from headgate.control.egress.loopback import is_loopback
 
 
 def connect_address(host: str, port: int, *, tls: bool) -> str:

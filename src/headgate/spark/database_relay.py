@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headgate.control.connections import Entrance
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.connections.commands import Entrance
+from headgate.control.kernel.supervision import BackgroundTasks
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from headgate.control.supervision import BackgroundTask, BackgroundTasks
+from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.canary import CanaryError, is_answering, require_closed, require_guarded
 from headgate.spark.driver_ports import DriverPorts, NoPortError, SessionPorts
 from headgate.spark.driver_sandbox import driver_command

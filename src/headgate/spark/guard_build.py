@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from headgate.control.table_properties import LISTS
+from headgate.control.catalog.table_properties import LISTS
 from headgate.spark.errors import ToolchainError
 from headgate.spark.jars import spark_jars
 

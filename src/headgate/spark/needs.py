@@ -7,11 +7,11 @@ from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from headgate.control.connections import Entrance
-from headgate.control.names import named
-from headgate.control.organization import Organization
-from headgate.control.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
-from headgate.control.wording import reason
+from headgate.control.connections.commands import Entrance
+from headgate.control.kernel.names import named
+from headgate.control.kernel.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
+from headgate.control.organizations.organization import Organization
+from headgate.control.questions.messages import reason
 from headgate.decision.context import not_standing
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId

@@ -13,7 +13,7 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headgate.control.error_text import REFUSED, visible_words
+from headgate.control.text.error_text import REFUSED, visible_words
 from headgate.facts.caller import Caller
 from headgate.spark.client_sessions import ClientSession, ClientSessions
 from headgate.spark.followed_operations import FollowedOperation

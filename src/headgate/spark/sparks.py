@@ -4,10 +4,10 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headgate.control.clusters import EMBEDDED
-from headgate.control.connections import Entrance
-from headgate.control.organization import Organization
-from headgate.control.ports import LogRefusedError
+from headgate.control.connections.commands import Entrance
+from headgate.control.kernel.ports import LogRefusedError
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.driver_calls import DriverCalls

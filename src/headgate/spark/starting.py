@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from headgate.control.clusters import EMBEDDED
+from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.sandbox import Level
 from headgate.spark.clusters import Cluster
 from headgate.spark.driver_ports import DriverPorts

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from headgate.control.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from headgate.control.ports import LogRefusedError
+from headgate.control.kernel.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.followed_operations import DecidesNeeds

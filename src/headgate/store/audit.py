@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, insert, select
 
-from headgate.control.ports import AuditFilter, AuditRecord, Origin
+from headgate.control.kernel.ports import AuditFilter, AuditRecord, Origin
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.store.database import legible
 from headgate.store.tables import audit

@@ -7,7 +7,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.store.keys import KnownKeys
 from headgate.store.lock import FolderLock
 from headgate.store.marks import Marks

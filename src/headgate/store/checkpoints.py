@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
 
-from headgate.control.ports import Checkpoint, Entry, StoreError
+from headgate.control.kernel.ports import Checkpoint, Entry, StoreError
 from headgate.facts import checkpoint as facts_checkpoint
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId

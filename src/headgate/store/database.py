@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Executable, Row, Table
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.store.backends import Backend
 from headgate.store.schema import bring_up
 

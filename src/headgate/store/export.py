@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, Table, select, tuple_
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.facts.changes import Change, GovernedBy, OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import chain

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from sqlalchemy import Connection, Table, insert, select
 
-from headgate.control.ports import Pointer, StoreError
+from headgate.control.kernel.ports import Pointer, StoreError
 from headgate.facts.changes import ResourceCreated, ResourceRenamed
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Column, Connection, Engine, Row, func, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from headgate.control.ports import StoreError
-from headgate.control.queue import QUEUED, RUNNING
+from headgate.control.kernel.ports import StoreError
+from headgate.control.kernel.run_queue import QUEUED, RUNNING
 from headgate.facts.changes import OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite

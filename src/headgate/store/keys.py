@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 
 _END = "-----END PUBLIC KEY-----\n"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 
 
 class FolderInUseError(StoreError):

@@ -1,4 +1,4 @@
-"""The store of one log. Implements `headgate.control.ports.Store`."""
+"""The store of one log. Implements `headgate.control.kernel.ports.Store`."""
 
 import json
 import logging
@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
-from headgate.control.ports import (
+from headgate.control.kernel.ports import (
     Checkpoint,
     DocumentConflictError,
     DocumentPut,
@@ -20,7 +20,7 @@ from headgate.control.ports import (
     RevisionConflictError,
     StoreError,
 )
-from headgate.control.queue import Line, RunPut, RunRow, RunWanted
+from headgate.control.kernel.run_queue import Line, RunPut, RunRow, RunWanted
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId, RunId
 from headgate.store import chain, seals

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Row
 
-from headgate.control.ports import HERE, Draft, Entry, Ground, Origin, UnreadableError
+from headgate.control.kernel.ports import HERE, Draft, Entry, Ground, Origin, UnreadableError
 from headgate.facts.encoding import FactsError, decode, encode
 from headgate.facts.ids import PrincipalId
 from headgate.store import chain

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store.seals import Seal, read_seals
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import psycopg
 from sqlalchemy import Engine
 
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.store.postgresql import CHANNEL, CONNECT_SECONDS
 

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, ExceptionContext, create_engine, event, 
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.store.backends import Backend
 
 T = TypeVar("T")

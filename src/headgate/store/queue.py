@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, tuple_, update
 
-from headgate.control.ports import RunConflictError
-from headgate.control.queue import RUNNING, Line, RunPut, RunRow, RunWanted
+from headgate.control.kernel.ports import RunConflictError
+from headgate.control.kernel.run_queue import RUNNING, Line, RunPut, RunRow, RunWanted
 from headgate.facts.ids import ResourceId, RunId
 from headgate.store.database import Database, legible, storable
 from headgate.store.tables import run_lines, runs

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, MetaData, String, Table, insert, inspect, select
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.store import tables
 from headgate.store.backends import Backend
 

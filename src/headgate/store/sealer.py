@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain, seals
 from headgate.store.database import Database

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, Row, bindparam, func, select
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
 from headgate.store.database import Database

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, text
 from sqlalchemy.dialects.sqlite import insert
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.store.backends import Backend
 
 FILE = "headgate.db"

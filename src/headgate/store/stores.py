@@ -1,4 +1,4 @@
-"""The store of a deployment: every log in one database. Implements `headgate.control.ports.Stores`."""
+"""The store of a deployment: every log in one database. Implements `headgate.control.kernel.ports.Stores`."""
 
 import json
 import logging
@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import String, bindparam, cast, delete, func, select, union
 
-from headgate.control.ports import AuditFilter, AuditRecord, Head, Pointer, StoreError
-from headgate.control.supervision import BackgroundTasks
+from headgate.control.kernel.ports import AuditFilter, AuditRecord, Head, Pointer, StoreError
+from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.store import audit, sqlite

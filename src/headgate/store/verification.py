@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
 from headgate.store.keys import KnownKeys

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.settings import ChangeSetting
+from headgate.control.access.switches import ChangeSetting
 from headgate.facts.ids import ResourceId
 from tests.app.api.conftest import Make
 from tests.app.world import Place

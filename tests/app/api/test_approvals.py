@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from headgate.control.command import Plan, View
-from headgate.control.ports import DocumentPut
-from headgate.control.settings import ChangeSetting
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.ports import DocumentPut
 from headgate.doors.api.access import OneAccess
 from headgate.doors.api.change_requests import OneChange
 from headgate.doors.api.requests import OneRequest

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import AuditFilter, AuditRecord
-from headgate.control.suspension import SuspendOrganization
+from headgate.control.kernel.ports import AuditFilter, AuditRecord
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.suspension import SuspendOrganization
 from headgate.facts.ids import ResourceId
 from tests.app.api.conftest import Make
 from tests.app.serving import until

@@ -10,9 +10,9 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from headgate.control.error_text import REFUSED
-from headgate.control.ports import DocumentPut
-from headgate.control.wording import asking
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.questions.messages import asking
+from headgate.control.text.error_text import REFUSED
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.charting import MOST_BYTES, MOST_DRAWN_ROWS
 from headgate.pipelines.shown import keeper

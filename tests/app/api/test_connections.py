@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headgate.control.connections import SECRET
+from headgate.control.connections.commands import SECRET
 from tests.app.api.conftest import Make
 from tests.app.world import Place, World
 

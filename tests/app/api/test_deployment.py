@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from headgate.control.call import BY_ITSELF
-from headgate.control.operators import add_operator, remove_operator
-from headgate.control.organization import Organizations
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import AuditFilter
-from headgate.control.principals import AddPrincipal
+from headgate.control.deployment.operators import add_operator, remove_operator
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.metadata import BY_ITSELF
+from headgate.control.kernel.ports import AuditFilter
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.organization import Organizations
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.store import open_stores

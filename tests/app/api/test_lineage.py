@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from headgate.control.ports import DocumentPut
-from headgate.control.queue import RunPut, RunRow
-from headgate.control.run_commits import noted
-from headgate.control.touched import Touched
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.kernel.run_queue import RunPut, RunRow
+from headgate.control.pipelines.commits import noted
+from headgate.control.pipelines.run_access import Touched
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.lineage import Lineage
 from tests.app.api.conftest import Make

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from headgate.control.principals import RemovePrincipal
-from headgate.control.queue import RunPut, RunRow
-from headgate.control.settings import ChangeSetting
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.identity.principals import RemovePrincipal
+from headgate.control.kernel.run_queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
 from tests.app.api.conftest import Make
 from tests.app.api.test_runs import saved

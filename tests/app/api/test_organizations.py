@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from headgate.app.deployment import SHIPPED, shipped_model
-from headgate.control.changing import RenameResource
-from headgate.control.founding import begin_deployment
-from headgate.control.organization import Organizations
+from headgate.control.deployment.bootstrap import begin_deployment
+from headgate.control.organizations.organization import Organizations
+from headgate.control.resources.changes import RenameResource
 from headgate.store import open_stores
 from tests.app.api.conftest import Make
 from tests.app.world import World, settings_in, world_in

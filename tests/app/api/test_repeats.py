@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headgate.control.principals import AddPrincipal
+from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
 from tests.app.api.conftest import Make
 from tests.app.api.test_organizations import asked, login

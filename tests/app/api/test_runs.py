@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headgate.control.queue import RunPut, RunRow, RunWanted
+from headgate.control.kernel.run_queue import RunPut, RunRow, RunWanted
 from headgate.doors.api import running
 from headgate.doors.api.runs import read_cursor
 from headgate.doors.problems import ProblemError

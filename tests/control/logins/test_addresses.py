@@ -2,12 +2,12 @@
 
 import pytest
 
-from headgate.control.command import InvalidError, TakenError
-from headgate.control.logins.addresses import Addresses
-from headgate.control.logins.errors import LoginError
-from headgate.control.logins.names import address, domain_name, look
-from headgate.control.logins.outside import Outsider, Outsiders
-from headgate.control.ports import DocumentPut
+from headgate.control.authentication.addresses import Addresses
+from headgate.control.authentication.errors import LoginError
+from headgate.control.authentication.federated import Outsider, Outsiders
+from headgate.control.kernel.command import InvalidError, TakenError
+from headgate.control.kernel.normalize import address, domain_name, look
+from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.ids import PrincipalId
 from tests.control.logins.world import Deployment
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from headgate.control.logins.devices import Devices, Waiting
-from headgate.control.logins.sessions import Session, Started
+from headgate.control.authentication.device_flow import Devices, Waiting
+from headgate.control.authentication.sessions import Session, Started
 from headgate.facts.ids import PrincipalId
 from tests.control.logins.world import HOME, PASSWORD, Deployment
 

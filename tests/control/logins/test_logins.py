@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.control.command import InvalidError, MissingError, Plan, TakenError, UnknownCallerError, View
-from headgate.control.logins.errors import LoginError, TooOftenError
-from headgate.control.logins.names import address, domain, folded, login_name, new_login_name
-from headgate.control.logins.sessions import Started
-from headgate.control.logins.settings import Hashing, Limit
-from headgate.control.logins.throttle import Throttle, origin_of
-from headgate.control.ports import DocumentPut
+from headgate.control.authentication.errors import LoginError, TooOftenError
+from headgate.control.authentication.rate_limit import Throttle, origin_of
+from headgate.control.authentication.sessions import Started
+from headgate.control.authentication.settings import Hashing, Limit
+from headgate.control.kernel.command import InvalidError, MissingError, Plan, TakenError, UnknownCallerError, View
+from headgate.control.kernel.normalize import address, domain, folded, login_name, new_login_name
+from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import PrincipalRemoved
 from headgate.facts.ids import PrincipalId
 from tests.control.logins.world import FAST, HOME, PASSWORD, Deployment

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from headgate.control.authentication.settings import Hashing, LoginSettings
+from headgate.control.authentication.users import Logins
 from headgate.control.control import Control
-from headgate.control.logins.logins import Logins
-from headgate.control.logins.settings import Hashing, LoginSettings
-from headgate.control.organizations import DEPLOYMENT, CreateDeployment
+from headgate.control.organizations.commands import DEPLOYMENT, CreateDeployment
 from headgate.facts.ids import PrincipalId
 from tests.control.worlds import MODELS
 from tests.fakes.store import FakeStores

@@ -7,9 +7,9 @@ from typing import Any
 import yaml
 
 from headgate.cli.scenario_folders import vocabulary
-from headgate.control.organization import Organization, Organizations
-from headgate.control.scenarios.building import build
-from headgate.control.scenarios.language import language
+from headgate.conformance.language import language
+from headgate.conformance.world_builder import build
+from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.engine.engine import Engine
 from headgate.doors.authzen.endpoints import ENDPOINTS, Response, respond

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from headgate.control.ports import AuditFilter
-from headgate.control.tokens import RevokeToken
+from headgate.control.identity.tokens import RevokeToken
+from headgate.control.kernel.ports import AuditFilter
 from headgate.doors.authzen.at_once import AtOnce
 from headgate.facts.ids import TokenId
 from tests.app.serving import until

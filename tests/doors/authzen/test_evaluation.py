@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from headgate.control.organization import Organization
-from headgate.control.ports import Draft
+from headgate.control.kernel.ports import Draft
+from headgate.control.organizations.organization import Organization
 from headgate.doors.authzen.asker import MOST_EXPLAINED
 from headgate.doors.authzen.evaluation import MOST
 from headgate.facts.caller import Caller

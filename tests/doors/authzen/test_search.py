@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.organization import Organization
+from headgate.control.organizations.organization import Organization
 from headgate.doors.authzen.paging import MOST
 from headgate.facts.caller import Caller
 from headgate.facts.changes import PrincipalAdded, ResourceCreated, TokenIssued

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from headgate.app.fronted import fronted
-from headgate.control.founding import Founding, found
-from headgate.control.ports import AuditFilter
+from headgate.control.deployment.bootstrap import Founding, found
+from headgate.control.kernel.ports import AuditFilter
 from headgate.doors.authzen.discovery import WELL_KNOWN
 from headgate.doors.authzen.endpoints import ENDPOINTS
 from headgate.facts.ids import ResourceId

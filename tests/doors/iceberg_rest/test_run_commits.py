@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headgate.control.run_commits import found
+from headgate.control.pipelines.commits import found
 from headgate.facts.ids import ResourceId, RunId
 from tests.lake.rest_world import World, served
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from headgate.control.logins.settings import Provider
+from headgate.control.authentication.settings import Provider
 from headgate.facts.ids import PrincipalId
 from tests.doors.identity.dex_process import CLIENT, EMAIL, SECRET, back_from, dex, running
 from tests.doors.identity.world import Front, World

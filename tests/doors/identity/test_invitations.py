@@ -3,9 +3,9 @@ from functools import partial
 import httpx
 import pytest
 
-from headgate.control.assignments import AssignRole, RevokeRole
-from headgate.control.command import MissingError
-from headgate.control.principals import RemovePrincipal
+from headgate.control.access.assignments import AssignRole, RevokeRole
+from headgate.control.identity.principals import RemovePrincipal
+from headgate.control.kernel.command import MissingError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from tests.control.logins.world import PASSWORD

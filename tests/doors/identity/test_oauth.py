@@ -4,9 +4,9 @@ import re
 import httpx
 import pytest
 
-from headgate.control.logins.settings import Limit
-from headgate.control.principals import DeleteServicePrincipal
-from headgate.control.tokens import RevokeToken
+from headgate.control.authentication.settings import Limit
+from headgate.control.identity.principals import DeleteServicePrincipal
+from headgate.control.identity.tokens import RevokeToken
 from headgate.facts.ids import TokenId
 from tests.control.logins.world import PASSWORD
 from tests.doors.identity.world import BOT, Front, World

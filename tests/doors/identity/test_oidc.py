@@ -8,8 +8,8 @@ import pytest
 from joserfc.jwk import OctKey, RSAKey
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from headgate.control.logins.errors import LoginError
-from headgate.control.logins.settings import Provider
+from headgate.control.authentication.errors import LoginError
+from headgate.control.authentication.settings import Provider
 from headgate.doors.identity.oidc.client import Attempt, ProviderClient
 from headgate.doors.identity.oidc.errors import ProviderError
 from tests.doors.identity.forging import FORGERIES

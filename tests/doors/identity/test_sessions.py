@@ -1,8 +1,8 @@
 import httpx
 import pytest
 
-from headgate.control.logins.settings import Limit
-from headgate.control.organizations import DEPLOYMENT
+from headgate.control.authentication.settings import Limit
+from headgate.control.organizations.commands import DEPLOYMENT
 from tests.control.logins.world import PASSWORD
 from tests.doors.identity.world import World
 

@@ -9,14 +9,14 @@ import httpx
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from headgate.control.audit import Audit
-from headgate.control.founding import Founding, begin_deployment, found
-from headgate.control.identity import Identity
-from headgate.control.logins.entrance import open_entrance
-from headgate.control.logins.settings import LoginSettings
-from headgate.control.organization import Organization, Organizations
-from headgate.control.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.tokens import IssueToken, written
+from headgate.control.authentication.authenticator import Identity
+from headgate.control.authentication.services import open_entrance
+from headgate.control.authentication.settings import LoginSettings
+from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
+from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.types import Question
 from headgate.doors import identity, problems
 from headgate.doors.http import hosts

@@ -11,8 +11,8 @@ from headgate.app.named_files import server_files
 from headgate.app.settings import Settings
 from headgate.control.egress import EgressRules
 from headgate.control.egress.policy import EVERY, SETTING
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
+from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.pipelines.server_files import ServerFiles
 from headgate.store.inspect import glance
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.deployment import SHIPPED, shipped_model
 from headgate.app.settings import Settings
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.store.inspect import LAST, Glance, Tail, glance
 
 _AHEAD = 60.0

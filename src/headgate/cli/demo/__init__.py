@@ -19,7 +19,7 @@ from headgate.cli.demo.things import try_everything
 from headgate.cli.demo.world import make_lakehouse, make_people
 from headgate.cli.output import console, progress, say
 from headgate.control.egress import EgressRules
-from headgate.control.organizations import ORGANIZATION
+from headgate.control.organizations.commands import ORGANIZATION
 
 
 def run_demo(settings: Settings, *, once: bool) -> int:

@@ -4,7 +4,7 @@ import time
 
 from headgate.cli.demo.people import Person
 from headgate.cli.output import say
-from headgate.control.error_text import REFUSED, visible_words
+from headgate.control.text.error_text import REFUSED, visible_words
 
 TABLE = "lake.trusted.delays_by_carrier"
 

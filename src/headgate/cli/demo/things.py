@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headgate.cli.demo.people import Person, RefusedError
 from headgate.cli.following import follow
-from headgate.control.error_text import REFUSED, visible_words
+from headgate.control.text.error_text import REFUSED, visible_words
 
 if TYPE_CHECKING:
     from headgate.app.server import Server

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.access import (
+from headgate.control.approvals.agreements import (
     AddAccess,
     ApproveAccess,
     DeleteAccess,
@@ -16,8 +16,8 @@ from headgate.control.access import (
     RequestAccess,
     TerminateAccess,
 )
-from headgate.control.command import MissingError
-from headgate.control.ids import new_id
+from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.ids import new_id
 from headgate.decision.types import Question
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Time

@@ -7,10 +7,10 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Query
 
-from headgate.control.command import MissingError
 from headgate.control.control import Control
-from headgate.control.token_scope import is_narrowed
-from headgate.control.wording import hidden
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.kernel.command import MissingError
+from headgate.control.questions.messages import hidden
 from headgate.decision.evaluator import Answers
 from headgate.doors.api.names import Text, full_name, require, seen
 from headgate.doors.problems import ProblemError

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
-from headgate.control.several import Several
-from headgate.control.token_scope import is_narrowed
+from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.kernel.several import Several
 from headgate.decision.types import Question
 from headgate.doors.api import names
 from headgate.doors.api.asking import Asking, Moment

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, BeforeValidator, Field
 
-from headgate.control.ports import AuditFilter, AuditRecord, Entry, Ground
+from headgate.control.kernel.ports import AuditFilter, AuditRecord, Entry, Ground
 from headgate.doors.api.asking import NEWEST, Asking, Moment, seconds
 from headgate.doors.api.bodies import Called
 from headgate.doors.api.lines import in_lines, lined, lines

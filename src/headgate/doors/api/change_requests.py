@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
-from headgate.control.change_requests import ApproveChange, RejectChange, SubmitChange
-from headgate.control.ids import new_id
-from headgate.control.proposals import proposed
+from headgate.control.approvals.change_payload import proposed
+from headgate.control.approvals.change_requests import ApproveChange, RejectChange, SubmitChange
+from headgate.control.kernel.ids import new_id
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page
 from headgate.doors.api.changes import Proposed, Prose, proposal

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from headgate.control.proposals import Proposal, write_relations
+from headgate.control.approvals.change_payload import Proposal, write_relations
 from headgate.doors.api.asking import Moment
 from headgate.doors.api.bodies import Called, Strict, Title
 from headgate.doors.api.documents import Document

@@ -6,7 +6,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from headgate.control.command import InvalidError, MissingError
+from headgate.control.kernel.command import InvalidError, MissingError
 from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, model_validator
 
-from headgate.control.command import InvalidError, MissingError
-from headgate.control.connections import (
+from headgate.control.connections.commands import (
     CONNECTION,
     Behind,
     ChangeSecret,
@@ -18,9 +17,10 @@ from headgate.control.connections import (
     PostgreSql,
     secret_of,
 )
-from headgate.control.ids import new_id
-from headgate.control.vault import VaultError
-from headgate.control.vault_rotation import reseal_new_secret
+from headgate.control.connections.vault import VaultError
+from headgate.control.connections.vault_rotation import reseal_new_secret
+from headgate.control.kernel.command import InvalidError, MissingError
+from headgate.control.kernel.ids import new_id
 from headgate.doors.api.asking import Asking, Present
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.names import Text, project, resource

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from headgate.control.directory import Directory
+from headgate.control.identity.directory import Directory
 from headgate.decision.diff.results import Ability, Effect, PipelineEffect
 
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from headgate.control.command import Command
-from headgate.control.organization_life import EndOrganization
-from headgate.control.organization_list import State, describe_organization
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.removal import RemoveOrganization, require_removable
-from headgate.control.suspension import ResumeOrganization, SuspendOrganization
+from headgate.control.deployment.organization_list import State, describe_organization
+from headgate.control.kernel.command import Command
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.organization_life import EndOrganization
+from headgate.control.organizations.removal import RemoveOrganization, require_removable
+from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
 from headgate.decision.types import Question
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.deployment_callers import ByUser, UsesDeployment, WritesDeployment

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request, Response
 
-from headgate.control.identity import Presented
+from headgate.control.authentication.authenticator import Presented
 from headgate.doors.api.writing import Wants, Write, writing
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import CALLER

@@ -1,8 +1,8 @@
 """The operator's egress rules, asked before a pipeline is saved that names connections."""
 
-from headgate.control.command import InvalidError
-from headgate.control.connections import CONNECTION
+from headgate.control.connections.commands import CONNECTION
 from headgate.control.egress.policy import SETTING
+from headgate.control.kernel.command import InvalidError
 from headgate.doors.services import Services
 from headgate.facts.changes import Relations
 from headgate.pipelines.places import CONNECTIONS

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from headgate.control.command import knows
+from headgate.control.kernel.command import knows
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from headgate.control.command import InvalidError
+from headgate.control.kernel.command import InvalidError
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId

@@ -6,8 +6,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from headgate.control.groups import ChangeMembership, CreateGroup, DeleteGroup, RenameGroup
-from headgate.control.ids import new_id
+from headgate.control.identity.groups import ChangeMembership, CreateGroup, DeleteGroup, RenameGroup
+from headgate.control.kernel.ids import new_id
 from headgate.decision.types import Question
 from headgate.doors.api import subjects
 from headgate.doors.api.asking import Asking

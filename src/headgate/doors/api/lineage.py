@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
-from headgate.control.queue import RunRow, RunWanted
+from headgate.control.kernel.run_queue import RunRow, RunWanted
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called
 from headgate.doors.api.figures import VisibleFigures

@@ -6,9 +6,9 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from headgate.control.logins.break_glass import break_glass
-from headgate.control.people import knows_of
-from headgate.control.token_scope import is_narrowed
+from headgate.control.access.visibility import knows_of
+from headgate.control.deployment.break_glass import break_glass
+from headgate.control.identity.token_scope import is_narrowed
 from headgate.doors.api.names import written
 from headgate.doors.api.routing import own
 from headgate.doors.services import By, Services, Uses

@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from headgate.control.command import MissingError
-from headgate.control.ruled import in_force
+from headgate.control.kernel.command import MissingError
+from headgate.control.organizations.models_in_force import in_force
 from headgate.doors.api.bodies import Called, Page
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import own

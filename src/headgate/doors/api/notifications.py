@@ -7,12 +7,12 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from headgate.control.command import MissingError
-from headgate.control.pipelines import KINDS
-from headgate.control.ports import DocumentPut
-from headgate.control.queue import FAILED, REFUSED, RunWanted
-from headgate.control.runs import runs_as_nobody
-from headgate.control.token_scope import is_narrowed
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.kernel.run_queue import FAILED, REFUSED, RunWanted
+from headgate.control.pipelines.commands import KINDS
+from headgate.control.pipelines.runs import runs_as_nobody
 from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment, Present
 from headgate.doors.api.bodies import Called, Page

@@ -9,16 +9,16 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.changing import RenameResource
-from headgate.control.command import MissingError, TakenError
-from headgate.control.founding import Founding, found, preview_founding
-from headgate.control.ids import new_id
-from headgate.control.logins.break_glass import break_glass
-from headgate.control.organization import Organization
-from headgate.control.organization_life import EndOrganization, RenameOrganization
-from headgate.control.organizations import DEPLOYMENT
-from headgate.control.removal import require_removable
-from headgate.control.resources import DeleteResource
+from headgate.control.deployment.bootstrap import Founding, found, preview_founding
+from headgate.control.deployment.break_glass import break_glass
+from headgate.control.kernel.command import MissingError, TakenError
+from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.organization import Organization
+from headgate.control.organizations.organization_life import EndOrganization, RenameOrganization
+from headgate.control.organizations.removal import require_removable
+from headgate.control.resources.changes import RenameResource
+from headgate.control.resources.commands import DeleteResource
 from headgate.decision.types import Question
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.deployment_callers import ByAnyone, ByUser

@@ -8,15 +8,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query, Response
 from pydantic import BaseModel
 
-from headgate.control.command import InvalidError, MissingError, require_new_name
-from headgate.control.ids import new_id
-from headgate.control.pipelines import DeletePipeline, SavePipeline
-from headgate.control.ports import RunConflictError
-from headgate.control.queue import QUEUED, RUNNING, RunWanted
-from headgate.control.resources import STATE
-from headgate.control.states import STATES, ChangeState, MoveToCluster
-from headgate.control.streams import AddStream, SwitchStream
-from headgate.control.versions import version
+from headgate.control.kernel.command import InvalidError, MissingError, require_new_name
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.ports import RunConflictError
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunWanted
+from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
+from headgate.control.pipelines.states import STATES, ChangeState, MoveToCluster
+from headgate.control.pipelines.streams import AddStream, SwitchStream
+from headgate.control.resources.commands import STATE
+from headgate.control.resources.versions import version
 from headgate.doors.api.asking import Asking, Moment, Present
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.charts import require_chart

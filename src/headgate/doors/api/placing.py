@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from headgate.control.clusters import CONFIGURED
-from headgate.control.command import InvalidError
+from headgate.control.kernel.command import InvalidError
+from headgate.control.pipelines.clusters import CONFIGURED
 from headgate.doors.services import Services
 from headgate.facts.changes import Relations
 

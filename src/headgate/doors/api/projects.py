@@ -5,10 +5,10 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from headgate.control.changing import RenameResource
-from headgate.control.ids import new_id
-from headgate.control.organizations import GovernProject
-from headgate.control.resources import CreateResource, DeleteResource
+from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.commands import GovernProject
+from headgate.control.resources.changes import RenameResource
+from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.doors.api.asking import Asking
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.names import ORGANIZATION, resource

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field, JsonValue
 
-from headgate.control.asking import question
-from headgate.control.command import MissingError
-from headgate.control.values import UnreadableError
+from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.parsing import UnreadableError
+from headgate.control.questions.parsing import question
 from headgate.decision.explain.explain import explain, smallest_fixes
 from headgate.decision.types import Decision, Fix, Needed, Path, Question
 from headgate.doors.api.asking import Asking, Moment

@@ -12,9 +12,9 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.command import CommandError
-from headgate.control.ports import DocumentConflictError, DocumentPut, RunConflictError, Store
-from headgate.control.token_scope import replay_scope
+from headgate.control.identity.token_scope import replay_scope
+from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, RunConflictError, Store
 from headgate.doors.api.versions import set_version
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import Services

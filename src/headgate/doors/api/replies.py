@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.control.call import Outcome
-from headgate.control.ports import DocumentPut, Store
-from headgate.control.versions import has_version, upcoming_version
+from headgate.control.kernel.metadata import Outcome
+from headgate.control.kernel.ports import DocumentPut, Store
+from headgate.control.resources.versions import has_version, upcoming_version
 from headgate.doors.api.repeats import Once
 from headgate.facts.ids import ResourceId
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.command import MissingError
-from headgate.control.ids import new_id
-from headgate.control.requests import ApproveRequest, FileRequest, RejectRequest
-from headgate.control.token_scope import is_narrowed
+from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.ids import new_id
 from headgate.doors.api.asking import Present
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import ORGANIZATION, Text, called, full_name

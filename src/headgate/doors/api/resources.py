@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.command import knows
-from headgate.control.describing import DOCUMENTED, ChangeDocument, Describe
-from headgate.control.ids import new_id
-from headgate.control.proposals import proposed
-from headgate.control.resources import DESCRIPTION, CreateResource, DeleteResource
+from headgate.control.approvals.change_payload import proposed
+from headgate.control.kernel.command import knows
+from headgate.control.kernel.ids import new_id
+from headgate.control.resources.commands import DESCRIPTION, CreateResource, DeleteResource
+from headgate.control.resources.documents import DOCUMENTED, ChangeDocument, Describe
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.doors.api.asking import Asking, Moment, Present

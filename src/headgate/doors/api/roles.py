@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from headgate.control.roles import DefineRole, DeleteRole
-from headgate.control.ruled import in_force
+from headgate.control.access.roles import DefineRole, DeleteRole
+from headgate.control.organizations.models_in_force import in_force
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.paging import Pages, page
 from headgate.doors.api.routing import needs, own

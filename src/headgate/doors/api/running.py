@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from headgate.control.command import InvalidError
-from headgate.control.ids import new_id
-from headgate.control.queue import ENDED, QUEUED, RunWanted
-from headgate.control.runs import QueueRun
-from headgate.control.several import Several
+from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.run_queue import ENDED, QUEUED, RunWanted
+from headgate.control.kernel.several import Several
+from headgate.control.pipelines.runs import QueueRun
 from headgate.doors.api.asking import Present
 from headgate.doors.api.bodies import Called, Strict
 from headgate.doors.api.names import Text, resource

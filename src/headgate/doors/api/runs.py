@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from headgate.control.command import MissingError, knows
-from headgate.control.ports import RunConflictError, Store
-from headgate.control.queue import Line, RunRow, RunWanted
-from headgate.control.runs import CancelRun
+from headgate.control.kernel.command import MissingError, knows
+from headgate.control.kernel.ports import RunConflictError, Store
+from headgate.control.kernel.run_queue import Line, RunRow, RunWanted
+from headgate.control.pipelines.runs import CancelRun
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment, Present

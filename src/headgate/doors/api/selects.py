@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from headgate.control.command import InvalidError
-from headgate.control.error_text import REFUSED, mask
-from headgate.control.wording import asked
+from headgate.control.kernel.command import InvalidError
+from headgate.control.questions.messages import asked
+from headgate.control.text.error_text import REFUSED, mask
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller

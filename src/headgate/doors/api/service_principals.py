@@ -6,15 +6,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.command import Command
-from headgate.control.ids import new_id
-from headgate.control.principals import (
+from headgate.control.identity.principals import (
     CreateServicePrincipal,
     DeleteServicePrincipal,
     ExpirePrincipal,
     RenameServicePrincipal,
 )
-from headgate.control.several import Several
+from headgate.control.kernel.command import Command
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.several import Several
 from headgate.doors.api.asking import Asking
 from headgate.doors.api.bodies import Called, Page, Strict, Time, Title
 from headgate.doors.api.me import Held, held

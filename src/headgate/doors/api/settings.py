@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from headgate.control.ruled import Switch, switches
-from headgate.control.settings import ChangeSetting
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.organizations.models_in_force import Switch, switches
 from headgate.doors.api.bodies import Called, Page, Strict
 from headgate.doors.api.names import ORGANIZATION, resource
 from headgate.doors.api.paging import Pages, page

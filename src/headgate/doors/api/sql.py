@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from headgate.control.command import MissingError
+from headgate.control.kernel.command import MissingError
 from headgate.doors.api.arrow import Stream
 from headgate.doors.api.bodies import Called
 from headgate.doors.api.routing import own

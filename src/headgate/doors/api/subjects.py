@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Literal
 
-from headgate.control.command import MissingError, TakenError
-from headgate.control.people import is_resource_only, known_to, knows_of
+from headgate.control.access.visibility import is_resource_only, known_to, knows_of
+from headgate.control.kernel.command import MissingError, TakenError
 from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment
 from headgate.doors.api.names import resource
@@ -34,7 +34,7 @@ def group(services: Services, caller: Caller, name: str) -> GroupId:
 
 
 def meant(services: Services, asked: Question, name: str) -> SubjectId:
-    """Return whom a name means to somebody who may do what is asked for that one; see `headgate.control.people`.
+    """Return whom a name means to somebody who may do what is asked for that one; see `headgate.control.access.visibility`.
 
     A team or domain is one too, where the caller may see it.
     """

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.assignments import AssignRole, ChangeRole, RevokeRole
-from headgate.control.command import Command, MissingError
-from headgate.control.ids import new_id
-from headgate.control.proposals import proposed
-from headgate.control.resources import CreateResource, DeleteResource
+from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.approvals.change_payload import proposed
+from headgate.control.kernel.command import Command, MissingError
+from headgate.control.kernel.ids import new_id
+from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.decision.types import Question
 from headgate.doors.api.asking import Asking
 from headgate.doors.api.bodies import Called, Page, Strict, Title

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from headgate.control import tokens
-from headgate.control.command import InvalidError, MissingError
-from headgate.control.ids import new_id
-from headgate.control.people import knows_of
-from headgate.control.token_scope import is_narrowed
-from headgate.control.tokens import LAST_USE, IssueToken, RevokeToken
+from headgate.control.access.visibility import knows_of
+from headgate.control.identity import tokens
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.identity.tokens import LAST_USE, IssueToken, RevokeToken
+from headgate.control.kernel.command import InvalidError, MissingError
+from headgate.control.kernel.ids import new_id
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.names import Text, resource, written
 from headgate.doors.api.paging import Pages, page

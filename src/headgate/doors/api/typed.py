@@ -1,6 +1,6 @@
 """Resources of certain types, by their ids or names."""
 
-from headgate.control.command import MissingError
+from headgate.control.kernel.command import MissingError
 from headgate.doors.api.names import called
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.command import TakenError
-from headgate.control.principals import AddPrincipal, RemovePrincipal
+from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
+from headgate.control.kernel.command import TakenError
 from headgate.doors.api.asking import Asking
 from headgate.doors.api.bodies import Called, Page, Strict, Title
 from headgate.doors.api.me import Held, held

@@ -2,8 +2,8 @@
 
 from fastapi import Response
 
-from headgate.control.people import name_visibility
-from headgate.control.versions import version
+from headgate.control.access.visibility import name_visibility
+from headgate.control.resources.versions import version
 from headgate.doors.api.asking import Moment
 from headgate.doors.services import Services
 from headgate.facts.ids import ResourceId

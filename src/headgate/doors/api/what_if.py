@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from headgate.control.assignments import AssignRole, RevokeRole
-from headgate.control.command import Command
-from headgate.control.foreseeing import foreseen
-from headgate.control.proposals import proposed
-from headgate.control.resources import DeleteResource
+from headgate.control.access.assignments import AssignRole, RevokeRole
+from headgate.control.approvals.change_payload import proposed
+from headgate.control.kernel.command import Command
+from headgate.control.questions.what_if import foreseen
+from headgate.control.resources.commands import DeleteResource
 from headgate.doors.api.asking import Asking, Moment
 from headgate.doors.api.bodies import Called, Page, Strict, Time
 from headgate.doors.api.changes import Proposed, proposal

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
-from headgate.control.call import Call, Expected
-from headgate.control.command import Command, Plan
-from headgate.control.ids import new_id
-from headgate.control.people import knows_of
-from headgate.control.ports import Origin
+from headgate.control.access.visibility import knows_of
+from headgate.control.kernel.command import Command, Plan
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.metadata import Call, Expected
+from headgate.control.kernel.ports import Origin
 from headgate.decision.diff.results import Effect
 from headgate.doors.api.consequences import ShownEffect, ShownPipeline, effect, pipeline
 from headgate.doors.api.names import Text

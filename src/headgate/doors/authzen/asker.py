@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from headgate.control.command import MissingError
-from headgate.control.organization import Organization
-from headgate.control.token_scope import is_narrowed
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.kernel.command import MissingError
+from headgate.control.organizations.organization import Organization
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
 from headgate.doors.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError

@@ -1,6 +1,6 @@
 """Evaluations that are answered at once: by somebody whose token is known, about what is newest, without the reasons."""
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.doors.authzen.endpoints import ENDPOINTS, respond
 from headgate.doors.authzen.serving import keep, takes_long
 from headgate.doors.broken_glass import Glass

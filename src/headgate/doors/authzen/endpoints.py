@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from headgate.control.organization import Organization
-from headgate.control.ports import Denial
+from headgate.control.kernel.ports import Denial
+from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Decision
 from headgate.doors.authzen.asker import Asker
 from headgate.doors.authzen.evaluation import Answered, evaluate, evaluate_many

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from headgate.control.asking import question
-from headgate.control.ports import Denial
-from headgate.control.values import UnreadableError
+from headgate.control.kernel.parsing import UnreadableError
+from headgate.control.kernel.ports import Denial
+from headgate.control.questions.parsing import question
 from headgate.decision.types import Decision, Question
 from headgate.doors.authzen import messages
 from headgate.doors.authzen.asker import Asker

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headgate.control.asking import question
-from headgate.control.values import UnreadableError
+from headgate.control.kernel.parsing import UnreadableError
+from headgate.control.questions.parsing import question
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.doors.authzen import messages

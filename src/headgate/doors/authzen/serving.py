@@ -11,8 +11,8 @@ import anyio.to_thread
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.control.organization import Organization
-from headgate.control.ports import UNAUTHENTICATED, AuditRecord, Denial, Origin, StoreError
+from headgate.control.kernel.ports import UNAUTHENTICATED, AuditRecord, Denial, Origin, StoreError
+from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Decision
 from headgate.doors.authzen.discovery import WELL_KNOWN, configuration
 from headgate.doors.authzen.endpoints import ENDPOINTS, JSON, TEXT, Endpoint, Response, respond

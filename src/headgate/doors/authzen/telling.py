@@ -6,7 +6,7 @@ Why in full is worked out when it is asked for: it takes a hundred times as long
 from dataclasses import asdict
 from typing import Any
 
-from headgate.control.organization import Organization
+from headgate.control.organizations.organization import Organization
 from headgate.decision.explain.explain import explain
 from headgate.decision.types import Decision, Fix, Path
 from headgate.doors.authzen.asker import Moment

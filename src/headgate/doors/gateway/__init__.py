@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from headgate.control.command import SuspendedError
-from headgate.control.organization import SeveralOrganizationsError
-from headgate.control.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial, StoreError
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial, StoreError
+from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.doors.freshness import Fresh, Freshness
 from headgate.spark.authority import DecidingAuthority, Known
 from headgate.spark.gateway.asked import Authenticate, Close, Decide, MayTouch, Open, path_of

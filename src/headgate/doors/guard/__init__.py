@@ -11,9 +11,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.audit import Audit
-from headgate.control.connections import NoEntranceError
-from headgate.control.touched import Touched
+from headgate.control.connections.commands import NoEntranceError
+from headgate.control.organizations.audit import Audit
+from headgate.control.pipelines.run_access import Touched
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import REQUEST
 from headgate.spark.needs import MOST_REFUSALS, ConnectionNeed, NameNeed, Names, Need, Refusal

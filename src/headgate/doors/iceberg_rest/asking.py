@@ -11,12 +11,12 @@ from urllib.parse import unquote_plus
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.call import Call
-from headgate.control.command import SuspendedError
-from headgate.control.gate import Verdict
-from headgate.control.names import usable
-from headgate.control.organization import SeveralOrganizationsError
-from headgate.control.ports import SUSPENDED, Denial, DocumentPut, Origin
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.names import usable
+from headgate.control.kernel.ports import SUSPENDED, Denial, DocumentPut, Origin
+from headgate.control.organizations.organization import SeveralOrganizationsError
+from headgate.control.questions.by_name import Verdict
 from headgate.doors.iceberg_rest.errors import (
     SpecError,
     bad_request,

@@ -10,9 +10,9 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.gate import Verdict
-from headgate.control.ports import Denial, StoreError
-from headgate.control.quoted_text import shorten_quotes
+from headgate.control.kernel.ports import Denial, StoreError
+from headgate.control.questions.by_name import Verdict
+from headgate.control.text.quoted_text import shorten_quotes
 from headgate.doors.iceberg_rest.ports import Name, NameTakenError, NotEmptyError, UnderWayError
 from headgate.doors.problems import NO_STORE, RETRY_AFTER, ProblemError
 from headgate.lake import errors as lake

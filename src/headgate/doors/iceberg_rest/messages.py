@@ -10,8 +10,8 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.view.metadata import ViewVersion
 
-from headgate.control.names import describe_new_name_fault
-from headgate.control.validation_faults import first_fault
+from headgate.control.kernel.names import describe_new_name_fault
+from headgate.control.text.validation_faults import first_fault
 from headgate.doors.iceberg_rest.errors import bad_request
 from headgate.lake.bounds import describe_updates_fault
 from headgate.lake.metadata import NewTable

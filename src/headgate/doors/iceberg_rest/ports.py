@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 from starlette.types import Scope
 
-from headgate.control.call import Call
-from headgate.control.gate import Verdict
-from headgate.control.organization import Organization
-from headgate.control.ports import Denial, Pointer
+from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.ports import Denial, Pointer
+from headgate.control.organizations.organization import Organization
+from headgate.control.questions.by_name import Verdict
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog

@@ -6,9 +6,9 @@ import math
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from headgate.control.logins.entrance import Entrance
-from headgate.control.logins.errors import LoginError, TooOftenError
-from headgate.control.ports import Denial
+from headgate.control.authentication.errors import LoginError, TooOftenError
+from headgate.control.authentication.services import Entrance
+from headgate.control.kernel.ports import Denial
 from headgate.doors.identity import devices, invitations, oauth, sessions
 from headgate.doors.identity.oauth import OAuthError, on_oauth
 from headgate.doors.identity.oidc import routes as oidc

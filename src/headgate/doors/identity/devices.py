@@ -8,10 +8,10 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from headgate.control.command import MissingError
-from headgate.control.logins.entrance import Entrance
-from headgate.control.logins.errors import LoginError, TooOftenError
-from headgate.control.logins.sessions import Session
+from headgate.control.authentication.errors import LoginError, TooOftenError
+from headgate.control.authentication.services import Entrance
+from headgate.control.authentication.sessions import Session
+from headgate.control.kernel.command import MissingError
 from headgate.doors.api.bodies import Strict
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import own, public

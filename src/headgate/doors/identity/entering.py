@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from headgate.control.logins.credential import SESSION, read
-from headgate.control.logins.entrance import Entrance
-from headgate.control.logins.sessions import Session
+from headgate.control.authentication.secrets import SESSION, read
+from headgate.control.authentication.services import Entrance
+from headgate.control.authentication.sessions import Session
 from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.command import TakenError
-from headgate.control.logins.entrance import Entrance
-from headgate.control.logins.invitations import Invitation, Withdraw, missing_invitation
-from headgate.control.ports import DocumentConflictError
+from headgate.control.authentication.invitations import Invitation, Withdraw, missing_invitation
+from headgate.control.authentication.services import Entrance
+from headgate.control.kernel.command import TakenError
+from headgate.control.kernel.ports import DocumentConflictError
 from headgate.doors.api.bodies import Page, Strict
 from headgate.doors.api.names import Text, resource
 from headgate.doors.api.paging import Pages, page

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from headgate.control.logins.devices import Waiting
-from headgate.control.logins.entrance import Entrance
-from headgate.control.logins.errors import LoginError, TooOftenError
+from headgate.control.authentication.device_flow import Waiting
+from headgate.control.authentication.errors import LoginError, TooOftenError
+from headgate.control.authentication.services import Entrance
 from headgate.doors.api.routing import PROBLEMS, PUBLIC
 from headgate.doors.http.hosts import base_url
 from headgate.doors.identity.entering import Enters, Told, agent

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.command import MissingError
-from headgate.control.logins.sessions import Session, Started
+from headgate.control.authentication.sessions import Session, Started
+from headgate.control.kernel.command import MissingError
 from headgate.doors.api.bodies import Strict
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import own, public

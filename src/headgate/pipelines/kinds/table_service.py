@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from headgate.control.resources import KIND as ATTRIBUTE
+from headgate.control.resources.commands import KIND as ATTRIBUTE
 from headgate.pipelines.definition import MOST, Name, PipelineDefinition, TableName
 from headgate.pipelines.execution import Execution
 from headgate.pipelines.kind import Kind

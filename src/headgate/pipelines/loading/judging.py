@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.connect import functions as spark
 from pyspark.sql.types import StructType
 
-from headgate.control.error_text import raw_words, visible_words
+from headgate.control.text.error_text import raw_words, visible_words
 from headgate.pipelines.lakewriter import quoted
 from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.loading.fitting import Misfit, bad, fitted, misfits, missing, reasons

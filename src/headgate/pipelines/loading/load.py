@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.connect import functions as spark
 from pyspark.sql.types import DataType, StructType
 
-from headgate.control.ids import new_id
+from headgate.control.kernel.ids import new_id
 from headgate.pipelines.egress import AllowedFolder
 from headgate.pipelines.execution import Execution, Range
 from headgate.pipelines.file_bounds import require_short_lines, require_small_document

@@ -9,7 +9,7 @@ from pyspark.sql.connect import functions
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from headgate.control.error_text import visible_words
+from headgate.control.text.error_text import visible_words
 from headgate.pipelines.errors import failure
 from headgate.pipelines.loading.errors import LoadError
 from headgate.pipelines.loading.evolving import named

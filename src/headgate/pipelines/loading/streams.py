@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, field_validator, model_validator
 
-from headgate.control.connections import has_way_up
+from headgate.control.connections.commands import has_way_up
 from headgate.pipelines.definition import MOST, Name, Strict, TableName
 from headgate.pipelines.loading.paging import Pages
 from headgate.pipelines.touching import Output

@@ -6,7 +6,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
-from headgate.control.error_text import REFUSED, mask
+from headgate.control.text.error_text import REFUSED, mask
 from headgate.spark.gateway.answer_bounds import LARGEST_LISTING, parse_answer
 from headgate.spark.gateway.authority import Endpoint
 from headgate.spark.gateway.errors import (

@@ -7,7 +7,7 @@ from google.protobuf.any_pb2 import Any
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from headgate.control.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED
 from headgate.spark.statements import DRIVER_LOST, NOT_CONNECTED, STATEMENT_LOST
 
 STATUS_KEY: Final = "grpc-status-details-bin"

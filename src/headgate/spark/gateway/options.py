@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from headgate.control import table_properties
+from headgate.control.catalog import table_properties
 
 _LISTS: Final = Path(__file__).parents[1] / "guard" / "resources" / "headgate"
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from headgate.control.supervision import BackgroundTask, BackgroundTasks
+from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.gateway.child import DRAIN, Ready, Told
 from headgate.spark.gateway.sandbox import GatewaySandbox
 from headgate.spark.supervising import Supervisor

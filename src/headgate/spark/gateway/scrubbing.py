@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from headgate.control.error_text import REFUSED, is_internal, mask, mask_places
+from headgate.control.text.error_text import REFUSED, is_internal, mask, mask_places
 from headgate.spark.gateway.answer_bounds import parse_answer, require_few_parts
 from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base

@@ -10,7 +10,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
-from headgate.control.error_text import mask
+from headgate.control.text.error_text import mask
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.admission import Admitted
 from headgate.spark.gateway.answering import Answering, Context

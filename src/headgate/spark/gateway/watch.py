@@ -9,7 +9,7 @@ from typing import Final
 import grpc
 import grpc.aio
 
-from headgate.control.supervision import BackgroundTask, BackgroundTasks
+from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.spark.gateway.authority import STREAM, Authority, Refused, Report, Running
 from headgate.spark.gateway.bindings import Binding, Bindings
 from headgate.spark.gateway.counts import Counts

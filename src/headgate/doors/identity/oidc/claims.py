@@ -4,9 +4,9 @@ import hmac
 from collections.abc import Mapping
 from typing import Any
 
-from headgate.control.logins.errors import LoginError
-from headgate.control.logins.outside import Outsider
-from headgate.control.logins.settings import Provider
+from headgate.control.authentication.errors import LoginError
+from headgate.control.authentication.federated import Outsider
+from headgate.control.authentication.settings import Provider
 
 _LONGEST_SUBJECT = 255
 _LONGEST_NAME = 100

@@ -13,9 +13,9 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jws import extract_compact
 
-from headgate.control.logins.errors import LoginError
-from headgate.control.logins.outside import Outsider
-from headgate.control.logins.settings import Provider
+from headgate.control.authentication.errors import LoginError
+from headgate.control.authentication.federated import Outsider
+from headgate.control.authentication.settings import Provider
 from headgate.doors.identity.oidc.claims import outsider
 from headgate.doors.identity.oidc.documents import Documents, Published, asked
 from headgate.doors.identity.oidc.errors import ProviderError

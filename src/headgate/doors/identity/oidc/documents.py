@@ -10,8 +10,8 @@ import httpx
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, JWKRegistry, Key, OKPKey, RSAKey
 
-from headgate.control.logins.settings import Provider
-from headgate.control.loopback import is_loopback
+from headgate.control.authentication.settings import Provider
+from headgate.control.egress.loopback import is_loopback
 from headgate.doors.identity.oidc.errors import ProviderError
 
 _MOST = 1_000_000

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse
 
-from headgate.control.logins.errors import LoginError
+from headgate.control.authentication.errors import LoginError
 from headgate.doors.api.names import Text
 from headgate.doors.api.routing import public
 from headgate.doors.cookies import cookie, put, remember

@@ -2,7 +2,7 @@ package io.headgate.guard
 
 /**
  * Text as terminals and logs may show it: what would move a cursor, change a setting or reorder letters is written out. The API
- * writes its logs by the same rule, in `headgate.control.terminal_text`.
+ * writes its logs by the same rule, in `headgate.control.text.terminal_text`.
  */
 object TerminalText {
   private val Kept = "\t\n"

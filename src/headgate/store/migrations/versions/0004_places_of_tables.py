@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from headgate.control.ports import StoreError
+from headgate.control.kernel.ports import StoreError
 
 revision = "0004"
 down_revision = "0003"

@@ -1,0 +1,90 @@
+"""Running a case: a fresh world, its steps, its question, and whether the answer is the one that is expected."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from headgate.conformance.errors import ScenarioError
+from headgate.conformance.explain import told
+from headgate.conformance.questions import Asked, questions
+from headgate.conformance.steps import perform
+from headgate.conformance.world import World
+from headgate.control.kernel.parsing import Entry, UnreadableError, entry, items, text
+from headgate.decision.reference import decide
+
+ALLOW, DENY, NO_ANSWER = "allow", "deny", "no answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case of a scenario: steps, one question, and the answer that the system gives."""
+
+    id: str
+    given: tuple[Entry, ...]
+    ask: Entry
+    expect: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a case. The answer is `allow`, `deny`, or `no answer` if it could not be asked; `why` is a sentence."""
+
+    case: Case
+    answer: str
+    why: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer is the expected one."""
+        return self.answer == self.case.expect
+
+
+def read_case(source: Entry, system: str) -> Case:
+    """Return a case of a system as its line states it. Raises `ScenarioError` for a line that is no such case."""
+    if text(source, "system") != system:
+        raise ScenarioError(f"`system` is not `{system}`, as the file is called")
+    expect = text(source, "expect")
+    if expect not in (ALLOW, DENY):
+        raise ScenarioError(f"`{expect}` is no answer; write `{ALLOW}` or `{DENY}`")
+    given = tuple(entry(step) for step in items(source.get("given")))
+    return Case(text(source, "id"), given, entry(source.get("ask")), expect, text(source, "note"))
+
+
+def prepared(world: World, case: Case) -> World:
+    """Return the world after the steps of a case. Raises `ScenarioError` for a step that is unknown or refused."""
+    for step in case.given:
+        world = perform(world, step)
+    return world
+
+
+Asking = Callable[[World, Sequence[Asked], Entry], Sequence[bool]]
+"""Answers which of the questions are allowed that a question of a case (`ask`, as it stands there) stands for."""
+
+
+def by_engine(world: World, asked: Sequence[Asked], ask: Entry) -> Sequence[bool]:  # noqa: ARG001 (another asks as it stands)
+    """Ask what answers in the world itself."""
+    return [world.engines[each.log].check(each.question, world.now).allowed for each in asked]
+
+
+def run(world: World, case: Case, asking: Asking = by_engine) -> Outcome:
+    """Run a case, beginning in this world."""
+    try:
+        world = prepared(world, case)
+        asked = questions(world, case.ask)
+        allowed = asking(world, asked, case.ask)
+    except UnreadableError as error:
+        return Outcome(case, NO_ANSWER, str(error))
+    answer = ALLOW if allowed and all(allowed) else DENY
+    return Outcome(case, answer, _why(world, asked, allowed))
+
+
+def _why(world: World, asked: Sequence[Asked], allowed: Sequence[bool]) -> str:
+    """Return the reasons, which the reference gives; and where the engine answers otherwise, that it does."""
+    if not asked:
+        return "the model has nothing of that name to do there"
+    sentences: list[str] = []
+    for each, answer in zip(asked, allowed, strict=True):
+        meant = decide(world.models, world.facts(each.log), each.question, world.now)
+        differs = "" if meant.allowed == answer else f"the engine says {ALLOW if answer else DENY}, the reference: "
+        sentences.append(differs + told(meant))
+    return "; ".join(sentences)

@@ -1,0 +1,336 @@
+"""The steps of a case: what happened before its question is asked, as commands of the system or of an actor.
+
+What the system states holds, without permission and eligibility: whoever a step of it names is known there.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from headgate.conformance.errors import ScenarioError, later
+from headgate.conformance.world import ROOTS, Log, World
+from headgate.conformance.world_builder import arrival, below, described, founded, ids_in, role_of
+from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.access.roles import DefineRole
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.approvals.agreements import (
+    AddAccess,
+    ApproveAccess,
+    DeleteAccess,
+    RejectAccess,
+    RequestAccess,
+    TerminateAccess,
+)
+from headgate.control.approvals.change_requests import SubmitChange
+from headgate.control.identity.groups import ChangeMembership, CreateGroup, DeleteGroup
+from headgate.control.identity.principals import (
+    AddPrincipal,
+    CreateServicePrincipal,
+    DeleteServicePrincipal,
+    ExpirePrincipal,
+    RemovePrincipal,
+    SignUp,
+)
+from headgate.control.identity.tokens import IssueToken, RevokeToken
+from headgate.control.kernel.command import Command, InvalidError, Plan, View
+from headgate.control.kernel.parsing import Entry, entry, first, text, word, words
+from headgate.control.organizations.commands import CreateOrganization
+from headgate.control.resources.commands import CreateResource, DeleteResource, MoveResource, SetAttributes
+from headgate.facts.caller import Caller
+from headgate.facts.changes import PrincipalAdded
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId
+from headgate.facts.snapshot import Snapshot
+
+Commands = Iterator[tuple[Log, Command]]
+"""What a step does, each in a log."""
+
+Step = Callable[[World, Entry], Commands]
+
+_CLOCK, _CREATE = "clock", "create"
+"""The kinds that are more than commands in logs: one lets time pass, the other may begin a log."""
+
+_OF_A_PERSON = "user"
+"""The scope of a token that acts as whoever made it."""
+
+_SECRET = "nobody asks for it"  # noqa: S105 (a token is named, not shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of step: what it does, and the words that it may say; none stands for any, which it takes as they are."""
+
+    step: Step
+    keys: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrive:
+    """Somebody that a step names is known from now on; being it alone gives nothing."""
+
+    added: PrincipalAdded
+    name: str = "principal.arrive"
+
+    def plan(self, view: View) -> Plan:
+        """Only the system brings somebody in so."""
+        if view.caller is not None:
+            raise InvalidError(f"`{self.added.principal}` is not in the organization")
+        return Plan((self.added,))
+
+
+def perform(world: World, step: Entry) -> World:
+    """Return the world after one step. Raises `ScenarioError` for a step that is unknown, or refused."""
+    kinds = [key for key in step if key != "as"]
+    if len(kinds) != 1 or kinds[0] not in (*STEPS, _CLOCK, _CREATE):
+        raise ScenarioError(f"there is no kind of step `{', '.join(kinds)}`")
+    kind = kinds[0]
+    if kind == _CLOCK:
+        return replace(world, now=later(world.now, text(step, kind)))
+    body, actor = entry(step[kind]), first(step, "as")
+    caller = None if actor is None else world.caller(actor)
+    made = first(body, "id")
+    if made is not None:
+        world = replace(world, ids=world.ids | {made})
+    if kind == _CREATE:
+        return _created(world, body, caller)
+    unknown = sorted(body.keys() - set(STEPS[kind].keys.split())) if STEPS[kind].keys else []
+    if unknown:
+        raise ScenarioError(f"the step `{kind}` has no `{unknown[0]}`")
+    does = tuple(STEPS[kind].step(world, body))
+    here = {log for log, _ in does} & set(world.homes(caller.principal) if caller else ())
+    for log, command in does:
+        if log in here or not here:  # what is done everywhere an actor does where they are somebody
+            world = world.executed(log, command, caller)
+    return world
+
+
+def _created(world: World, body: Entry, caller: Caller | None) -> World:
+    """Return the world with what is created; a new organization has a log of its own and belongs to who made it."""
+    type = world.language.type(text(body, "type"))
+    log = world.place(text(body, "parent"))
+    world = world.executed(log, _creation(world, body, type, caller), caller)
+    if type not in ROOTS:
+        return world
+    if caller is None:
+        return founded(world, body, type)
+    id, owner = ResourceId(text(body, "id")), caller.principal
+    founding = CreateOrganization(owner, owner, world.language.model.name, None, id, described(world, body)[1])
+    plan = founding.plan(View(world.start(world.models, Snapshot()), None, world.now))
+    return founded(world, body, type, plan.changes)
+
+
+def _creation(world: World, body: Entry, type: str, caller: Caller | None) -> Command:
+    id, parent = text(body, "id"), text(body, "parent")
+    relations, attributes = described(world, body)
+    if type == "group":
+        return CreateGroup(GroupId(id), id, attributes)
+    if type == "service_principal":
+        return CreateServicePrincipal(PrincipalId(id), id)
+    if type == "token":
+        actor = caller.principal if caller else parent
+        principal = PrincipalId(first(body, "of") or (parent if world.types[parent] == "service_principal" else actor))
+        return IssueToken(TokenId(id), _SECRET, principal, parent=ResourceId(parent))
+    author = first(body, "created_by", "by")
+    place, belonging = below(world, parent, type)
+    return CreateResource(
+        ResourceId(id),
+        type,
+        place,
+        _title(id),
+        {**belonging, **relations},
+        attributes,
+        None if author is None else PrincipalId(author),
+    )
+
+
+def _title(id: str) -> str:
+    """Return an id as a name: ids may have dots, names not."""
+    return id.replace(".", "_")
+
+
+def _grant(world: World, body: Entry) -> Commands:
+    yield from _assign(world, text(body, "to"), role_of(body), text(body, "on"))
+
+
+def _assign(world: World, subject: str, role: str, place: str) -> Commands:
+    log = world.place(place)
+    yield from _arrive(world, log, subject)
+    yield log, AssignRole(PrincipalId(subject), role, ResourceId(place))
+
+
+def _arrive(world: World, log: Log, subject: str) -> Commands:
+    """Bring in a user of the world who is not in the log."""
+    added = _user(world, subject)
+    if added is not None and added.principal not in world.facts(log).principals:
+        yield log, Arrive(added)
+
+
+def _user(world: World, id: str) -> PrincipalAdded | None:
+    return next((arrival(user) for user in world.users if user["id"] == id), None)
+
+
+def _revoke(world: World, body: Entry) -> Commands:
+    place = ResourceId(text(body, "on"))
+    yield world.place(place), RevokeRole(PrincipalId(text(body, "from")), role_of(body), place)
+
+
+def _membership(*, member: bool) -> Step:
+    def step(world: World, body: Entry) -> Commands:
+        group, user = GroupId(text(body, "group")), text(body, "user")
+        log = world.place(group)
+        yield from _arrive(world, log, user)
+        yield log, ChangeMembership(group, PrincipalId(user), member)
+
+    return step
+
+
+def _only_role(at: str) -> Step:
+    """Return the step that leaves a user with one role on what `at` names."""
+
+    def step(world: World, body: Entry) -> Commands:
+        user, role, place = text(body, "user"), text(body, "role"), ResourceId(text(body, at))
+        held = world.facts(world.place(place)).assignments.get(PrincipalId(user), ())
+        old = next((name for name, where, _ in held if where == place), None)
+        if old is None:
+            yield from _assign(world, user, role, place)
+        elif old != role:
+            yield world.place(place), ChangeRole(PrincipalId(user), old, role, place)
+
+    return step
+
+
+def _join(world: World, body: Entry) -> Commands:
+    user, root, role = PrincipalId(text(body, "user")), text(body, "of"), first(body, "role")
+    log, known = world.place(root), _user(world, user)
+    if known is None:
+        raise ScenarioError(f"there is no user `{user}`")
+    if role is None:
+        yield log, SignUp(user, user, known.attributes)
+    elif user in world.facts(log).principals:
+        yield log, AssignRole(user, role, log)
+    else:
+        yield log, AddPrincipal(user, user, role, attributes=known.attributes)
+
+
+def _leave(world: World, body: Entry) -> Commands:
+    yield world.place(text(body, "of")), RemovePrincipal(PrincipalId(text(body, "user")))
+
+
+def _define_role(world: World, body: Entry) -> Commands:
+    for log in world.organizations():
+        yield log, DefineRole(text(body, "name"), words(body.get("permissions")))
+
+
+def _delete(world: World, body: Entry) -> Commands:
+    id = text(body, "id")
+    for log in world.homes(PrincipalId(id)) or (world.place(id),):
+        yield log, _deletion(world.facts(log), id)
+
+
+def _deletion(facts: Snapshot, id: str) -> Command:
+    principal = facts.principals.get(PrincipalId(id))
+    if GroupId(id) in facts.groups:
+        return DeleteGroup(GroupId(id))
+    if principal is not None:
+        leaving = RemovePrincipal if principal.kind == "user" else DeleteServicePrincipal
+        return leaving(PrincipalId(id))
+    if TokenId(id) in facts.tokens:
+        return RevokeToken(TokenId(id))
+    return DeleteResource(ResourceId(id))
+
+
+def _move(world: World, body: Entry) -> Commands:
+    id, parent = text(body, "id"), text(body, "parent")
+    yield world.place(id), MoveResource(ResourceId(id), below(world, parent, world.types[id])[0])
+
+
+def _set(world: World, body: Entry) -> Commands:
+    on = ResourceId(text(body, "on"))
+    log = world.place(on)
+    for key, value in body.items():
+        if key in world.language.model.settings:
+            yield log, ChangeSetting(on, key, word(value))
+        elif key == "expires":
+            yield log, ExpirePrincipal(PrincipalId(on), later(world.now, word(value)))
+        elif key != "on":
+            yield log, SetAttributes(on, {key: words(value)})
+
+
+def _create_token(world: World, body: Entry) -> Commands:
+    id, scope = text(body, "id"), first(body, "scope")
+    if scope is not None and scope in world.language.model.scopes:
+        place = ResourceId(text(body, "on"))
+        yield world.place(place), CreateServicePrincipal(PrincipalId(id), id, scope=scope, place=place)
+        return
+    if scope not in (None, _OF_A_PERSON):
+        raise ScenarioError(f"the model `{world.language.model.name}` has no scope `{scope}`")
+    principal = PrincipalId(first(body, "of") or text(body, "by"))
+    if principal not in world.ids:
+        raise ScenarioError(f"nobody of the id `{principal}` was declared")
+    only = ids_in(world, "only", body["only"]) if "only" in body else None
+    replaced = first(body, "replaces")
+    for log in world.homes(principal):
+        there = None if only is None else tuple(each for each in only if world.place(each) == log)
+        old = None if replaced is None else TokenId(replaced)
+        yield log, IssueToken(TokenId(id), _SECRET, principal, only=there, replaces=old)
+
+
+def _request_access(world: World, body: Entry) -> Commands:
+    port, consumer, author = ResourceId(text(body, "port")), text(body, "consumer"), text(body, "by")
+    log = world.place(port)
+    yield from _arrive(world, log, consumer)
+    id, asked = ResourceId(text(body, "id")), PrincipalId(author)
+    yield log, RequestAccess(id, port, PrincipalId(consumer), text(body, "purpose"), asked)
+
+
+def _add_access(world: World, body: Entry) -> Commands:
+    id, port, consumer = ResourceId(text(body, "id")), ResourceId(text(body, "port")), text(body, "consumer")
+    log = world.place(port)
+    yield from _arrive(world, log, consumer)
+    starts, ends = _dates(world, body)
+    yield log, AddAccess(id, port, PrincipalId(consumer), text(body, "purpose"), starts, ends)
+
+
+def _approve_access(world: World, body: Entry) -> Commands:
+    id = ResourceId(text(body, "id"))
+    yield world.place(id), ApproveAccess(id, *_dates(world, body))
+
+
+def _dates(world: World, body: Entry) -> tuple[float, float]:
+    return later(world.now, text(body, "start")), later(world.now, text(body, "end"))
+
+
+def _on_access(command: Callable[[ResourceId], Command]) -> Step:
+    def step(world: World, body: Entry) -> Commands:
+        id = ResourceId(text(body, "id"))
+        yield world.place(id), command(id)
+
+    return step
+
+
+def _submit_change(world: World, body: Entry) -> Commands:
+    id, on = ResourceId(text(body, "id")), ResourceId(text(body, "on"))
+    yield world.place(on), SubmitChange(id, on, author=PrincipalId(text(body, "by")))
+
+
+STEPS: Mapping[str, Kind] = {
+    "grant": Kind(_grant, "to on role privilege access"),
+    "revoke": Kind(_revoke, "from on role privilege access"),
+    "add_member": Kind(_membership(member=True), "group user"),
+    "remove_member": Kind(_membership(member=False), "group user"),
+    "team_role": Kind(_only_role("team"), "user team role"),
+    "set_org_role": Kind(_only_role("on"), "user on role"),
+    "join": Kind(_join, "user of role"),
+    "leave": Kind(_leave, "user of"),
+    "define_role": Kind(_define_role, "name permissions"),
+    "delete": Kind(_delete, "id"),
+    "move": Kind(_move, "id parent"),
+    "set": Kind(_set),
+    "create_token": Kind(_create_token, "id by of on scope only replaces"),
+    "request_access": Kind(_request_access, "id port consumer purpose by"),
+    "add_access": Kind(_add_access, "id port consumer purpose start end"),
+    "approve_access": Kind(_approve_access, "id start end"),
+    "reject_access": Kind(_on_access(RejectAccess), "id"),
+    "terminate_access": Kind(_on_access(TerminateAccess), "id"),
+    "delete_access": Kind(_on_access(DeleteAccess), "id"),
+    "submit_change": Kind(_submit_change, "id on by"),
+}
+"""What each other kind of step does."""

@@ -1,0 +1,186 @@
+"""From the entries of a world file to facts: what its people, groups, keys, grants and resources say holds."""
+
+from collections.abc import Iterator, Mapping
+
+from headgate.conformance.errors import ScenarioError
+from headgate.conformance.language import Language
+from headgate.conformance.world import DEPLOYMENT, ROOTS, Log, World
+from headgate.control.kernel.log_follower import Start
+from headgate.control.kernel.parsing import Entry, Value, entry, first, items, text, word, words
+from headgate.control.questions.parsing import ROLE_WORDS, WORDS
+from headgate.control.resources.commands import implied
+from headgate.facts.changes import (
+    Attributes,
+    AttributesSet,
+    Change,
+    Edge,
+    GroupCreated,
+    MemberAdded,
+    OrganizationCreated,
+    PrincipalAdded,
+    Relations,
+    ResourceCreated,
+    RoleAssigned,
+    SettingChanged,
+    TokenIssued,
+)
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId
+
+BEGINNING = 0.0
+"""The time at which every world begins (seconds since the epoch)."""
+
+_TREE = ("groups", "principals", "resources")
+_STRUCTURE = ("id", "type", "parent", "members", "built_in", "created_by", "by")
+_PERSON = ("id", "email", "org_role", "org_roles")
+
+
+def build(document: Entry, language: Language, start: Start) -> World:
+    """Return the world that a file states. Raises `ScenarioError` for what the model cannot hold."""
+    users = tuple(_entries(document, "users"))
+    found = {text(each, "id"): each for section in _TREE for each in _entries(document, section)}
+    ids = (*found, *(text(each, "id") for each in users))
+    world = World(language, start, BEGINNING, users, frozenset(ids))
+    for id in found:
+        world = _placed(world, id, found)
+    for each in found.values():
+        group = GroupId(text(each, "id"))
+        changes = [MemberAdded(group, PrincipalId(member)) for member in words(each.get("members"))]
+        world = world.written(world.place(group), changes)
+    for each in _entries(document, "grants"):
+        place = ResourceId(text(each, "on"))
+        given = RoleAssigned(PrincipalId(text(each, "to")), role_of(each), place, language.model.name)
+        world = world.written(world.place(place), (given,))
+    for id, settings in entry(document.get("settings", {})).items():
+        changes = [SettingChanged(ResourceId(id), name, word(value)) for name, value in entry(settings).items()]
+        world = world.written(world.place(id), changes)
+    return world
+
+
+def founded(world: World, source: Entry, type: str, opening: tuple[Change, ...] = ()) -> World:
+    """Return the world with a deployment or organization more: with what its log opens with, and who belongs there."""
+    id, model = ResourceId(text(source, "id")), world.language.model
+    attributes = described(world, source)[1]
+    opening = opening or (
+        OrganizationCreated(id, model.name, model.hash, type),
+        AttributesSet(id, attributes),
+        *implied(model, id, type),
+    )
+    there = {change.principal for change in opening if isinstance(change, PrincipalAdded)}
+    people = [change for user in world.users if user["id"] not in there for change in _entering(world, user, id, type)]
+    return world.begun(id, type, (*opening, *people))
+
+
+def below(world: World, parent: str, type: str) -> tuple[ResourceId, Relations]:
+    """Return what a resource of the type lies under, and the relation by which it belongs to the parent that is stated.
+
+    It lies under the parent, or under what the model puts implicitly below that; or, where the model has it belong to
+    the parent by a relation that carries roles down, under the nearest resource above that takes it.
+    """
+    facts, language = world.facts(world.place(parent)), world.language
+    if language.takes(world.types[parent], type) or not language.model.lineage:
+        return at(parent, language.way(world.types[parent], type)), {}
+    above = facts.ancestors(ResourceId(parent)) if ResourceId(parent) in facts.resources else ()
+    place = next((each for each in above if language.takes(each.type, type)), None)
+    if place is None:
+        raise ScenarioError(f"nothing above `{parent}` takes a `{type}`")
+    return at(place.id, language.way(place.type, type)), {language.model.lineage[0]: (Edge(ResourceId(parent)),)}
+
+
+def at(resource: str, way: tuple[str, ...]) -> ResourceId:
+    """Return what lies at the end of a way of implicit types, down from a resource."""
+    return ResourceId("/".join((resource, *way)))
+
+
+def described(world: World, source: Entry) -> tuple[Relations, Attributes]:
+    """Return what an entry says besides its place: ids of the world as relations, other values as attributes."""
+    relations: dict[str, tuple[Edge, ...]] = {}
+    attributes: dict[str, tuple[str, ...]] = {}
+    for key, value in source.items():
+        if key == "streams":
+            relations["outputs"] = tuple(_stream(entry(each)) for each in items(value))
+        elif key not in _STRUCTURE and value is not None:
+            ids = ids_in(world, key, value)
+            if ids is None:
+                attributes[key] = words(value)
+            else:
+                relations[key] = tuple(Edge(id) for id in ids)
+    return relations, attributes
+
+
+def ids_in(world: World, key: str, value: Value) -> tuple[ResourceId, ...] | None:
+    """Return the ids that the value of a key consists of; None if anything in it is no id of the world."""
+    found = items(value)
+    known = key not in WORDS and all(isinstance(each, str) and each in world.ids for each in found)
+    return tuple(ResourceId(word(each)) for each in found) if known else None
+
+
+def role_of(source: Entry) -> str:
+    """Return the role that a grant is about. Raises `ScenarioError` if it names none."""
+    role = first(source, *ROLE_WORDS)
+    if role is None:
+        raise ScenarioError(f"a grant is about one of {', '.join(ROLE_WORDS)}")
+    return role
+
+
+def arrival(source: Entry) -> PrincipalAdded:
+    """Return that a user of the world is a principal somewhere. Of an e-mail address the domain may decide."""
+    attributes = {key: words(value) for key, value in source.items() if key not in _PERSON}
+    email = first(source, "email")
+    if email is not None:
+        attributes["domain"] = (email.partition("@")[2],)
+    return PrincipalAdded(PrincipalId(text(source, "id")), "user", attributes)
+
+
+def _entries(document: Entry, section: str) -> Iterator[Entry]:
+    return (entry(each) for each in items(document.get(section)))
+
+
+def _placed(world: World, id: str, found: Mapping[str, Entry]) -> World:
+    """Return the world with this entry, after what it lies under."""
+    if id in world.places:
+        return world
+    source = found[id]
+    parent, type = first(source, "parent"), world.language.type(text(source, "type"))
+    if parent is not None:
+        world = _placed(world, parent, found)
+        place, belonging = below(world, parent, type)
+        world = world.written(world.place(parent), tuple(_creation(world, source, type, place, belonging)))
+    return founded(world, source, type) if type in ROOTS else world
+
+
+def _creation(world: World, source: Entry, type: str, parent: ResourceId, belonging: Relations) -> Iterator[Change]:
+    id = text(source, "id")
+    relations, attributes = described(world, source)
+    if type == "group":
+        yield GroupCreated(GroupId(id), word(source.get("built_in", False)) == "true", attributes)
+    elif type == "service_principal":
+        yield PrincipalAdded(PrincipalId(id), type, attributes)
+    elif type == "token":  # one of nobody in particular acts as nobody
+        yield TokenIssued(TokenId(id), PrincipalId(first(source, "of") or parent), parent=parent)
+    else:
+        author = first(source, "created_by", "by")
+        creator = None if author is None else PrincipalId(author)
+        yield ResourceCreated(ResourceId(id), type, parent, id, creator, {**belonging, **relations}, attributes)
+        if type not in ROOTS:
+            yield from implied(world.language.model, ResourceId(id), type)
+
+
+def _stream(source: Entry) -> Edge:
+    return Edge(ResourceId(text(source, "output")), word(source.get("enabled", True)) == "true", text(source, "name"))
+
+
+def _entering(world: World, source: Entry, root: Log, type: str) -> Iterator[Change]:
+    """Yield that a user is in a new log: everybody in the deployment's, else as the world states, or everybody."""
+    user, role = PrincipalId(text(source, "id")), _org_role(source, root)
+    if type == DEPLOYMENT or role is not None or not _states_membership(source):
+        yield arrival(source)
+    if type != DEPLOYMENT and role is not None:
+        yield RoleAssigned(user, role, root, world.language.model.name)
+
+
+def _states_membership(source: Entry) -> bool:
+    return "org_role" in source or "org_roles" in source
+
+
+def _org_role(source: Entry, root: Log) -> str | None:
+    return first(entry(source.get("org_roles", {})), root) or first(source, "org_role")

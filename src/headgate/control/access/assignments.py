@@ -1,0 +1,124 @@
+"""Giving, taking and changing roles."""
+
+from dataclasses import dataclass
+
+from headgate.control.access.last_owner import keep_a_ruler
+from headgate.control.kernel.command import InvalidError, MissingError, Plan, TakenError, View
+from headgate.facts.changes import RoleAssigned, RoleRevoked
+from headgate.facts.ids import ResourceId, SubjectId
+from headgate.facts.snapshot import Assignment, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class AssignRole:
+    """A subject holds a role on a resource, from `starts` until `ends` (seconds since the epoch; None = now, for good).
+
+    `reason` is the id of what it is made for. It replaces the assignment that there is for the same reason. It is one
+    of the model that decides there; only the deployment can name another.
+    """
+
+    subject: SubjectId
+    role: str
+    resource: ResourceId
+    ends: float | None = None
+    starts: float | None = None
+    reason: str = ""
+    model: str | None = None
+    name: str = "role.assign"
+
+    def plan(self, view: View) -> Plan:
+        """Need the right to add this role there, and, where that cuts another one short, to remove that."""
+        place = view.target(self.resource)
+        view.known_subject(self.subject)
+        model = known_role(view, self.role, place, self.model)
+        view.require_action("assignment.add", place.id, role=self.role, subject=self.subject)
+        if self.ends is not None and self.ends <= max(view.now, self.starts or view.now):
+            raise InvalidError("the assignment would end before it begins")
+        old = _held(view, self.subject, self.role, place.id, self.reason)
+        if old is not None and self._cuts(old, view.now):
+            view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
+        given = RoleAssigned(self.subject, self.role, place.id, model, view.actor, self.ends, self.starts, self.reason)
+        keep_a_ruler(view, self.subject, given)
+        return Plan((given,))
+
+    def _cuts(self, old: Assignment, now: float) -> bool:
+        later = self.starts is not None and self.starts > max(now, old.starts or now)
+        return later or (self.ends is not None and (old.ends is None or self.ends < old.ends))
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeRole:
+    """Take exactly this assignment back."""
+
+    subject: SubjectId
+    role: str
+    resource: ResourceId
+    reason: str = ""
+    name: str = "role.revoke"
+
+    def plan(self, view: View) -> Plan:
+        """Need the right to remove this role there; somebody stays who rules the organization."""
+        place = view.target(self.resource)
+        view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
+        _known(view, self.subject, self.role, place.id, self.reason)
+        taken = RoleRevoked(self.subject, self.role, place.id, self.reason)
+        keep_a_ruler(view, self.subject, taken)
+        return Plan((taken,))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRole:
+    """A subject holds another role on a resource instead of this one; the dates and the reason stay."""
+
+    subject: SubjectId
+    role: str
+    new_role: str
+    resource: ResourceId
+    reason: str = ""
+    name: str = "role.change"
+
+    def plan(self, view: View) -> Plan:
+        """Need the right to change the one into the other there; somebody stays who rules the organization."""
+        place = view.target(self.resource)
+        model = known_role(view, self.new_role, place)
+        view.require_action("assignment.change", place.id, role=self.role, subject=self.subject, new_role=self.new_role)
+        old = _known(view, self.subject, self.role, place.id, self.reason)
+        if _held(view, self.subject, self.new_role, place.id, self.reason) is not None:
+            raise TakenError(f"this subject holds `{self.new_role}` there already")
+        changes = (
+            RoleRevoked(self.subject, self.role, place.id, self.reason),
+            RoleAssigned(self.subject, self.new_role, place.id, model, view.actor, old.ends, old.starts, self.reason),
+        )
+        keep_a_ruler(view, self.subject, *changes)
+        return Plan(changes)
+
+
+def known_role(view: View, role: str, place: Resource, named: str | None = None) -> str:
+    """Return the name of the model that the role is of: the one that decides there, or that the deployment names.
+
+    Raises `InvalidError` for a role that it does not have.
+    """
+    model = view.model_for(place.type, place.id)
+    if named not in (None, model.name):
+        if view.caller is not None or named not in view.models:
+            raise InvalidError(f"roles there are of the access model `{model.name}`, not of `{named}`")
+        model = view.models[named]
+    if role not in model.roles and not (model.custom_roles and role in view.facts.custom_roles):
+        names = ", ".join(sorted(each.name for each in model.roles.values() if place.type in each.on))
+        raise InvalidError(f"the model `{model.name}` has no role `{role}`; on this there are {names or 'none'}")
+    return model.name
+
+
+def _held(view: View, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment | None:
+    held = view.facts.assignments.get(subject)
+    return held.get((role, place, reason)) if held else None
+
+
+def _known(view: View, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment:
+    found = _held(view, subject, role, place, reason)
+    if found is None:
+        raise MissingError(
+            f"this subject has no assignment of `{role}` on this resource; "
+            "it may hold the role through a group, or on a resource above"
+        )
+    return found

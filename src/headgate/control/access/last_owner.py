@@ -1,0 +1,41 @@
+"""Who may give every role of the organization; somebody always may, or it would belong to nobody."""
+
+from headgate.control.kernel.command import InvalidError, View
+from headgate.facts.changes import Change
+from headgate.facts.ids import GroupId, PrincipalId, SubjectId
+from headgate.facts.snapshot import Assignment
+from headgate.model.model import AssignRule, Model, Role
+
+
+def ruling(model: Model, type: str = "organization") -> tuple[str, ...]:
+    """Return the roles on resources of a type whose holders may add every role there, weakest (fewest actions) first."""
+    there = [role for role in model.roles.values() if type in role.on]
+    rules = [rule for rule in model.assign if type in rule.on and "add" in rule.verbs and not rule.on_subject]
+    found = [role for role in there if {each.name for each in there} <= _given_by(role, rules)]
+    return tuple(role.name for role in sorted(found, key=lambda role: (len(role.actions), role.name)))
+
+
+def _given_by(role: Role, rules: list[AssignRule]) -> frozenset[str]:
+    return frozenset[str]().union(*(rule.roles for rule in rules if role.closure & set(rule.holder)))
+
+
+def keep_a_ruler(view: View, leaving: SubjectId, *changes: Change) -> None:
+    """Raise `InvalidError` if after these changes, by which this subject loses something, no user rules for good.
+
+    The deployment itself may do it.
+    """
+    roles = ruling(view.model, view.facts.resources[view.root].type)
+    subjects = (leaving, *view.facts.groups_of(PrincipalId(leaving)))
+    held = (key for subject in subjects for key in view.facts.assignments.get(subject, ()))
+    if view.caller is None or not any(role in roles and place == view.root for role, place, _ in held):
+        return
+    after = view.after(*changes)
+    if not any(_lasts(after, each) for each in after.facts.assigned_on(view.root) if each.role in roles):
+        raise InvalidError(f"somebody always stays who can give every role; make somebody else `{roles[0]}` first")
+
+
+def _lasts(view: View, given: Assignment) -> bool:
+    group = view.facts.groups.get(GroupId(given.subject))
+    people = (view.facts.principals.get(id) for id in (group.members if group else (PrincipalId(given.subject),)))
+    lasting = given.model == view.model.name and given.ends is None and given.holds_at(view.now)
+    return lasting and any(each is not None and each.kind == "user" and each.ends is None for each in people)

@@ -1,0 +1,1 @@
+"""Approvals: requests for access, agreements, and changes that another user approves."""

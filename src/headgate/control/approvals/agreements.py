@@ -1,0 +1,175 @@
+"""Requests for access to what an output port serves, and the agreements that come of them."""
+
+from dataclasses import dataclass
+
+from headgate.control.access.escalation import find_owners, is_approved_at_once
+from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.ports import DocumentPut
+from headgate.decision.tree import kind_of
+from headgate.facts.changes import AccessApproved, AccessDeleted, AccessEnded, AccessRequested, Change, RoleAssigned
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import Agreement, Resource
+from headgate.model.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class RequestAccess:
+    """A consumer, which is a person or a team, asks to read what a port serves.
+
+    Where the port says so, or the consumer owns its product, it is approved at once: from now on, without an end.
+    `author` is who asked, where it is not the caller but the deployment that says so.
+    """
+
+    access: ResourceId
+    port: ResourceId
+    consumer: SubjectId
+    purpose: str
+    author: PrincipalId | None = None
+    name: str = "access.request"
+
+    def plan(self, view: View) -> Plan:
+        """Need `output_port.request_access` for that consumer and purpose."""
+        port = _port(view, self, "request_access")
+        requested = AccessRequested(self.access, port.id, self.consumer, view.actor or self.author)
+        agreed = _agreed(view, self.access, requested, view.now, None) if _at_once(view, port, self.consumer) else ()
+        return Plan((requested, *agreed), (_purpose(self.access, self.purpose),))
+
+
+@dataclass(frozen=True, slots=True)
+class AddAccess:
+    """A consumer may read what a port serves from `starts` until `ends`, without having asked."""
+
+    access: ResourceId
+    port: ResourceId
+    consumer: SubjectId
+    purpose: str
+    starts: float
+    ends: float | None = None
+    name: str = "access.add"
+
+    def plan(self, view: View) -> Plan:
+        """Need `output_port.add_access`."""
+        port = _port(view, self, "add_access")
+        requested = AccessRequested(self.access, port.id, self.consumer, view.actor)
+        agreed = _agreed(view, self.access, requested, self.starts, self.ends)
+        return Plan((requested, *agreed), (_purpose(self.access, self.purpose),))
+
+
+@dataclass(frozen=True, slots=True)
+class ApproveAccess:
+    """The request becomes an agreement, from `starts` until `ends` (seconds since the epoch; None = no end)."""
+
+    access: ResourceId
+    starts: float
+    ends: float | None = None
+    name: str = "access.approve"
+
+    def plan(self, view: View) -> Plan:
+        """Need `access.approve`."""
+        filed = _filed(view, self.access, "access.approve")
+        return Plan(_agreed(view, self.access, filed, self.starts, self.ends))
+
+
+@dataclass(frozen=True, slots=True)
+class RejectAccess:
+    """The request comes to nothing."""
+
+    access: ResourceId
+    name: str = "access.reject"
+
+    def plan(self, view: View) -> Plan:
+        """Need `access.reject`."""
+        _filed(view, self.access, "access.reject")
+        return Plan((AccessEnded(self.access, "rejected"),))
+
+
+@dataclass(frozen=True, slots=True)
+class EditAccess:
+    """A request gets another purpose; an agreement also other dates."""
+
+    access: ResourceId
+    starts: float
+    ends: float | None
+    purpose: str
+    name: str = "access.edit"
+
+    def plan(self, view: View) -> Plan:
+        """Need `access.edit`."""
+        filed = _filed(view, self.access, "access.edit")
+        if not self.purpose.strip():
+            raise InvalidError("access is always for a purpose; say for which")
+        dates = _agreed(view, self.access, filed, self.starts, self.ends) if filed.state == "approved" else ()
+        return Plan(dates, (_purpose(self.access, self.purpose),))
+
+
+@dataclass(frozen=True, slots=True)
+class TerminateAccess:
+    """The agreement ends now."""
+
+    access: ResourceId
+    name: str = "access.terminate"
+
+    def plan(self, view: View) -> Plan:
+        """Need `access.terminate`."""
+        _filed(view, self.access, "access.terminate")
+        return Plan((AccessEnded(self.access, "terminated"),))
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAccess:
+    """The request or agreement is gone, with what it gave."""
+
+    access: ResourceId
+    name: str = "access.delete"
+
+    def plan(self, view: View) -> Plan:
+        """Need `access.delete`."""
+        _filed(view, self.access, "access.delete")
+        return Plan((AccessDeleted(self.access),), (DocumentPut("access", self.access, None),))
+
+
+def _port(view: View, asked: RequestAccess | AddAccess, verb: str) -> Resource:
+    """Return the port, for a consumer that may be served by it. Raises what the command raises."""
+    port = view.target(asked.port, "output_port")
+    on, given = {"consumer": (ResourceId(asked.consumer),)}, {"purpose": (asked.purpose,)}
+    view.require_action(f"{port.type}.{verb}", port.id, on=on, given=given)
+    view.known_subject(asked.consumer)
+    view.free_id(asked.access)
+    model, role = _role(view, port)
+    kind = kind_of(view.facts, asked.consumer)
+    if kind not in model.roles[role].to:
+        raise InvalidError(f"a `{model.word(kind)}` is no consumer; a person or a team is")
+    return port
+
+
+def _role(view: View, port: Resource) -> tuple[Model, str]:
+    """Return what an agreement about the port gives: the role that the model bridges to the tables that it serves."""
+    model = view.model_for(port.type, port.id)
+    if not model.bridges:
+        raise InvalidError(f"the access model `{model.name}` has no agreements")
+    return model, model.bridges[0].role
+
+
+def _agreed(
+    view: View, access: ResourceId, about: AccessRequested | Agreement, starts: float, ends: float | None
+) -> tuple[Change, ...]:
+    if ends is not None and ends <= starts:
+        raise InvalidError("the access would end before it begins")
+    port = view.target(about.port)
+    model, role = _role(view, port)
+    given = RoleAssigned(about.consumer, role, port.id, model.name, view.actor, ends, starts, access)
+    return AccessApproved(access, starts, ends), given
+
+
+def _at_once(view: View, port: Resource, consumer: SubjectId) -> bool:
+    return is_approved_at_once(port.attributes) or consumer in find_owners(view, port)
+
+
+def _filed(view: View, access: ResourceId, action: str) -> Agreement:
+    view.target(access, "access")
+    view.require_action(action, access)
+    return view.facts.agreements[access]
+
+
+def _purpose(access: ResourceId, purpose: str) -> DocumentPut:
+    return DocumentPut("access", access, {"purpose": purpose})

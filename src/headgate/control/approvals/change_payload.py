@@ -1,0 +1,62 @@
+"""Changes of a resource as they are written down: in the body of a request, or in a change request until it is approved."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headgate.control.catalog.tables import RenameTable
+from headgate.control.kernel.command import Command, InvalidError, require_new_name
+from headgate.control.resources.changes import ChangeRelations, RenameResource
+from headgate.control.resources.commands import MoveResource, SetAttributes
+from headgate.control.resources.documents import ChangeDocument, Describe
+from headgate.facts.changes import Edge, Relations
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource
+
+Proposal = Mapping[str, Any]
+"""One of `name`, `parent` (for a table both), `relations`, `attributes`, `description` and `document`, with ids only."""
+
+
+def proposed(found: Resource, said: Proposal) -> Command:
+    """Return the command that makes the change. Raises `InvalidError` for what is not one, or for a name that nothing gets."""
+    if "name" in said:
+        require_new_name(said["name"])
+    if found.type == "table" and said and said.keys() <= {"name", "parent"}:
+        return RenameTable(found.id, ResourceId(said.get("parent", found.parent)), said.get("name", found.name))
+    if len(said) != 1 or not said.keys() <= _CHANGES.keys():
+        raise InvalidError(f"say one thing to change: {', '.join(_CHANGES)}")
+    ((what, value),) = said.items()
+    return _CHANGES[what](found.id, value)
+
+
+def write_relations(relations: Relations) -> Mapping[str, list[dict[str, Any]]]:
+    """Return relations as they are written down."""
+    return {
+        relation: [{"to": edge.target, "enabled": edge.enabled, "stream": edge.name} for edge in edges]
+        for relation, edges in relations.items()
+    }
+
+
+def read_relations(said: Mapping[str, list[Mapping[str, Any]]]) -> Relations:
+    """Return relations that were written down."""
+    return {
+        relation: tuple(Edge(ResourceId(each["to"]), bool(each["enabled"]), str(each["stream"])) for each in edges)
+        for relation, edges in said.items()
+    }
+
+
+def _relations(id: ResourceId, said: Mapping[str, list[Mapping[str, Any]]]) -> Command:
+    return ChangeRelations(id, read_relations(said))
+
+
+def _attributes(id: ResourceId, said: Mapping[str, list[str]]) -> Command:
+    return SetAttributes(id, {key: tuple(words) for key, words in said.items()})
+
+
+_CHANGES: Mapping[str, Callable[[ResourceId, Any], Command]] = {
+    "name": RenameResource,
+    "parent": MoveResource,
+    "relations": _relations,
+    "attributes": _attributes,
+    "description": Describe,
+    "document": ChangeDocument,
+}

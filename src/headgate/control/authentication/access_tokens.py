@@ -1,0 +1,73 @@
+"""Access tokens: what a service principal gets for one of its tokens (OAuth 2.0 client credentials), for a short time.
+
+One acts by way of the token that it was given for, with all that narrows that, and is nobody's as soon as that has ended.
+"""
+
+from dataclasses import dataclass
+
+from headgate.control.authentication.authenticator import Presented
+from headgate.control.authentication.errors import LoginError
+from headgate.control.authentication.secrets import ACCESS, made, read
+from headgate.control.identity.tokens import matches
+from headgate.control.identity.tokens import read as read_token
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.organizations.organization import Organizations
+from headgate.facts.ids import PrincipalId, TokenId
+
+_WRONG = "that is not the id and a token of a service principal"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """A secret that is good for so many seconds."""
+
+    secret: str
+    seconds: float
+
+
+class AccessTokens:
+    """The access tokens of a deployment's service principals, each kept as a document of its organization."""
+
+    def __init__(self, organizations: Organizations, length: float) -> None:
+        self._organizations = organizations
+        self._length = length
+
+    def issue(self, client: str, secret: str) -> AccessToken:
+        """Return one for the service principal `client`, whose token `secret` is. Raises `LoginError` if it is not."""
+        found = self._token(secret)
+        if found is None or found.organization is None or found.principal != client:
+            raise LoginError(_WRONG)
+        organization = self._organizations.open(found.organization)
+        principal = organization.control.snapshot.principals.get(found.principal)
+        if principal is None or principal.kind != "service_principal" or organization.caller(found) is None:
+            raise LoginError(_WRONG)
+        credential, ends = made(new_id("a")), self._organizations.now + self._length
+        body = {"principal": found.principal, "token": found.token, "hash": credential.hash, "ends": ends}
+        organization.store.put_document(DocumentPut("access_token", credential.id, body))
+        return AccessToken(credential.written(ACCESS), self._length)
+
+    def presented(self, text: str) -> Presented | None:
+        """Return who presents this access token, or None. Whether its token still stands, the organization says."""
+        credential = read(ACCESS, text)
+        found = self._organizations.stores.find("access_token", credential.id) if credential else None
+        if credential is None or found is None or not credential.matches(found[1]):
+            return None
+        root, body = found
+        if body["ends"] <= self._organizations.now:
+            return None
+        return Presented(PrincipalId(body["principal"]), root, token=TokenId(body["token"]))
+
+    def _token(self, secret: str) -> Presented | None:
+        parts = read_token(secret)
+        found = self._organizations.stores.find("token", parts[0]) if parts else None
+        if parts is None or found is None or not matches(found[1], parts[1]):
+            return None
+        return Presented(PrincipalId(str(found[1]["principal"])), found[0], token=parts[0])
+
+    def tidy(self) -> None:
+        """Erase what has ended by itself; nothing rests on it."""
+        for organization in self._organizations.readable():
+            for id, body in organization.store.documents("access_token").items():
+                if body["ends"] <= self._organizations.now:
+                    organization.store.put_document(DocumentPut("access_token", id, None))

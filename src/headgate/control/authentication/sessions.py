@@ -1,0 +1,120 @@
+"""Sessions: what somebody who has logged in presents instead of a password, until it ends."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.control.authentication.commands import EndSessions, StartSession
+from headgate.control.authentication.secrets import SESSION, made, read
+from headgate.control.control import Control
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.ports import DocumentPut, Store
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Somebody is logged in. Times in seconds since the epoch; `how` is by what, `told` what the client said of itself."""
+
+    id: str
+    principal: PrincipalId
+    at: float
+    ends: float
+    how: str
+    told: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A session that has just begun, with its secret, which stands nowhere else."""
+
+    secret: str
+    session: Session
+
+
+class Sessions:
+    """The sessions of a deployment. One that has ended is nobody's at once, on whatever replica it was ended.
+
+    As everything else, that is known as soon as the log is, which the doors read before they answer.
+    """
+
+    def __init__(self, control: Control, store: Store, length: float) -> None:
+        self._control = control
+        self._store = store
+        self._length = length
+        self._kept: tuple[int, dict[str, Mapping[str, Any]]] = (0, {})
+
+    def start(
+        self, principal: PrincipalId, how: str, told: Mapping[str, str] | None = None, let_in_by: str | None = None
+    ) -> Started:
+        """Start a session for an authenticated user, or for a device that the session `let_in_by` let in."""
+        credential, now = made(new_id("s")), self._control.now
+        session = Session(credential.id, principal, now, now + self._length, how, told or {})
+        started = StartSession(session.id, credential.hash, principal, session.ends, how, session.told, let_in_by)
+        self._control.execute(started, Caller(principal))
+        return Started(credential.written(SESSION), session)
+
+    def find(self, secret: str) -> Session | None:
+        """Return the session of this secret, or None if there is none any more."""
+        credential = read(SESSION, secret)
+        if credential is None:
+            return None
+        body = self._body(credential.id)
+        return self._standing(credential.id, body) if body is not None and credential.matches(body) else None
+
+    def by_id(self, id: str) -> Session | None:
+        """Return a session by its id, or None if there is none any more."""
+        body = self._store.document("session", id)
+        return None if body is None else self._standing(id, body)
+
+    def of(self, principal: PrincipalId) -> tuple[Session, ...]:
+        """Return the sessions of somebody, newest first."""
+        found = (self._standing(id, body) for id, body in self._store.documents("session").items())
+        mine = (each for each in found if each and each.principal == principal)
+        return tuple(sorted(mine, key=lambda each: each.at, reverse=True))
+
+    def end(self, principal: PrincipalId, *sessions: str) -> None:
+        """End sessions of a user, with those of the devices that they let in."""
+        if sessions:
+            ended = EndSessions(principal, lambda: self._with_devices(principal, sessions))
+            self._control.execute(ended, Caller(principal))
+
+    def tidy(self) -> None:
+        """Erase what has ended by itself; nothing rests on it."""
+        now = self._control.now
+        for id, body in self._store.documents("session").items():
+            if body["ends"] <= now:
+                self._store.put_document(DocumentPut("session", id, None))
+
+    def _with_devices(self, principal: PrincipalId, sessions: Iterable[str]) -> set[str]:
+        """Return the sessions, those that they let in, those that these let in, and so on."""
+        bodies = self._store.documents("session").items()
+        let_in = {id: body.get("let_in_by") for id, body in bodies if body["principal"] == principal}
+        found, more = set[str](), set(sessions)
+        while more:
+            found |= more
+            more = {id for id, by in let_in.items() if by in more} - found
+        return found
+
+    def _body(self, id: str) -> Mapping[str, Any] | None:
+        """Return the document of a session, as it is after everything that is known of the log."""
+        revision = self._control.snapshot.revision
+        at, kept = self._kept
+        if at != revision:
+            # What ends a session is written with an entry of the log: what was read before that is good no more.
+            kept = dict[str, Mapping[str, Any]]()
+            self._kept = (revision, kept)
+        body = kept.get(id) or self._store.document("session", id)
+        if body is not None:
+            kept[id] = body
+        return body
+
+    def _standing(self, id: str, body: Mapping[str, Any]) -> Session | None:
+        principal = PrincipalId(body["principal"])
+        known = self._control.snapshot.principals.get(principal)
+        now = self._control.now
+        if body["ends"] <= now or known is None or (known.ends is not None and known.ends <= now):
+            return None
+        told = {key: str(body[key]) for key in ("address", "agent") if key in body}
+        return Session(id, principal, body["at"], body["ends"], body["how"], told)

@@ -1,0 +1,211 @@
+"""The users of a deployment, and how they prove who they are by a password."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.control.authentication.addresses import Addresses
+from headgate.control.authentication.commands import Password, RegisterUser, SetPassword
+from headgate.control.authentication.errors import LoginError, TooOftenError
+from headgate.control.authentication.passwords import Passwords
+from headgate.control.authentication.rate_limit import Throttle, origin_of
+from headgate.control.authentication.sessions import Session, Sessions, Started
+from headgate.control.authentication.settings import LoginSettings
+from headgate.control.control import Control
+from headgate.control.kernel.command import InvalidError, MissingError, TakenError
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.normalize import address, folded, login_name, named_login, new_login_name
+from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, Store
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId
+
+_WRONG = "the login name or the password is wrong"
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user of the deployment: the name they are called, the one they log in by, and their address, if any."""
+
+    principal: PrincipalId
+    name: str
+    login: str | None
+    email: str | None
+
+
+class Logins:
+    """Users, their passwords and sessions, in the deployment's own log. Safe to use from several threads."""
+
+    def __init__(self, control: Control, store: Store, settings: LoginSettings) -> None:
+        self.settings = settings
+        self.sessions = Sessions(control, store, settings.session)
+        self.addresses = Addresses(store)
+        self._control = control
+        self._store = store
+        self._passwords = Passwords(settings)
+        self._names = Throttle(settings.tries_of_name)
+        self._addresses = Throttle(settings.tries_of_address)
+
+    @property
+    def now(self) -> float:
+        """The time, in seconds since the epoch."""
+        return self._control.now
+
+    def register(
+        self,
+        person: str,
+        *,
+        login: str | None = None,
+        password: str | None = None,
+        email: str | None = None,
+        verified: bool = False,
+        principal: PrincipalId | None = None,
+    ) -> PrincipalId:
+        """Make a new user of the deployment, with a password or to be known in another way.
+
+        Who has a password logs in by `login`, or by `person` if that is left out.
+        Raises `InvalidError` for a name or password that cannot be, `TakenError` for a login name or address of another.
+        """
+        id = principal or PrincipalId(new_id("p"))
+        name = new_login_name(login or person) if login or password is not None else None
+        kept = Password(new_id("w"), self._passwords.hashed(password, name)) if name and password is not None else None
+        mail = address(email) if email else None
+        if mail and verified and self.addresses.is_like_another(mail):
+            raise _taken()
+        self._register(RegisterUser(id, person, name, kept, mail, verified))
+        return id
+
+    def newcomer(self, principal: PrincipalId, login: str, password: str) -> PrincipalId:
+        """Register a user that no other user vouches for.
+
+        Raises `InvalidError` for a name or password that cannot be used, and for an address as the login name: nobody has
+        confirmed that it is theirs. Raises `TakenError` if the name is taken or this user is registered already.
+        """
+        if "@" in folded(login):
+            raise InvalidError("an address is for whom somebody answers for it; choose a login name without `@`")
+        return self.register(login, password=password, principal=principal)
+
+    def users(self) -> tuple[User, ...]:
+        """Return everybody, by name."""
+        found = (_user(id, body) for id, body in self._store.documents("user").items())
+        return tuple(sorted(found, key=lambda each: (each.name, each.principal)))
+
+    def user(self, principal: PrincipalId) -> User | None:
+        """Return one user, or None for who is none, or was forgotten."""
+        body = self._store.document("user", principal)
+        return None if body is None else _user(principal, body)
+
+    def user_of(self, login: str) -> User:
+        """Return the user of a login name. Raises `MissingError`."""
+        found = self._store.document("login", named_login(login))
+        user = self.user(PrincipalId(found["principal"])) if found else None
+        if user is None:
+            raise MissingError(f"there is no user with the login name `{login}`")
+        return user
+
+    def log_in(self, login: str, password: str, told: Mapping[str, str]) -> Started:
+        """Return a new session of who has this password. `told` is the `address` it comes from, and the `agent`.
+
+        Raises `LoginError` if it is nobody's, `TooOftenError` after too many wrong ones.
+        """
+        found = self._proved(login, password, told.get("address", ""))
+        started = self.sessions.start(PrincipalId(found["principal"]), "password", told)
+        if self._login(login) != found:
+            # The password was changed while the old one was checked; who changed it has not seen this session.
+            self.sessions.end(started.session.principal, started.session.id)
+            raise LoginError(_WRONG)
+        return started
+
+    def change_password(self, session: Session, old: str, new: str, origin: str) -> None:
+        """Give the user of a session another password, and end their other sessions.
+
+        Raises `LoginError` if `old` is not theirs, `TooOftenError` after too many wrong ones from the address `origin` or
+        for the name, `InvalidError` for an unusable new one.
+        """
+        user = self.user(session.principal)
+        if user is None or user.login is None:
+            raise LoginError("this user has no password here")
+        try:
+            proved = self._proved(user.login, old, origin)
+        except LoginError:
+            raise LoginError("the old password is wrong") from None
+        self._set(user, user.login, new, proved, stays=session)
+
+    def set_password(self, user: User, new: str) -> None:
+        """Give a user a password, as the deployment, and end all their sessions. Who has no login name gets their own."""
+        login = user.login or new_login_name(user.name)
+        self._set(user, login, new, self._store.document("login", login))
+
+    def principal_of(self, secret: str) -> PrincipalId | None:
+        """Return whose session this is the secret of now, or None."""
+        session = self.sessions.find(secret)
+        return session.principal if session else None
+
+    def _register(self, command: RegisterUser) -> None:
+        try:
+            self._control.execute(command, None)
+        except DocumentConflictError:
+            raise _taken() from None
+
+    def _set(
+        self, user: User, login: str, new: str, before: Mapping[str, Any] | None, stays: Session | None = None
+    ) -> None:
+        """Write a new password, and end every session of the user with it but the one that `stays`."""
+        if before is not None and before["principal"] != user.principal:
+            raise TakenError(f"the login name `{login}` is taken")
+        password = Password(new_id("w"), self._passwords.hashed(new, login))
+        body = {**(self._store.document("user", user.principal) or {}), "login": login}
+
+        def ended() -> tuple[str, ...]:
+            return tuple(each.id for each in self.sessions.of(user.principal) if stays is None or each.id != stays.id)
+
+        command = SetPassword(user.principal, password, body, before, ended)
+        try:
+            self._control.execute(command, Caller(user.principal) if stays else None)
+        except DocumentConflictError:
+            raise TakenError(
+                f"the login name `{login}` was given or its password changed at the same moment; repeat the request"
+            ) from None
+
+    def _proved(self, login: str, password: str, origin: str) -> Mapping[str, Any]:
+        now, name, network = self._control.now, folded(login[:_LONGEST]), origin_of(origin)
+        self._addresses.count(network, now)
+        self._names.count(name, now)
+        found = self._login(login)
+        kept = self._store.document("password", found["password"]) if found and found["password"] else None
+        try:
+            right = self._passwords.matches(kept["hash"] if kept else None, password)
+        except TooOftenError:
+            # It was not even looked at.
+            self._addresses.forgive(network)
+            self._names.forgive(name)
+            raise
+        if not right or found is None or kept is None:
+            raise LoginError(_WRONG)
+        self._addresses.forgive(network)
+        self._names.forget(name)
+        self._renew(str(found["password"]), kept, password)
+        return found
+
+    def _renew(self, id: str, kept: Mapping[str, Any], password: str) -> None:
+        """Keep a password at the cost that is set now; at another login, if there is no time for it at this one."""
+        if self._passwords.is_outdated(kept["hash"]):
+            with suppress(TooOftenError, DocumentConflictError):
+                again = {**kept, "hash": self._passwords.kept(password)}
+                self._store.put_document(DocumentPut("password", id, again, expected=kept))
+
+    def _login(self, login: str) -> Mapping[str, Any] | None:
+        try:
+            name = login_name(login)
+        except InvalidError:
+            return None
+        return self._store.document("login", name)
+
+
+def _taken() -> TakenError:
+    return TakenError("that login name or address is taken, or looks like another user's", is_hidden=True)
+
+
+def _user(id: str, body: Mapping[str, Any]) -> User:
+    return User(PrincipalId(id), str(body["name"]), body.get("login"), body.get("email"))

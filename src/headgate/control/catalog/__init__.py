@@ -1,0 +1,1 @@
+"""The catalog: tables, their properties and their services."""

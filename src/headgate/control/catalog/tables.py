@@ -1,0 +1,171 @@
+"""Databases and tables: the facts that commit together with their catalog pointers."""
+
+from dataclasses import dataclass
+
+from headgate.control.access.escalation import nothing_gained
+from headgate.control.kernel.command import InvalidError, MissingError, NotEmptyError, Plan, View
+from headgate.control.kernel.ports import Pointer
+from headgate.control.resources.commands import KIND, CreateResource, DeleteResource
+from headgate.facts.changes import Change, Edge, RelationsSet, ResourceRenamed
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource
+
+PROPERTIES = "database"
+"""The kind of document that keeps a database's properties; it goes with the resource."""
+
+VIEW = "view"
+
+
+@dataclass(frozen=True, slots=True)
+class DropDatabase:
+    """An empty database goes."""
+
+    database: ResourceId
+    name: str = "database.drop"
+
+    def plan(self, view: View) -> Plan:
+        """Need `database.drop`, and nothing in it."""
+        found = view.target(self.database, "database")
+        gone = DeleteResource(found.id).plan(view)
+        if view.facts.children[found.id]:
+            raise NotEmptyError(f"`{found.name}` is not empty; drop its tables first")
+        return gone
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """A new table, with the pointer to its first metadata. A run's new table becomes an output of its pipeline."""
+
+    database: ResourceId
+    table: ResourceId
+    title: str
+    pointer: Pointer
+    name: str = "table.create"
+
+    def plan(self, view: View) -> Plan:
+        """Need `database.create_table`; a run only makes the table that its pipeline declares."""
+        made = CreateResource(self.table, "table", self.database, self.title).plan(view)
+        return Plan((*made.changes, *self._declared_output(view)), pointers=(self.pointer,))
+
+    def _declared_output(self, view: View) -> tuple[Change, ...]:
+        pipeline = _pipeline_of(view)
+        if pipeline is None:
+            return ()
+        declared = [each for each in pipeline.edges("output_layers") if each.target == self.database]
+        if self.title not in {each.name for each in declared}:
+            raise InvalidError(f"the pipeline `{pipeline.name}` does not declare the output `{self.title}`")
+        # A table that is gone goes on closing the pipeline until every declared output is there again.
+        facts, here = view.facts, (self.database, self.title)
+        awaited = [
+            each
+            for each in pipeline.edges("output_layers")
+            if (each.target, each.name) != here and each.name not in facts.children.get(each.target, ())
+        ]
+        # One that has not been there yet is named by its layer.
+        others = [each for each in pipeline.relations.get("outputs", ()) if (each.target, each.name) != here]
+        kept = [edge for edge in others if awaited or edge.target in facts.resources]
+        outputs = (*kept, Edge(self.table, name=self.title))
+        return (RelationsSet(pipeline.id, {**pipeline.relations, "outputs": outputs}),)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterTable:
+    """A table of metadata that is there already, as it was dropped or made elsewhere."""
+
+    database: ResourceId
+    table: ResourceId
+    title: str
+    pointer: Pointer
+    name: str = "table.register"
+
+    def plan(self, view: View) -> Plan:
+        """Need `lake.register_table` and `database.create_table`."""
+        database = view.target(self.database, "database")
+        view.require_action("lake.register_table", database.parent)
+        if _pipeline_of(view) is not None:
+            raise InvalidError("a run makes the tables that its pipeline declares, and no others")
+        made = CreateResource(self.table, "table", self.database, self.title).plan(view)
+        return Plan(made.changes, pointers=(self.pointer,))
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    """A new view, with the pointer to its first metadata: a table that holds a text instead of rows."""
+
+    database: ResourceId
+    view: ResourceId
+    title: str
+    pointer: Pointer
+    name: str = "view.create"
+
+    def plan(self, view: View) -> Plan:
+        """Need `database.create_view`; a run makes none."""
+        if _pipeline_of(view) is not None:
+            raise InvalidError("a run makes the tables that its pipeline declares, and no views")
+        made = CreateResource(
+            self.view, "table", self.database, self.title, attributes={KIND: (VIEW,)}, made_as=VIEW
+        ).plan(view)
+        return Plan(made.changes, pointers=(self.pointer,))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeProperties:
+    """A database's properties change: a document, so that nothing is decided by them. The call says to what."""
+
+    database: ResourceId
+    name: str = "database.change_properties"
+
+    def plan(self, view: View) -> Plan:
+        """Need `database.alter`."""
+        view.target(self.database, "database")
+        view.require_action("database.alter", self.database)
+        return Plan(())
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """A table or view gets another name, and perhaps another database. What was assigned on it stays."""
+
+    table: ResourceId
+    database: ResourceId
+    title: str
+    name: str = "table.rename"
+
+    def plan(self, view: View) -> Plan:
+        """Need `table.alter` and `table.drop` on it, and to make one where it goes; nothing is gained."""
+        found = view.target(self.table, "table")
+        view.target(self.database, "database")
+        view.require_action("table.alter", self.table)
+        view.require_action("table.drop", self.table)
+        view.require_action("database.create_view" if is_view(found) else "database.create_table", self.database)
+        view.new_name(self.table, self.database, self.title)
+        change = ResourceRenamed(self.table, self.database, self.title)
+        nothing_gained(view, self.table, change)
+        return Plan((change,))
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """A table goes, with its pointer and everything assigned on it."""
+
+    table: ResourceId
+    name: str = "table.drop"
+
+    def plan(self, view: View) -> Plan:
+        """Need `table.drop`."""
+        view.target(self.table, "table")
+        return DeleteResource(self.table).plan(view)
+
+
+def is_view(resource: Resource) -> bool:
+    """Return whether a resource of type `table` is a view."""
+    return VIEW in resource.attributes.get(KIND, ())
+
+
+def _pipeline_of(view: View) -> Resource | None:
+    if view.caller is None or view.caller.run is None:
+        return None
+    run = view.facts.runs.get(view.caller.run)
+    if run is None or run.pipeline not in view.facts.resources:
+        raise MissingError("the run's pipeline is gone")
+    return view.facts.resources[run.pipeline]

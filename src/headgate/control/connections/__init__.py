@@ -1,0 +1,1 @@
+"""Connections: what is behind them, and the vault of their secrets."""

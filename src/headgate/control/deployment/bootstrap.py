@@ -1,0 +1,106 @@
+"""Beginning a deployment and its organizations: a resource in the deployment's log, then a log of its own."""
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from headgate.control.control import Control
+from headgate.control.identity.principals import SignUp
+from headgate.control.kernel.command import TakenError
+from headgate.control.kernel.metadata import BY_ITSELF, Call
+from headgate.control.organizations.commands import (
+    DEPLOYMENT,
+    CreateDeployment,
+    CreateOrganization,
+    GovernDeployment,
+    governs_deployment,
+)
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.control.resources.commands import CreateResource
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Attributes
+from headgate.facts.ids import PrincipalId, ResourceId
+
+
+@dataclass(frozen=True, slots=True)
+class Founding:
+    """An organization to begin: its root, its name, who owns it, and the models that it begins with."""
+
+    root: ResourceId
+    title: str
+    owner: PrincipalId
+    owner_name: str
+    model: str
+    tree: str | None = None
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+
+
+def begin_deployment(organizations: Organizations, model: str) -> None:
+    """Begin the deployment's own log where it has not begun, and put the deployment's model in force where none decides."""
+    deployment = organizations.deployment
+    # Where another process is faster, what it writes is taken over.
+    if not deployment.begun:
+        with suppress(TakenError):
+            deployment.control.execute(CreateDeployment(model), None)
+    governing = organizations.governing
+    if governing is not None and not governs_deployment(deployment.control.snapshot, deployment.control.model):
+        with suppress(TakenError):
+            deployment.control.execute(GovernDeployment(governing), None)
+
+
+def found(
+    organizations: Organizations,
+    founding: Founding,
+    caller: Caller | None = None,
+    call: Call = BY_ITSELF,
+    begins: Call | None = None,
+) -> Organization:
+    """Create an organization and return it. Raises `CommandError` if the caller may not create it or its name is taken.
+
+    A call repeated after a crash between the two logs completes the organization. `begins` is the call for the
+    organization's own log, if it differs.
+    """
+    deployment = organizations.deployment.control
+    if founding.owner not in deployment.snapshot.principals:
+        deployment.execute(SignUp(founding.owner, founding.owner_name), None, call)
+    organization = organizations.draft(founding.root)
+    # Before anything is written for it: what it cannot be, it is not in the deployment's log either.
+    organization.control.preview(_begun(founding), None, call)
+    if organization.begun or not _is_listed(deployment, founding):
+        _list(deployment, founding, caller, call)
+    organization = organizations.open(founding.root)
+    organization.control.execute(_begun(founding), None, begins or call)
+    return organization
+
+
+def preview_founding(
+    organizations: Organizations, founding: Founding, caller: Caller | None = None, call: Call = BY_ITSELF
+) -> None:
+    """Raise the `CommandError` that `found` would raise; write nothing."""
+    organizations.deployment.control.preview(_listed(founding), caller, call)
+    organizations.draft(founding.root).control.preview(_begun(founding), None, call)
+
+
+def _list(deployment: Control, founding: Founding, caller: Caller | None, call: Call) -> None:
+    try:
+        deployment.execute(_listed(founding), caller, call)
+    except TakenError:
+        # A concurrent repeat has listed the organization; only one of the two creates its log.
+        if not _is_listed(deployment, founding):
+            raise
+
+
+def _is_listed(deployment: Control, founding: Founding) -> bool:
+    there = deployment.snapshot.resources.get(founding.root)
+    return there is not None and (there.name, there.attributes) == (founding.title, founding.attributes)
+
+
+def _listed(founding: Founding) -> CreateResource:
+    """Return the command for the deployment's log."""
+    return CreateResource(founding.root, "organization", DEPLOYMENT, founding.title, attributes=founding.attributes)
+
+
+def _begun(founding: Founding) -> CreateOrganization:
+    """Return the command for the organization's own log."""
+    return CreateOrganization(
+        founding.owner, founding.owner_name, founding.model, founding.tree, founding.root, founding.attributes
+    )

@@ -1,0 +1,62 @@
+"""Breaking the glass: the deployment makes somebody a founder of an organization for a short time, for all to see."""
+
+from dataclasses import dataclass
+
+from headgate.control.authentication.settings import DAY
+from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.organizations.commands import of_founders
+from headgate.facts.changes import PrincipalAdded, RoleAssigned
+from headgate.facts.ids import PrincipalId, SubjectId
+from headgate.facts.snapshot import Key, Snapshot
+
+REASON = "break-glass"
+LONGEST = DAY
+"""Seconds that it lasts at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class BreakGlass:
+    """The user has the founders' role until `ends` (seconds since the epoch), in the organization or not before."""
+
+    principal: PrincipalId
+    person: str
+    ends: float
+    name: str = "organization.break_glass"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment, and not for long."""
+        if view.caller is not None:
+            raise InvalidError("the glass is broken on the deployment's own machine")
+        if not view.now < self.ends <= view.now + LONGEST:
+            raise InvalidError(f"broken glass is mended again within {LONGEST / 3600:g} hours")
+        role = of_founders(view.model)
+        given = RoleAssigned(
+            self.principal, role, view.root, view.model.name, grantor=None, ends=self.ends, reason=REASON
+        )
+        if self.principal in view.facts.principals:
+            return Plan((given,))
+        view.free_id(self.principal)
+        document = DocumentPut("principal", self.principal, {"name": self.person})
+        return Plan((PrincipalAdded(self.principal, "user"), given), (document,))
+
+
+def break_glass(facts: Snapshot, now: float) -> float | None:
+    """Return until when the glass of an organization is broken (seconds since the epoch), or None if it is whole."""
+    return latest(facts, broken(facts), now)
+
+
+Broken = tuple[tuple[SubjectId, Key], ...]
+"""Whose assignments on an organization broke its glass, and which."""
+
+
+def broken(facts: Snapshot) -> Broken:
+    """Return what broke the glass, now or before. It is the same as long as `facts.subjects` of the organization is."""
+    there = facts.subjects.get(facts.organization) if facts.organization else None
+    return tuple((subject, key) for subject, keys in (there or {}).items() for key in keys if key[2] == REASON)
+
+
+def latest(facts: Snapshot, broke: Broken, now: float) -> float | None:
+    """Return the last end of those of them that hold now."""
+    held = [facts.assignments[subject][key] for subject, key in broke]
+    return max((each.ends for each in held if each.ends is not None and each.holds_at(now)), default=None)

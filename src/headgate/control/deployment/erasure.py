@@ -1,0 +1,136 @@
+"""Forgetting a person: which documents are about one, and how all of them are erased while every log stays whole."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from headgate.control.access.visibility import nobody
+from headgate.control.authentication.addresses import ADDRESS, LOOK, Addresses
+from headgate.control.identity.principals import RemovePrincipal
+from headgate.control.kernel.command import InvalidError, MissingError, Plan, View
+from headgate.control.kernel.normalize import named_login
+from headgate.control.kernel.ports import DocumentPut, Entry, Store
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.facts.changes import AccessRequested, Change, RequestFiled
+from headgate.facts.ids import PrincipalId, ResourceId
+
+OF_ONE = ("principal", "user")
+"""Kinds of documents whose id is the person's."""
+
+NAMING = (
+    "access_token",
+    ADDRESS,
+    LOOK,
+    "invitation",
+    "invitation_used",
+    "login",
+    "password",
+    "run_secret",
+    "session",
+    "subject",
+    "token",
+)
+"""Kinds of documents that name the person as their `principal`."""
+
+SAID = "why"
+"""What the person said when they changed something; its id is the revision."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPrincipal:
+    """The person leaves, if they are still there, and these documents go with them."""
+
+    principal: PrincipalId
+    documents: tuple[DocumentPut, ...]
+    name: str = "principal.forget"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment forgets: nobody else sees every log."""
+        if view.caller is not None:
+            raise InvalidError("a person is forgotten on the deployment's own machine")
+        there = self.principal in view.facts.principals
+        left = RemovePrincipal(self.principal).plan(view) if there else Plan(())
+        return Plan(left.changes, (*left.documents, *self.documents))
+
+
+def forget(organizations: Organizations, principal: PrincipalId) -> Mapping[ResourceId, int]:
+    """Erase what is known of a person in every log; return for each how many documents went.
+
+    Their rights end with it. What they did stays in the logs, under an id that means nobody any more. It can be done
+    again: what was written while it ran goes then.
+    """
+    everywhere = (organizations.deployment, *organizations.all())
+    return {each.id: erased for each in everywhere if (erased := _forgotten(each, principal)) is not None}
+
+
+def person(organizations: Organizations, called: str) -> PrincipalId:
+    """Return whom somebody means by an id, a login name, an address or a name.
+
+    Raises `MissingError` for nobody, `InvalidError` for a name of several.
+    """
+    user = _user(organizations.deployment.store, called)
+    if user is not None:
+        return user
+    if any(organizations.stores.find(kind, called) for kind in OF_ONE):
+        return PrincipalId(called)
+    everywhere = (organizations.deployment, *organizations.all())
+    named = {
+        id for each in everywhere for id, body in each.store.documents("principal").items() if body["name"] == called
+    }
+    if len(named) > 1:
+        raise InvalidError(f"several people are called `{called}`; name one of {', '.join(sorted(named))}")
+    if not named:
+        raise MissingError(nobody(called))
+    return PrincipalId(named.pop())
+
+
+def _user(store: Store, called: str) -> PrincipalId | None:
+    """Return the user of a login name or an address, or None."""
+    with suppress(InvalidError):
+        document = store.document("login", named_login(called))
+        if document is not None:
+            return PrincipalId(str(document["principal"]))
+    with suppress(InvalidError):
+        return Addresses(store).find(called)
+    return None
+
+
+def personal(store: Store, principal: PrincipalId) -> tuple[DocumentPut, ...]:
+    """Return what erases every document of a log that is about a person."""
+    said = {(kind, id) for entry in store.entries() for kind, id in _said(entry, principal)}
+    named = {
+        (kind, id)
+        for kind in NAMING
+        for id, body in store.documents(kind).items()
+        if body.get("principal") == principal
+    }
+    own = {(kind, str(principal)) for kind in OF_ONE}
+    found = (each for each in sorted(said | named | own) if store.document(*each) is not None)
+    return tuple(DocumentPut(kind, id, None) for kind, id in found)
+
+
+def _forgotten(organization: Organization, principal: PrincipalId) -> int | None:
+    """Forget a person in one log; return how many documents went, None where there was nothing of them."""
+    documents = personal(organization.store, principal)
+    if not documents and principal not in organization.control.snapshot.principals:
+        return None
+    organization.control.execute(ForgetPrincipal(principal, documents), None)
+    return len(documents)
+
+
+def _said(entry: Entry, principal: PrincipalId) -> Iterator[tuple[str, str]]:
+    """Yield the documents in which a person's reasons stand, or reasons that are about them."""
+    if entry.actor == principal:
+        yield SAID, str(entry.revision)
+    for change in entry.changes:
+        yield from _asked(change, principal)
+
+
+def _asked(change: Change, principal: PrincipalId) -> Iterator[tuple[str, str]]:
+    match change:
+        case RequestFiled(request=id, author=author) if author == principal:
+            yield "request", id
+        case AccessRequested(access=id, consumer=consumer, author=author) if principal in (consumer, author):
+            yield "access", id
+        case _:
+            return

@@ -1,0 +1,40 @@
+"""Operators: users of the deployment who create, list, suspend and remove organizations."""
+
+from headgate.control.access.assignments import AssignRole, RevokeRole
+from headgate.control.control import Control
+from headgate.control.kernel.command import InvalidError, knows
+from headgate.control.kernel.metadata import Call
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.decision.context import model_for
+from headgate.facts.ids import PrincipalId
+
+OPERATOR = "operator"
+"""The role, in the model `deployment`."""
+
+
+def add_operator(deployment: Control, user: PrincipalId, call: Call) -> None:
+    """Assign the role to a user. Raises `InvalidError` where another model decides on the deployment."""
+    _require_role(deployment)
+    deployment.execute(AssignRole(user, OPERATOR, DEPLOYMENT), None, call)
+
+
+def remove_operator(deployment: Control, user: PrincipalId, call: Call) -> None:
+    """Revoke the role. Raises `MissingError` if the user does not hold it."""
+    _require_role(deployment)
+    deployment.execute(RevokeRole(user, OPERATOR, DEPLOYMENT), None, call)
+
+
+def operators(deployment: Control) -> tuple[PrincipalId, ...]:
+    """Return the users that hold the role, sorted."""
+    held = deployment.snapshot.assigned_on(DEPLOYMENT)
+    return tuple(sorted(PrincipalId(each.subject) for each in held if each.role == OPERATOR))
+
+
+def _require_role(deployment: Control) -> None:
+    model = model_for(deployment.models, deployment.snapshot, "deployment", DEPLOYMENT)
+    if model is None or not knows(model, "deployment.suspend_organization"):
+        name = model.name if model else "none"
+        raise InvalidError(
+            f"the model that decides on this deployment, `{name}`, has no operators; "
+            "manage its organizations on its own machine with `headgate organization`"
+        )

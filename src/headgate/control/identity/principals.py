@@ -1,0 +1,236 @@
+"""People and service principals of the organization: how they come, and how they go."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from headgate.control.access.assignments import known_role
+from headgate.control.access.last_owner import keep_a_ruler
+from headgate.control.access.visibility import knows_of
+from headgate.control.identity.tokens import erased
+from headgate.control.kernel.command import InvalidError, Plan, TakenError, View, knows
+from headgate.control.kernel.display_names import usable_name_of_user, usable_title
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.resources.commands import makers
+from headgate.facts.changes import (
+    AccessDeleted,
+    Attributes,
+    Change,
+    PrincipalAdded,
+    PrincipalExpires,
+    PrincipalRemoved,
+    RoleAssigned,
+)
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.facts.snapshot import Resource
+from headgate.model.model import Model
+
+_SERVICE = "service_principal"
+
+
+@dataclass(frozen=True, slots=True)
+class AddPrincipal:
+    """A new user, with a role on the organization, or on the place that users come into under its model.
+
+    `attributes` are what decides about them, such as the domain of their address; their name is a document.
+    """
+
+    principal: PrincipalId
+    person: str
+    role: str
+    place: ResourceId | None = None
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+    name: str = "principal.add"
+
+    def plan(self, view: View) -> Plan:
+        """Need the right to assign the role to somebody who is to join, and `add_user` where the model knows it."""
+        place = view.target(self.place or view.root)
+        model = view.model_for(place.type, place.id)
+        usable_name_of_user(view, self.principal, self.person)
+        known_role(view, self.role, place)
+        if knows(model, f"{place.type}.add_user"):
+            view.require_action(f"{place.type}.add_user", place.id)
+        view.require_action("assignment.add", place.id, role=self.role)
+        _require_newcomer(view, self.principal)
+        return Plan(
+            (
+                PrincipalAdded(self.principal, "user", self.attributes),
+                RoleAssigned(self.principal, self.role, place.id, model.name, view.actor),
+            ),
+            (DocumentPut("principal", self.principal, {"name": self.person}),),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SignUp:
+    """Somebody joins alone, and gets what the model gives to newcomers; in the deployment itself, nothing.
+
+    The deployment says who it is.
+    """
+
+    principal: PrincipalId
+    person: str
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+    name: str = "principal.sign_up"
+
+    def plan(self, view: View) -> Plan:
+        """Only the deployment signs somebody up, and only who is not in the organization."""
+        if view.caller is not None:
+            raise InvalidError("the deployment signs people up, when it has seen who they are")
+        if any(place == view.root for _, place, _ in view.facts.assignments.get(self.principal, ())):
+            raise TakenError(f"`{self.principal}` is in the organization already")
+        added: tuple[Change, ...] = ()
+        if self.principal not in view.facts.principals:
+            view.free_id(self.principal)
+            added = (PrincipalAdded(self.principal, "user", self.attributes),)
+        document = DocumentPut("principal", self.principal, {"name": self.person})
+        return Plan((*added, *self._welcome(view)), (document,))
+
+    def _welcome(self, view: View) -> Iterator[Change]:
+        if view.target(view.root).type == "deployment":
+            return
+        role = view.model.newcomer
+        if role is None:
+            raise InvalidError(
+                f"under the access model `{view.model.name}` nobody joins alone; somebody has to add them"
+            )
+        yield RoleAssigned(self.principal, role, view.root, view.model.name)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePrincipal:
+    """Somebody leaves; memberships, assignments and tokens end, and the name is erased."""
+
+    principal: PrincipalId
+    name: str = "principal.remove"
+
+    def plan(self, view: View) -> Plan:
+        """Need to remove every role held on the organization, and `organization.manage_users` where the model knows it.
+
+        Somebody stays who rules it.
+        """
+        _require_removing(view, self.principal)
+        return _gone(view, self.principal)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateServicePrincipal:
+    """A program that can act here. With a `scope` that the model has, it gets the roles of that; else `role`, if any.
+
+    `place` is where it belongs: the organization, or a team.
+    """
+
+    principal: PrincipalId
+    title: str
+    role: str | None = None
+    scope: str | None = None
+    place: ResourceId | None = None
+    name: str = "service_principal.create"
+
+    def plan(self, view: View) -> Plan:
+        """Need `create_service_principal` on the place, for this scope, and to assign the role, where there is one."""
+        place = view.target(self.place or view.root)
+        model = view.model_for(_SERVICE, place.id)
+        usable_title(view, self.title)
+        scope = (self.scope,) if self.scope else ()
+        view.require_action(f"{place.type}.create_{_SERVICE}", place.id, given={"scope": scope})
+        view.free_id(self.principal)
+        added = PrincipalAdded(self.principal, _SERVICE)
+        if self.role is not None:
+            known_role(view, self.role, place)
+            after = view.after(added)
+            after.require_action("assignment.add", place.id, role=self.role, subject=self.principal)
+        roles = self._roles(view, model, place)
+        given = (RoleAssigned(self.principal, role, id, model.name, view.actor) for id, role in roles.items())
+        makes = makers(view, ResourceId(self.principal), _SERVICE, model)
+        return Plan((added, *given, *makes), (DocumentPut("principal", self.principal, {"name": self.title}),))
+
+    def _roles(self, view: View, model: Model, place: Resource) -> Mapping[ResourceId, str]:
+        if self.scope is None:
+            return {place.id: self.role} if self.role else {}
+        if self.role is not None or self.scope not in model.scopes:
+            scopes = ", ".join(model.scopes) or "none"
+            raise InvalidError(f"a service principal has a role or a scope; the scopes here are {scopes}")
+        roles = model.scopes[self.scope]
+        return {each.id: roles[each.type] for each in (place, view.target(view.root)) if each.type in roles}
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteServicePrincipal:
+    """The service principal is gone, with its tokens and everything that it was assigned."""
+
+    principal: PrincipalId
+    name: str = "service_principal.delete"
+
+    def plan(self, view: View) -> Plan:
+        """Need `service_principal.delete`; where the model does not know it, what removing a user needs."""
+        _require_on(view, self.principal, "delete")
+        return _gone(view, self.principal)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpirePrincipal:
+    """The service principal has no rights from `ends` on (seconds since the epoch; None = no end)."""
+
+    principal: PrincipalId
+    ends: float | None
+    name: str = "service_principal.expire"
+
+    def plan(self, view: View) -> Plan:
+        """Need `service_principal.edit`; where the model does not know it, what removing a user needs."""
+        _require_on(view, self.principal, "edit")
+        return Plan((PrincipalExpires(self.principal, self.ends),))
+
+
+@dataclass(frozen=True, slots=True)
+class RenameServicePrincipal:
+    """The service principal gets another name. Facts know its id only, so that the name is a document."""
+
+    principal: PrincipalId
+    title: str
+    name: str = "service_principal.rename"
+
+    def plan(self, view: View) -> Plan:
+        """Need `service_principal.edit`; where the model does not know it, what removing a user needs."""
+        usable_title(view, self.title)
+        _require_on(view, self.principal, "edit")
+        return Plan((), (DocumentPut("principal", self.principal, {"name": self.title}),))
+
+
+def _require_newcomer(view: View, principal: PrincipalId) -> None:
+    """Raise `TakenError` if the user is a member already; the caller may not know of the user with this id."""
+    if view.caller is not None and principal in view.facts.principals:
+        is_hidden = not knows_of(view.engine, view.caller, principal, view.now)
+        raise TakenError("the user is in the organization already", is_hidden=is_hidden)
+    view.free_id(principal)
+
+
+def _require_on(view: View, principal: PrincipalId, verb: str) -> None:
+    found = view.target(ResourceId(principal), _SERVICE)
+    if knows(view.model_for(_SERVICE, found.id), f"{_SERVICE}.{verb}"):
+        view.require_action(f"{_SERVICE}.{verb}", found.id)
+    else:
+        _require_removing(view, principal)
+
+
+def _require_removing(view: View, principal: PrincipalId) -> None:
+    """Require the right to remove somebody from the organization: every role held there, and more where there is none."""
+    roles = [role for role, place, _ in view.facts.assignments.get(principal, ()) if place == view.root]
+    if not roles or knows(view.model, "organization.manage_users"):
+        view.require_action("organization.manage_users", view.root)
+    view.known_principal(principal)
+    for role in roles:
+        view.require_action("assignment.remove", view.root, role=role, subject=principal)
+
+
+def _gone(view: View, principal: PrincipalId) -> Plan:
+    change = PrincipalRemoved(principal)
+    keep_a_ruler(view, principal, change)
+    tokens = sorted(id for id in view.facts.acting.get(principal, ()) if id in view.facts.tokens)
+    documents = (each for id in tokens for each in erased(TokenId(id)))
+    # An agreement names its consumer, removed or not: it would be in force again for a user that returns.
+    named = sorted(view.facts.referrers.get(ResourceId(principal), ()))
+    accesses = [id for id in named if id in view.facts.agreements]
+    asked = (DocumentPut("access", id, None) for id in accesses)
+    return Plan(
+        (*map(AccessDeleted, accesses), change), (DocumentPut("principal", principal, None), *documents, *asked)
+    )

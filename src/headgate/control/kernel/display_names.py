@@ -1,0 +1,82 @@
+"""What users, service principals and groups can be called, and which names are too much alike for two of them."""
+
+import re
+from typing import Final
+
+from headgate.control.kernel.command import InvalidError, View
+from headgate.control.kernel.ids import describe_id_fault
+from headgate.control.kernel.normalize import folded
+from headgate.control.text.scripts import describe_letter_fault, describe_likeness_fault, is_word_character, look
+from headgate.facts.ids import PrincipalId
+
+_LONGEST = 100
+_WORDS = re.compile(r"[^\s/\\]+(?: [^\s/\\]+)*")
+_SIGNS: Final = (
+    "\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u2013\u2014\u00b7\u30fb\u05f3\u05f4\u00a7\u00b0\u20ac\u00a3\u00a5"
+)
+"""Signs outside ASCII that names are written with. Others look like slashes, like each other, or like nothing."""
+_PLAIN: Final = str.maketrans("\u2018\u2019\u05f3\u201c\u201d\u201e\u05f4\u2013\u2014", '\'\'\'""""--')
+"""Signs that readers take for the one of the keyboard."""
+
+
+def usable_title(view: View, title: str) -> None:
+    """Raise `InvalidError` for what no program, group or role can be called. The deployment itself may use any name."""
+    usable_display_name(view, title)
+    if view.caller is not None:
+        _refuse(title, describe_id_fault(title) or describe_likeness_fault(title))
+
+
+def usable_name_of_user(view: View, user: PrincipalId, title: str) -> None:
+    """Raise `InvalidError` for what the user cannot be called; an id is no name, but for the user's own."""
+    usable_display_name(view, title)
+    if view.caller is not None and title != user:
+        _refuse(title, describe_id_fault(title))
+
+
+def usable_display_name(view: View, title: str) -> None:
+    """Raise `InvalidError` for what no user can be called. The deployment itself may call them as it knows them.
+
+    A name whose letters all look as Latin ones do is a name here: users do not choose how they are called. That no two
+    names in an organization look the same is held where a name is taken; see `alike`.
+    """
+    if view.caller is None:
+        return
+    if len(title) > _LONGEST or not _WORDS.fullmatch(title):
+        raise InvalidError(
+            f"a name is 1 to {_LONGEST} letters, digits and signs, without slashes, and with single spaces in between"
+        )
+    # Word by word: a user may have a name in two scripts.
+    _refuse(title, next(filter(None, map(describe_letter_fault, title.split(" "))), None))
+    _refuse(title, _describe_signs(title))
+
+
+def alike(title: str) -> frozenset[str]:
+    """Return the spellings of a name; readers take two names that have a spelling in common for the same.
+
+    Letters are compared by their look as they are written, and once more in lower case: U+0412 looks like B, U+0432 like no letter.
+    """
+    return frozenset((_seen(folded(title)), folded(_seen(title))))
+
+
+def _seen(title: str) -> str:
+    return look(title.translate(_PLAIN))
+
+
+def _describe_signs(title: str) -> str | None:
+    odd = next((each for each in title if not _is_sign_of_names(each)), None)
+    if odd is not None:
+        return f"U+{ord(odd):04X} is not a sign of names; use those of a keyboard"
+    if not any(each.isalnum() for each in title):
+        return "it has no letter and no digit; add one"
+    return None
+
+
+def _is_sign_of_names(character: str) -> bool:
+    if character.isascii():
+        return character.isprintable()
+    return is_word_character(character) or character in _SIGNS
+
+
+def _refuse(title: str, fault: str | None) -> None:
+    if fault is not None:
+        raise InvalidError(f"`{title}` cannot be a name: {fault}")

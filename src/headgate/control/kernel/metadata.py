@@ -1,0 +1,69 @@
+"""How a command was sent: through which door and why, and what else has to hold or be kept when it is written."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.ports import HERE, DocumentPut, Origin
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
+
+
+class ChangedError(CommandError):
+    """The resource is not at the version that the command was meant for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The version of a resource that a command was meant for."""
+
+    resource: ResourceId
+    version: str
+
+
+MayKnow = Callable[[str], bool]
+"""Whether a reader may see the name that belongs to this id."""
+
+
+def no_name(_: str) -> bool:
+    """Return that the reader may see no name."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a command before it is written: the facts, the changed documents, and which names the caller may know then."""
+
+    facts: Snapshot
+    documents: tuple[DocumentPut, ...] = ()
+    may_know: MayKnow = no_name
+
+
+def _nothing(_: Outcome) -> tuple[DocumentPut, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Where a command comes from, why it was sent (prose), which version it was meant for, and what to keep with it.
+
+    `keeps` says for the outcome of the command which documents are written with it.
+    """
+
+    origin: Origin = HERE
+    why: str = ""
+    expected: Expected | None = None
+    keeps: Callable[[Outcome], Iterable[DocumentPut]] = _nothing
+
+    def keeping(self, puts: Iterable[DocumentPut]) -> "Call":
+        """Return a call with which these documents are written too."""
+        more = tuple(puts)
+
+        def keeps(outcome: Outcome) -> tuple[DocumentPut, ...]:
+            return (*self.keeps(outcome), *more)
+
+        return replace(self, keeps=keeps)
+
+
+BY_ITSELF = Call()
+"""The deployment's own doing."""

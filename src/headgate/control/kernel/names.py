@@ -1,0 +1,88 @@
+"""What a name can be, and from a name to what is asked about.
+
+What is asked about a name that is hidden or missing is answered for a resource that would lie there, so that a refusal
+does not tell the one from the other.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from headgate.control.text.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
+from headgate.decision.evaluator import Answers
+from headgate.facts.changes import ResourceCreated
+from headgate.facts.fold import fold
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
+
+LONGEST = 255
+
+TYPES = ("lake", "database", "table")
+"""What the parts of a full name are names of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supposed:
+    """A resource that is added to the facts for one question, what answers that, and the nearest that is really above."""
+
+    answers: Answers
+    resource: Resource
+    above: ResourceId
+
+
+def named(facts: Snapshot, names: Sequence[str]) -> Resource | None:
+    """Return the lake, database or table of this full name (lake first), or what else is called by a name alone."""
+    if not 1 <= len(names) <= len(TYPES):
+        return None
+    if len(names) == 1:
+        return facts.find(names)
+    found = [facts.find(names[:depth]) for depth in range(1, len(names) + 1)]
+    # A volume is no table of that name.
+    return found[-1] if all(each and each.type == type for each, type in zip(found, TYPES, strict=False)) else None
+
+
+def supposed(answers: Answers, names: Sequence[str]) -> Supposed | None:
+    """Return the database or table that would lie under a full name, whether something does or not.
+
+    None if there is not even such a lake, or if the name has more parts than a table's.
+    """
+    lake = answers.facts.find(names[:1])
+    if lake is None or lake.type != TYPES[0] or not 1 < len(names) <= len(TYPES):
+        return None
+    above = parent = lake.id
+    for depth in range(2, len(names) + 1):
+        there = named(answers.facts, names[:depth])
+        if there is not None and depth < len(names):
+            above = parent = there.id
+        else:
+            answers, parent = _with(answers, names[:depth], parent)
+    return Supposed(answers, answers.facts.resources[parent], above)
+
+
+def below(facts: Snapshot, above: ResourceId, type: str) -> Iterator[ResourceId]:
+    """Yield every resource of a type below another."""
+    for child in facts.children.get(above, NO_NAMES).values():
+        if facts.resources[child].type == type:
+            yield child
+        yield from below(facts, child, type)
+
+
+def usable(name: str) -> bool:
+    """Return whether this can be the name of a resource: letters with their marks, digits, `_` and `-`."""
+    return 0 < len(name) <= LONGEST and all(is_word_character(sign) or sign in "_-" for sign in name)
+
+
+def describe_new_name_fault(name: str) -> str | None:
+    """Return why a resource cannot be given this name, and what would do; None if it can.
+
+    Stricter than `usable`, which is for names that are there already.
+    """
+    if not usable(name):
+        return f"a name has 1 to {LONGEST} letters, digits, `_` and `-`"
+    fault = describe_letter_fault(name) or describe_likeness_fault(name)
+    return fault and f"{fault} in a name"
+
+
+def _with(answers: Answers, names: Sequence[str], parent: ResourceId) -> tuple[Answers, ResourceId]:
+    id = ResourceId(f"?{'.'.join(names)}")
+    added = (ResourceCreated(id, TYPES[len(names) - 1], parent, names[-1]),)
+    return answers.advance(added, fold(answers.facts, added, answers.facts.revision)), id

@@ -1,0 +1,62 @@
+"""Reading a log entry by entry: each has to follow from the one before it, up to what was read before."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headgate.control.kernel.ports import Entry, Head, Store, UnreadableError
+from headgate.facts import checkpoint
+from headgate.facts.fold import fold
+from headgate.facts.snapshot import Snapshot
+
+
+class ForkError(UnreadableError):
+    """The log does not hold the entry that was read last, or an entry does not follow from the one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The facts of a log, its newest entry, and the revision of the checkpoint that the reading began with."""
+
+    facts: Snapshot
+    head: Head
+    kept: int
+
+
+def following(store: Store, last: Head) -> Iterator[Entry]:
+    """Yield the entries behind `last`, oldest first. Raises `ForkError` if they do not follow from it, and `StoreError`."""
+    entries = store.entries(max(last.revision - 1, 0))
+    known = next(entries, None) if last.revision else None
+    if last.revision and (known is None or known.head != last):
+        raise ForkError(f"revision {last.revision} of the log was lost or replaced; restore a copy that has it")
+    for entry in entries:
+        if (entry.revision, entry.previous_hash) != (last.revision + 1, last.hash):
+            raise ForkError(
+                f"revision {entry.revision} of the log does not follow from the one before it; restore a copy"
+            )
+        last = entry.head
+        yield entry
+
+
+def replayed(store: Store, at_most: int | None = None) -> Replayed:
+    """Return the facts of the newest entry, or of revision `at_most`. Raises `StoreError` for a log that cannot be read."""
+    facts, head = _kept(store, store.head().revision if at_most is None else at_most)
+    kept = facts.revision
+    for entry in following(store, head):
+        if at_most is not None and entry.revision > at_most:
+            break
+        facts, head = fold(facts, entry.changes, entry.revision), entry.head
+    return Replayed(facts, head, kept)
+
+
+def _kept(store: Store, at_most: int) -> tuple[Snapshot, Head]:
+    """Return the facts of the nearest checkpoint and their entry; those of an empty log if there is none of use."""
+    kept = store.checkpoint(at_most)
+    entry = store.entry(kept.revision) if kept else None
+    # An entry that was lost and replaced has another time: its checkpoint is one of facts that are no more.
+    if kept is None or entry is None or entry.at != kept.at:
+        return Snapshot(), Head()
+    try:
+        return checkpoint.load(kept.content), entry.head
+    except checkpoint.CheckpointError:
+        # A copy in another form, or damaged: the log says the same, only slower.
+        return Snapshot(), Head()

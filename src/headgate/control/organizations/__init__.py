@@ -1,0 +1,1 @@
+"""Organizations: created, governed by models, suspended and removed."""

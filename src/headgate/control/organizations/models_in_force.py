@@ -1,0 +1,46 @@
+"""Which access models are in force in an organization, and what their switches say there."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headgate.control.control import Control
+from headgate.control.kernel.command import knows
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
+from headgate.facts.snapshot import Resource, Snapshot
+from headgate.model.model import Model, Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch of a model at a resource, with the value that it has there."""
+
+    model: str
+    setting: Setting
+    value: str
+
+
+def in_force(control: Control) -> tuple[Model, ...]:
+    """Return the models that decide anything here, by name: the home model, the tree's, and those of projects."""
+    facts = control.snapshot
+    names = {facts.model, *facts.governs.values()}
+    return tuple(control.models[name] for name in sorted(names) if name in control.models)
+
+
+def switches(control: Control, caller: Caller, place: Resource) -> Iterator[Switch]:
+    """Yield the switches that can be set on a resource. Where a model says who sees them, that is needed.
+
+    Raises `RefusedError` if the caller does not.
+    """
+    facts, seeing = control.snapshot, f"{place.type}.see_settings"
+    for model in _at(control, facts, place):
+        if knows(model, seeing):
+            control.require(Question(caller, seeing, place.id))
+        for setting in model.settings.values():
+            if setting.on == place.type:
+                yield Switch(model.name, setting, facts.setting(place.id, setting.name) or setting.default)
+
+
+def _at(control: Control, facts: Snapshot, place: Resource) -> tuple[Model, ...]:
+    own, tree = facts.governing(place.id)
+    return tuple(control.models[name] for name in (own, tree) if name is not None and name in control.models)

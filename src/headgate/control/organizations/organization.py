@@ -1,0 +1,354 @@
+"""The organizations of a deployment, opened: each has a log of its own, and the deployment has one for itself."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from headgate.control.authentication.authenticator import Presented
+from headgate.control.control import Control
+from headgate.control.identity.directory import Directory
+from headgate.control.identity.tokens import LAST_USE
+from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.log_follower import RETRY_SECONDS, Start
+from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, LogRefusedError, Store, StoreError, Stores
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
+from headgate.decision.context import Models, not_standing
+from headgate.decision.engine.engine import Engine
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.facts.snapshot import NO_NAMES, SUSPENDED, Snapshot
+from headgate.model.model import Model
+
+_SEVERAL: Final = "you are in several organizations"
+_PERHAPS_SEVERAL: Final = "the log of an organization cannot be read, so you may be in several organizations"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """Why a log could not be read, and when (seconds since the epoch) it is tried again."""
+
+    why: str
+    until: float
+
+
+class SeveralOrganizationsError(Exception):
+    """A login is in several organizations, or may be, and the request names none of them: it is carried out in none."""
+
+    def __init__(self, organizations: tuple[ResourceId, ...]) -> None:
+        super().__init__(_SEVERAL if len(organizations) > 1 else _PERHAPS_SEVERAL)
+        self.organizations = organizations
+        """The ids of those that are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Organization:
+    """One organization, or the deployment itself: its commands and questions, and what puts them into words."""
+
+    id: ResourceId
+    store: Store
+    control: Control
+    directory: Directory
+    wording: Wording
+    gate: Gate
+    used: dict[TokenId, float] = field(default_factory=dict[TokenId, float])
+    """When tokens were used here (seconds since the epoch), as far as that is not written yet."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether its log has begun."""
+        return self.control.snapshot.organization is not None
+
+    def caller(self, presented: Presented) -> Caller | None:
+        """Return the caller for these credentials in this organization; None if that has ended, is unknown or suspended."""
+        if not self._may_present(presented):
+            return None
+        caller, now = Caller(presented.principal, presented.token, presented.run), self.control.now
+        if not_standing(self.control.snapshot, caller, now):
+            return None
+        if caller.token is not None:
+            self.used[caller.token] = now
+        return caller
+
+    def _may_present(self, presented: Presented) -> bool:
+        """Return whether the secret is good here: a token's organization is this one, and a login is that of a user."""
+        if presented.organization is not None:
+            return presented.organization == self.id
+        principal = self.control.snapshot.principals.get(presented.principal)
+        return principal is not None and principal.kind == "user"
+
+    def is_suspended_for(self, presented: Presented) -> bool:
+        """Return whether the organization is suspended and the caller would act in it otherwise."""
+        if not self._may_present(presented):
+            return False
+        caller = Caller(presented.principal, presented.token, presented.run)
+        missing = not_standing(self.control.snapshot, caller, self.control.now)
+        return missing is not None and missing.code == SUSPENDED
+
+    def keep(self) -> None:
+        """Write the checkpoint that is due, and when tokens were used last."""
+        self.control.keep()
+        for token in tuple(self.used):
+            self.store.put_document(DocumentPut(LAST_USE, token, {"at": self.used.pop(token)}))
+
+
+HOME: Final = "home"
+"""The kind of the document that says which organization is the home one."""
+
+
+class Organizations:
+    """Opens logs when they are first asked for. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        models: Models,
+        clock: Callable[[], float],
+        engine: Start = Engine,
+        former: Callable[[str], Model | None] = lambda _: None,
+        address: str = "",
+        governing: Model | None = None,
+    ) -> None:
+        """`governing` is a model for the deployment's own log, besides `models`; no organization can have it.
+
+        `former` returns the model whose source has a hash, if it is kept, for logs that began under another version.
+
+        `address` is where people find the deployment; links in refusals begin with it.
+        """
+        self._stores = stores
+        self._models = models
+        self._former = former
+        self.governing = governing
+        self._clock = clock
+        self._engine = engine
+        self._address = address
+        self._lock = threading.Lock()
+        self._opened: dict[ResourceId, Organization] = {}
+        self._unreadable: dict[ResourceId, _Unreadable] = {}
+        self.head_reads = 0
+        """How often the newest revisions were read since the process began."""
+
+    @property
+    def deployment(self) -> Organization:
+        """The deployment's own log: its people, and below it the organizations."""
+        return self.open(DEPLOYMENT)
+
+    @property
+    def home(self) -> ResourceId | None:
+        """The id of the home organization: the first one here, whichever come later. None while there is none."""
+        kept = self.deployment.store.document(HOME, DEPLOYMENT)
+        return None if kept is None else ResourceId(str(kept["organization"]))
+
+    def choose_home(self, first: ResourceId) -> ResourceId:
+        """Return the id of the home organization, which becomes the `first` one if there is none yet."""
+        if self.home is None:
+            with suppress(DocumentConflictError):  # another replica has just chosen it
+                self.deployment.store.put_document(DocumentPut(HOME, DEPLOYMENT, {"organization": first}, new=True))
+        return self.home or first
+
+    @property
+    def stores(self) -> Stores:
+        """Where the logs are."""
+        return self._stores
+
+    @property
+    def now(self) -> float:
+        """The time, in seconds since the epoch."""
+        return self._clock()
+
+    @property
+    def models(self) -> Models:
+        """Every model that can be in force in an organization, by name."""
+        return self._models
+
+    @property
+    def opened(self) -> tuple[Organization, ...]:
+        """The logs that are open here, the deployment's too."""
+        return tuple(self._opened.values())
+
+    def at_hand(self, root: ResourceId) -> Organization | None:
+        """Return the organization of this id if it is open already and may answer, else None; never waits."""
+        found = None if root == DEPLOYMENT else self._opened.get(root)
+        return None if found is None or found.control.is_refused else found
+
+    def open(self, root: ResourceId) -> Organization:
+        """Return the organization of a log, which need not have begun. Raises `LogRefusedError` if it cannot be read."""
+        found = self._opened.get(root)
+        if found is not None:
+            found.control.require_readable()
+            return found
+        with self._lock:
+            if root not in self._opened:
+                self._opened[root] = self._read(root)
+            return self._opened[root]
+
+    def draft(self, root: ResourceId) -> Organization:
+        """Return the organization of a log that may never begin: it is not kept open."""
+        return self._opened.get(root) or self._open(root)
+
+    def find(self, name: str) -> Organization:
+        """Return the organization of this id, or else of this name. Raises `MissingError` if there is none.
+
+        The deployment itself is no organization. An id comes first: no organization is named into another one's place.
+        """
+        found = self._begun(self.listed_id(name))
+        if found is None:
+            raise MissingError(f"there is no organization `{name}` that you may see")
+        return found
+
+    @property
+    def listed(self) -> Mapping[ResourceId, str]:
+        """The names of the organizations by id, as the deployment's log has them: without those that were removed."""
+        facts = self.deployment.control.snapshot
+        below = (facts.resources[id] for id in facts.children.get(DEPLOYMENT, NO_NAMES).values())
+        return {each.id: each.name for each in below if each.type == "organization"}
+
+    @property
+    def sole(self) -> Organization | None:
+        """The organization of a deployment that has one; None where it has several. Raises `StoreError`."""
+        roots = tuple(self.listed)
+        return self._begun(roots[0]) if len(roots) == 1 else None
+
+    def listed_id(self, named: str) -> ResourceId:
+        """Return the id of the listed organization of this id, or else of this name; the text itself if there is none."""
+        facts, id = self.deployment.control.snapshot, ResourceId(named)
+        return id if id in facts.resources else facts.children.get(DEPLOYMENT, NO_NAMES).get(named, id)
+
+    def addressed(self, presented: Presented, named: str | None) -> Organization | None:
+        """Return the organization that a request is for, or None if there is none.
+
+        It is the one that the request names, else that of the token, else the only one that the login is in. Raises
+        `SeveralOrganizationsError`.
+        """
+        if named is not None:
+            try:
+                return self.find(named)
+            except MissingError:
+                return None
+        if presented.organization is not None:
+            return self._begun(presented.organization)
+        mine = self.of(presented.principal)
+        if len(mine) > 1 or self._unreadable or self.is_any_refused:
+            raise SeveralOrganizationsError(tuple(each.id for each in mine))
+        return next(iter(mine), None)
+
+    @property
+    def roots(self) -> tuple[ResourceId, ...]:
+        """The ids of the organizations' logs, sorted."""
+        return tuple(sorted(root for root in self._stores.logs() if root != DEPLOYMENT))
+
+    def all(self) -> tuple[Organization, ...]:
+        """Return every organization, without the deployment itself. Raises `StoreError` if one cannot be read."""
+        return tuple(self.open(root) for root in self.roots)
+
+    def readable(self) -> tuple[Organization, ...]:
+        """Return every organization whose log can be read, without the deployment itself."""
+        found = (self._readable(root) for root in self.roots)
+        return tuple(each for each in found if each is not None)
+
+    def of(self, principal: PrincipalId) -> tuple[Organization, ...]:
+        """Return the organizations that have this principal, as far as their logs can be read."""
+        return tuple(each for each in self.readable() if principal in each.control.snapshot.principals)
+
+    @property
+    def is_any_refused(self) -> bool:
+        """Whether every question about one of the open logs is refused, because it cannot be read."""
+        return any(each.control.is_refused for each in tuple(self._opened.values()))
+
+    def hear(self, root: ResourceId, revision: int) -> None:
+        """Take over what another process is said to have written to a log. Raises `StoreError`."""
+        found = self._opened.get(root)
+        if found is not None and revision > found.control.snapshot.revision:
+            found.control.catch_up()
+
+    def refresh(self) -> None:
+        """Read the newest entry of every open log and take over what is new.
+
+        A log that cannot be read is refused from then on (`Control.catch_up`), and the others are not. Raises `StoreError`.
+        """
+        self.head_reads += 1
+        with self._lock:
+            # Waits for a log that is being opened: it may have been read before what is newest now was written.
+            opened = tuple(self._opened)
+        for root, head in self._stores.heads(opened).items():
+            with suppress(StoreError):
+                self._opened[root].control.catch_up(head)
+
+    def behind(self) -> bool:
+        """Read the newest entry of every open log, and return whether `refresh` is needed. Waits for no other thread."""
+        if self._lock.locked():
+            return True  # a log is being opened, and may have been read before what is newest now was written
+        self.head_reads += 1
+        opened = tuple(self._opened.values())
+        heads = self._stores.heads([each.id for each in opened])
+        return any(not each.control.is_at(heads[each.id]) for each in opened)
+
+    def keep(self) -> None:
+        """Write the checkpoints that are due, and when tokens were used last: now and then, as nothing rests on it."""
+        for each in tuple(self._opened.values()):
+            if not each.control.is_refused:
+                each.keep()
+
+    def _begun(self, root: ResourceId) -> Organization | None:
+        """Return the organization of a log that has begun, or None."""
+        if root == DEPLOYMENT:
+            return None
+        opened = self._opened.get(root)
+        if opened is not None and opened.begun:
+            return opened
+        return self.open(root) if root in self._stores.logs() else None
+
+    def _readable(self, root: ResourceId) -> Organization | None:
+        try:
+            return self.open(root)
+        except StoreError:
+            return None
+
+    def _read(self, root: ResourceId) -> Organization:
+        """Open a log. One that cannot be read is not tried again at every request: that would read all of it each time."""
+        known = self._unreadable.get(root)
+        if known is not None and self.now < known.until:
+            raise LogRefusedError(known.why)
+        try:
+            found = self._open(root)
+        except Exception as error:
+            why = f"the log `{root}` cannot be read: {error}"
+            self._unreadable[root] = _Unreadable(why, self.now + RETRY_SECONDS)
+            log.exception("everything in `%s` is refused: its log cannot be read", root)
+            raise LogRefusedError(why) from error
+        self._unreadable.pop(root, None)
+        return found
+
+    def _open(self, root: ResourceId) -> Organization:
+        store = self._stores.log(root)
+        models = self._models_of(root)
+        control = Control(store, models, self._clock, self._engine)
+        facts = control.snapshot
+        known = models.get(facts.model)
+        if facts.organization is not None and (known is None or known.hash != facts.model_hash):
+            control = Control(store, self._as_it_was(facts, models), self._clock, self._engine)
+        directory = Directory(control, store)
+        wording = Wording(directory)
+        gate = Gate(control, wording, f"{self._address}/o/{root}/api/v1/requests")
+        return Organization(root, store, control, directory, wording, gate)
+
+    def _models_of(self, root: ResourceId) -> Models:
+        if root != DEPLOYMENT or self.governing is None:
+            return self._models
+        return {**self._models, self.governing.name: self.governing}
+
+    def _as_it_was(self, facts: Snapshot, models: Models) -> Models:
+        """Return the models with the home model that the log began with: of another version, or not shipped."""
+        model = self._former(facts.model_hash)
+        if model is None:
+            raise StoreError(
+                f"`{facts.organization}` began under another version of the model `{facts.model}`, or one that is not "
+                "shipped, and its source is not kept; use the Headgate that made it"
+            )
+        return {**models, model.name: model}

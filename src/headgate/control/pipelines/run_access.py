@@ -1,0 +1,88 @@
+"""What runs really touched: what the guard allowed each of them, kept while it happens and for as long as its run is."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+
+from headgate.control.kernel.names import named
+from headgate.control.kernel.ports import DocumentPut, Store
+from headgate.control.organizations.organization import Organization
+from headgate.facts.ids import ResourceId, RunId
+
+KIND = "touched"
+"""The kind of document that says which actions a run was allowed, by the id of the resource."""
+
+COLUMNS = "touched_columns"
+"""The kind of document that says of the tables that a run wrote, by name, which columns came of which."""
+
+READING = "table.select"
+_AT_HAND = 1000
+"""Of so many runs it is known here what is kept already; of others it is read again."""
+
+_MOST_TABLES = 100
+
+Asked = tuple[str, Sequence[str]]
+"""An action, and the full name that it was asked about."""
+
+Came = Mapping[str, Sequence[tuple[str, str]]]
+"""By the name of a column: the full names of tables, and the columns of them, that it is made of."""
+
+
+class Touched:
+    """Keeps what runs were allowed, each action on each resource once. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[RunId, frozenset[tuple[ResourceId, str]]] = OrderedDict()
+
+    def note(self, organization: Organization, run: RunId, asked: Iterable[Asked]) -> None:
+        """Keep what a run of this organization was allowed. It is written when this returns, and only if it is new.
+
+        Raises `StoreError` if it cannot be.
+        """
+        facts = organization.control.snapshot
+        found = {(there.id, action) for action, names in asked if (there := named(facts, names)) is not None}
+        with self._lock:
+            known = self._kept.get(run)
+            if known is not None and found <= known:
+                return
+            kept = frozenset((id, each) for id, actions in allowed(organization.store, run).items() for each in actions)
+            if not found <= kept:
+                organization.store.put_document(_document(run, kept | found))
+            self._kept[run] = kept | found
+            self._kept.move_to_end(run)
+            while len(self._kept) > _AT_HAND:
+                self._kept.popitem(last=False)
+
+    def note_columns(self, store: Store, run: RunId, table: str, came: Came) -> None:
+        """Keep of what the columns of a table are made that a run writes. Raises `StoreError`."""
+        with self._lock:
+            kept = columns_of(store, run)
+            if table in kept or len(kept) < _MOST_TABLES:
+                body = {**kept, table: {name: [list(each) for each in whence] for name, whence in came.items()}}
+                store.put_document(DocumentPut(COLUMNS, run, body))
+
+
+def columns_of(store: Store, run: RunId) -> Mapping[str, Mapping[str, Sequence[Sequence[str]]]]:
+    """Return of what the columns of tables are made that a run has written, by the table's full name then."""
+    return store.document(COLUMNS, run) or {}
+
+
+def allowed(store: Store, run: RunId) -> Mapping[ResourceId, frozenset[str]]:
+    """Return the actions that the guard has allowed a run so far, by resource."""
+    body = store.document(KIND, run) or {}
+    return {ResourceId(id): frozenset(actions) for id, actions in body.items()}
+
+
+def read_by(organization: Organization, run: RunId) -> frozenset[str]:
+    """Return the full names of the tables whose rows a run was allowed to read so far, as they are called now."""
+    facts = organization.control.snapshot
+    found = (id for id, actions in allowed(organization.store, run).items() if READING in actions)
+    return frozenset(".".join(facts.full_name(id)) for id in found if id in facts.resources)
+
+
+def _document(run: RunId, pairs: Iterable[tuple[ResourceId, str]]) -> DocumentPut:
+    body = dict[str, list[str]]()
+    for id, action in sorted(pairs):
+        body.setdefault(id, []).append(action)
+    return DocumentPut(KIND, run, body)

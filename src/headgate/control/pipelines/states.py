@@ -1,0 +1,96 @@
+"""States of pipelines and of what runs on a cluster, and the cluster that it runs on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunRow
+from headgate.control.pipelines.runs import QueueRun, queued_again
+from headgate.control.resources.changes import MOVED_BY
+from headgate.control.resources.commands import STATE
+from headgate.facts.changes import Attributes, AttributesSet, Edge, RelationsSet
+from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.snapshot import Resource
+
+STATES: Mapping[str, str] = {
+    "activate": "active",
+    "deactivate": "inactive",
+    "pause": "paused",
+    "resume": "active",
+    "clean_and_restart": "active",
+}
+"""The state after each of these actions."""
+
+CLEANED = "cleaned"
+"""The attribute that counts how often a pipeline began anew."""
+_CLEANING = "clean_and_restart"
+_STOPPING = ("pause", _CLEANING)
+_BEGINNING = ("resume", _CLEANING)
+_LASTING = "stream_capture"
+"""The type whose run goes on until it is stopped: there is one under way whenever it is active."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeState:
+    """The resource is activated, deactivated, paused, resumed, or cleaned and restarted.
+
+    `rows` are its runs that have not ended: those under way are stopped by a pause and a restart, and wait in the queue.
+    Where there is none of a stream capture that is to go on, `run` is queued.
+    """
+
+    resource: ResourceId
+    verb: str
+    rows: tuple[RunRow, ...] = ()
+    run: RunId | None = None
+    name: str = "resource.change_state"
+
+    def plan(self, view: View) -> Plan:
+        """Need the action of that name on it."""
+        found = view.target(self.resource)
+        if self.verb not in STATES:
+            raise InvalidError(f"there is no `{self.verb}`; there are {', '.join(STATES)}")
+        view.require_action(f"{found.type}.{self.verb}", found.id)
+        change = AttributesSet(found.id, self._attributes(found))
+        plans = [Plan((change,)), *self._stopped(view), *self._begun(view.after(change), found)]
+        return Plan(
+            tuple(change for each in plans for change in each.changes),
+            tuple(document for each in plans for document in each.documents),
+            runs=tuple(put for each in plans for put in each.runs),
+        )
+
+    def _attributes(self, found: Resource) -> Attributes:
+        states = {**found.attributes, STATE: (STATES[self.verb],)}
+        return {**states, CLEANED: (str(cleaned(found) + 1),)} if self.verb == _CLEANING else states
+
+    def _stopped(self, view: View) -> list[Plan]:
+        under_way = [each for each in self.rows if each.state == RUNNING and self.verb in _STOPPING]
+        return [queued_again(view, each, f"stopped by `{self.verb}`") for each in under_way]
+
+    def _begun(self, view: View, found: Resource) -> list[Plan]:
+        goes_on = found.type == _LASTING and self.verb in _BEGINNING
+        if not goes_on or self.run is None or any(each.state in (QUEUED, RUNNING) for each in self.rows):
+            return []
+        return [QueueRun(self.run, found.id).plan(view)]
+
+
+def cleaned(found: Resource) -> int:
+    """Return how often a pipeline was cleaned and restarted."""
+    return int(next(iter(found.attributes.get(CLEANED, ())), "0"))
+
+
+@dataclass(frozen=True, slots=True)
+class MoveToCluster:
+    """The resource, or the services of the table, run on this cluster from now on."""
+
+    resource: ResourceId
+    cluster: ResourceId
+    name: str = "resource.move_to_cluster"
+
+    def plan(self, view: View) -> Plan:
+        """Need the action that moves it, which asks about the cluster too."""
+        found = view.target(self.resource)
+        relation = next((relation for type, relation in MOVED_BY if type == found.type), "cluster")
+        verb = MOVED_BY.get((found.type, relation), "move_to_cluster")
+        view.require_action(f"{found.type}.{verb}", found.id, on={"cluster": (self.cluster,)})
+        cluster = view.resource(self.cluster, "cluster")
+        return Plan((RelationsSet(found.id, {**found.relations, relation: (Edge(cluster.id),)}),))

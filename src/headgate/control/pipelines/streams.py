@@ -1,0 +1,99 @@
+"""Streams of a source: added to its definition, switched on and off. Who makes more be read, has it read with their rights."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headgate.control.kernel.command import MissingError, Plan, View
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.pipelines.commands import not_running, run_by, use_connections
+from headgate.facts.changes import Change, Edge, Relations, RelationsSet, RunAsSet
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import NO_NAMES, Resource
+
+_WRITTEN = ("outputs", "output_layers")
+
+
+@dataclass(frozen=True, slots=True)
+class AddStream:
+    """The source writes one more table. Its runs use the caller's rights from now on.
+
+    `relations` are the edges that come with the stream, `definition` what the pipeline's says with it.
+    """
+
+    pipeline: ResourceId
+    relations: Relations
+    definition: Mapping[str, Any]
+    name: str = "pipeline.add_stream"
+
+    def plan(self, view: View) -> Plan:
+        """Need `add_stream` with what it writes, and to use the connection."""
+        found = view.target(self.pipeline)
+        places = {name: tuple(edge.target for edge in self.relations.get(name, ())) for name in _WRITTEN}
+        # What is not there yet is asked about by the layer that it will lie in.
+        on = {
+            "outputs": places["outputs"],
+            "output_layers": tuple(set(places["output_layers"]) & set(places["outputs"])),
+        }
+        view.require_action(f"{found.type}.add_stream", found.id, on=on)
+        for target in (*places["outputs"], *places["output_layers"]):
+            view.resource(target, "table", "database")
+        added = {name: (*found.relations.get(name, ()), *self.relations.get(name, ())) for name in _WRITTEN}
+        change = RelationsSet(found.id, {**found.relations, **added})
+        return Plan((change, *_taken_over(view, found, change)), (_defined(found, self.definition),))
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchStream:
+    """A stream of the source counts, or does not. By one that is switched on, its runs use the caller's rights.
+
+    `layer` and `titles` say which tables it writes.
+    """
+
+    pipeline: ResourceId
+    layer: ResourceId
+    titles: tuple[str, ...]
+    enabled: bool
+    definition: Mapping[str, Any]
+    name: str = "pipeline.switch_stream"
+
+    def plan(self, view: View) -> Plan:
+        """Need `enable_stream` with what it writes, and to use the connection; or `disable_stream`."""
+        found = view.target(self.pipeline)
+        within = view.facts.children.get(self.layer, NO_NAMES)
+        tables = {within[title] for title in self.titles if title in within}
+        written = tuple(edge.target for edge in found.relations.get("outputs", ()) if self._writes(edge, tables))
+        verb = "enable_stream" if self.enabled else "disable_stream"
+        view.require_action(f"{found.type}.{verb}", found.id, on={"outputs": written})
+        if not written:
+            raise MissingError(f"`{found.name}` writes no table `{self.titles[0]}` there")
+        switched = {
+            name: tuple(self._switched(edge, tables) for edge in found.relations.get(name, ())) for name in _WRITTEN
+        }
+        change = RelationsSet(found.id, {**found.relations, **switched})
+        taken = _taken_over(view, found, change) if self.enabled else ()
+        return Plan((change, *taken), (_defined(found, self.definition),))
+
+    def _switched(self, edge: Edge, tables: AbstractSet[ResourceId]) -> Edge:
+        return replace(edge, enabled=self.enabled) if self._writes(edge, tables) else edge
+
+    def _writes(self, edge: Edge, tables: AbstractSet[ResourceId]) -> bool:
+        return edge.target in tables or (edge.target == self.layer and edge.name in self.titles)
+
+
+def _taken_over(view: View, found: Resource, change: Change) -> tuple[Change, ...]:
+    """Return who its runs run as from now on: the caller, or still the service principal that it names for that."""
+    after = view.after(change)
+    saved = after.facts.resources[found.id]
+    use_connections(after, saved)
+    run_as = view.facts.run_as.get(found.id)
+    present = view.facts.principals.get(run_as) if run_as else None
+    service = run_as if present is not None and present.kind == "service_principal" else None
+    run_by_now = RunAsSet(found.id, run_by(after, saved, service))
+    not_running(view, found.id, found.name)
+    return (run_by_now,)
+
+
+def _defined(found: Resource, definition: Mapping[str, Any]) -> DocumentPut:
+    return DocumentPut("pipeline", found.id, dict(definition))

@@ -1,0 +1,1 @@
+"""Questions: parsed, resolved by name, and answered with the reason of a refusal."""

@@ -1,0 +1,168 @@
+"""Questions by name, for doors that know names and not ids. A hidden and a missing name get one answer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from headgate.control.catalog.table_services import served
+from headgate.control.control import Control
+from headgate.control.kernel.names import TYPES, Supposed, below, named, supposed
+from headgate.control.kernel.ports import NOT_FOUND, REFUSED, Denial
+from headgate.control.questions.messages import Wording, asking
+from headgate.decision.context import model_for
+from headgate.decision.evaluator import Answers
+from headgate.decision.explain.explain import explain
+from headgate.decision.types import Explanation, Question
+from headgate.decision.uniform_visibility import alike
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The answer about a name: the text is for the caller, the resource None where there is none.
+
+    `denial` is what the audit records of a refusal. It is the same for a hidden name and a missing one.
+    """
+
+    allowed: bool
+    discoverable: bool
+    revision: int
+    message: str = ""
+    resource: ResourceId | None = None
+    denial: Denial | None = None
+
+
+class Gate:
+    """Asks the one engine about full names, lake first.
+
+    A refusal ends with where to ask for access: anybody may, under any name.
+    """
+
+    def __init__(self, control: Control, wording: Wording, requests: str = "/api/v1/requests") -> None:
+        """`requests` is where people ask for access."""
+        self._control = control
+        self._wording = wording
+        self._requests = requests
+
+    def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
+        """Answer one action on one name."""
+        answers, now = self._control.answers, self._control.now
+        found = named(answers.facts, names)
+        if found is not None:
+            question = Question(caller, action, found.id)
+            if answers.check(question, now).allowed:
+                self._control.counts.decided(allowed=True)
+                return _allowed(answers, found.id)
+            if self._knows(answers, caller, found.id):
+                self._control.counts.decided(allowed=False)
+                explained = explain(answers.models, answers.facts, question, now, answers)
+                return self._refused(answers, names, question, explained, found.id)
+        verdict = self._unknown(answers, caller, action, names)
+        self._control.counts.decided(allowed=verdict.allowed)
+        return verdict
+
+    def discover(self, caller: Caller, names: Sequence[str]) -> Verdict:
+        """Answer whether the caller may know a name; a missing one is known to who would see it there."""
+        answers = self._control.answers
+        found = named(answers.facts, names)
+        if found is not None and self._knows(answers, caller, found.id):
+            return _allowed(answers, found.id)
+        return self._unknown(answers, caller, None, names)
+
+    def may_serve(self, caller: Caller, names: Sequence[str], procedure: str, arguments: Iterable[str]) -> bool:
+        """Say whether this is what the caller may call for the table as the run of a service of it."""
+        found = named(self._control.answers.facts, names)
+        own = served(self._control.answers, caller, found.id, self._control.now) if found else None
+        return own is not None and own.name == procedure and own.arguments.issuperset(arguments)
+
+    def serves(self, caller: Caller, names: Sequence[str]) -> bool:
+        """Say whether the caller is the run of a service of the table that works on its files and leaves its rows."""
+        found = named(self._control.answers.facts, names)
+        return found is not None and served(self._control.answers, caller, found.id, self._control.now) is not None
+
+    def refusal(self, names: Sequence[str], question: Question, explained: Explanation) -> Verdict:
+        """Return the verdict of a command that was refused on the facts it would have landed on."""
+        return self._refused(self._control.answers, names, question, explained, None)
+
+    def missing(self, names: Sequence[str], action: str | None = None) -> Verdict:
+        """Return the verdict about a name that is hidden or missing."""
+        wanted = action or f"{TYPES[min(len(names), len(TYPES)) - 1]}.describe"
+        return Verdict(
+            allowed=False,
+            discoverable=False,
+            revision=self._control.snapshot.revision,
+            message=self._asking(self.hidden(names), wanted, names),
+            denial=Denial(NOT_FOUND, wanted, ".".join(names)),
+        )
+
+    def hidden(self, names: Sequence[str]) -> str:
+        """Return the text for a name that is hidden or missing."""
+        return self._wording.hidden(names)
+
+    def visible(self, caller: Caller, names: Sequence[str]) -> Sequence[str]:
+        """Return the names below a resource that the caller may discover, sorted."""
+        above = self._control.snapshot.find(names)
+        if above is None:
+            return ()
+        children = self._control.snapshot.children[above.id].items()
+        return sorted(name for name, id in children if self._control.sees(caller, id))
+
+    def _knows(self, answers: Answers, caller: Caller, id: ResourceId) -> bool:
+        now = self._control.now
+        return answers.discoverable(caller, id, now) or served(answers, caller, id, now) is not None
+
+    def _unknown(self, answers: Answers, caller: Caller, action: str | None, names: Sequence[str]) -> Verdict:
+        """Answer about a name that is hidden or missing: in one way, so that the time it takes tells nothing either.
+
+        It is allowed (and Spark then says that there is no such thing) to who could do it there, if nothing that is
+        there is hidden from them. So a hidden name is not allowed: it is there itself.
+        """
+        now, would = self._control.now, supposed(answers, names)
+        if would is not None:
+            asked, id = would.answers, would.resource.id
+            if action is None:
+                allowed = asked.discoverable(caller, id, now)
+            else:
+                allowed = asked.check(Question(caller, action, id), now).allowed
+            if allowed and self._sees_all(answers, caller, would):
+                return Verdict(allowed=True, discoverable=True, revision=answers.facts.revision)
+        return self.missing(names, action)
+
+    def _sees_all(self, answers: Answers, caller: Caller, would: Supposed) -> bool:
+        """Say whether the caller may discover everything of the type there, and what would lie there too."""
+        now, resource = self._control.now, would.resource
+        if not would.answers.discoverable(caller, resource.id, now):
+            return False
+        model = model_for(answers.models, answers.facts, resource.type, would.above)
+        if model is not None and alike(model, resource.type):
+            return True
+        return all(answers.discoverable(caller, id, now) for id in below(answers.facts, would.above, resource.type))
+
+    def _refused(
+        self,
+        answers: Answers,
+        names: Sequence[str],
+        question: Question,
+        explained: Explanation,
+        resource: ResourceId | None,
+    ) -> Verdict:
+        text = self._wording.refusal(answers.facts, question.action, names, explained)
+        # The run of a table service knows its table, of which it may ask nothing but that it be served.
+        discoverable = explained.discoverable or resource is not None
+        denied = Denial(REFUSED, question.action, question.resource)
+        return Verdict(
+            allowed=False,
+            discoverable=discoverable,
+            revision=answers.facts.revision,
+            message=self._asking(text, question.action, names),
+            resource=resource,
+            denial=denied if discoverable else Denial(NOT_FOUND, question.action, ".".join(names)),
+        )
+
+    def _asking(self, text: str, action: str, names: Sequence[str]) -> str:
+        return asking(text, f"{self._requests}?{urlencode({'action': action, 'resource': '.'.join(names)})}")
+
+
+def _allowed(answers: Answers, id: ResourceId) -> Verdict:
+    return Verdict(allowed=True, discoverable=True, revision=answers.facts.revision, resource=id)

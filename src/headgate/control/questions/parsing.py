@@ -1,0 +1,145 @@
+"""From what a door hears of a call - a canonical action, a resource, and what else is said - to a question on one log.
+
+What is said beside who, what and where is the suite's `with` (`tests/conformance/FORMAT.md`, section 5): the role and the
+subject of an assignment, the other resources that the call concerns, and words.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from headgate.control.kernel.parsing import Entry, Value, first, items, text, words
+from headgate.decision.context import model_for
+from headgate.decision.evaluator import Answers
+from headgate.decision.reference import ASSIGNING
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.model import Alternative, Model
+
+ROLE_WORDS = ("role", "privilege", "access")
+"""What a call says a role by."""
+
+_SUBJECT_WORDS = ("to", "from", "of", "user")
+_NEW_ROLE, _JOINING = "new_role", "user"
+_OUTPUTS, _STREAM = ("output", "outputs"), "stream"
+_OF_AN_ASSIGNMENT = frozenset((*ROLE_WORDS, *_SUBJECT_WORDS, _NEW_ROLE))
+
+WORDS = frozenset(("type", "name", "kind", "domain", "purpose", "email"))
+"""What is never meant as an id, even if something is called so."""
+
+
+def question(answers: Answers, caller: Caller, action: str, resource: ResourceId, said: Entry) -> Question:
+    """Return the question that a call stands for. Raises `UnreadableError` for what is said in no known form."""
+    if not said:
+        return Question(caller, action, resource)
+    facts = answers.facts
+    on, given = _parameters(answers, action, resource, said)
+    named = first(said, *_SUBJECT_WORDS)
+    subject = None if named is None else PrincipalId(named)
+    if _may_join(facts, action, resource, said) and subject not in facts.principals:
+        subject = None
+    role, new_role = _roles(facts, action, resource, subject, said)
+    return Question(caller, action, resource, on, role, subject, new_role, given)
+
+
+def _parameters(
+    answers: Answers, action: str, resource: ResourceId, said: Entry
+) -> tuple[Mapping[str, tuple[ResourceId, ...]], Mapping[str, tuple[str, ...]]]:
+    """Return the resources that the call also concerns, and its words."""
+    on: dict[str, tuple[ResourceId, ...]] = {}
+    given: dict[str, tuple[str, ...]] = {}
+    places, terms = _declared(answers, action, resource)
+    for key, value in said.items():
+        if key in _OUTPUTS:
+            on |= _written(answers.facts, value, creating=action.partition(".")[2].startswith("create_"))
+        elif key == _STREAM:
+            on |= _stream(answers.facts, resource, words(value))
+        elif key in _OF_AN_ASSIGNMENT or value is None:
+            continue
+        elif key in places or (key not in terms and _all_known(answers.facts, value)):
+            on[key] = tuple(ResourceId(each) for each in words(value))
+        elif key in terms or all(isinstance(each, str | bool | int | float) for each in items(value)):
+            given[key] = words(value)  # anything else is nothing that a model could speak of
+    return on, given
+
+
+def _declared(answers: Answers, action: str, resource: ResourceId) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what the model reads of such a call as resources, and what as words."""
+    found = answers.facts.resources.get(resource)
+    model = model_for(answers.models, answers.facts, found.type, resource) if found else None
+    alternatives = tuple(_alternatives(model, action)) if model else ()
+    places = frozenset(each.relation for way in alternatives for each in way.roles if each.root == "with")
+    terms = frozenset(term.name for way in alternatives for term in way.when if term.root == "with")
+    return frozenset(each for each in places if each), terms | WORDS
+
+
+def _alternatives(model: Model, action: str) -> Iterator[Alternative]:
+    yield from model.needs.get(action, ())
+    if action in ASSIGNING:
+        yield from (Alternative(rule.when, rule.needs) for rule in model.assign)
+
+
+def _all_known(facts: Snapshot, value: Value) -> bool:
+    return all(
+        isinstance(each, str)
+        and (
+            ResourceId(each) in facts.resources
+            or PrincipalId(each) in facts.principals
+            or GroupId(each) in facts.groups
+        )
+        for each in items(value)
+    )
+
+
+def _written(facts: Snapshot, value: Value, *, creating: bool) -> Mapping[str, tuple[ResourceId, ...]]:
+    """Return the tables that are written, and where new ones would lie.
+
+    What is created also declares where the tables lie that it writes to.
+    """
+    tables, layers = list[ResourceId](), list[ResourceId]()
+    for each in items(value):
+        if isinstance(each, Mapping):
+            layers.append(ResourceId(text(each, "new_table_in")))
+        else:
+            tables.extend(ResourceId(table) for table in words(each))
+    if creating:
+        layers += (facts.resources[table].parent for table in tables if table in facts.resources)
+    return {"outputs": tuple(tables), "output_layers": tuple(dict.fromkeys(layers))}
+
+
+def _stream(facts: Snapshot, resource: ResourceId, names: tuple[str, ...]) -> Mapping[str, tuple[ResourceId, ...]]:
+    """Return what the edges of these names lead to, by relation."""
+    found = facts.resources.get(resource)
+    if found is None:
+        return {}
+    named = {
+        relation: tuple(edge.target for edge in edges if edge.name in names)
+        for relation, edges in found.relations.items()
+    }
+    return {relation: targets for relation, targets in named.items() if targets}
+
+
+def _may_join(facts: Snapshot, action: str, resource: ResourceId, said: Entry) -> bool:
+    """Say whether the call may be about somebody who is to join, of whom nothing is known yet."""
+    return _JOINING in said and action == "assignment.add" and resource == facts.organization
+
+
+def _roles(
+    facts: Snapshot, action: str, resource: ResourceId, subject: SubjectId | None, said: Entry
+) -> tuple[str | None, str | None]:
+    """Return the role that a question is about, and the one that it is to be replaced by.
+
+    A role that is to be changed or taken, and not named, is the one held there; changed to no other, it stays.
+    """
+    role, new_role = first(said, *ROLE_WORDS), first(said, _NEW_ROLE)
+    if action == "assignment.change" and new_role is None:
+        held = _held(facts, subject, resource)
+        return held, role or held
+    if action == "assignment.remove" and role is None:
+        return _held(facts, subject, resource), None
+    return role, new_role
+
+
+def _held(facts: Snapshot, subject: SubjectId | None, place: ResourceId) -> str | None:
+    given = facts.assignments.get(subject, {}) if subject else {}
+    return next((role for role, where, _ in given if where == place), None)

@@ -1,0 +1,1 @@
+"""Resources: created, changed, moved and deleted, with their documents and versions."""

@@ -1,0 +1,102 @@
+"""Another name for a resource, and other relations: who makes the change gains nothing by it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headgate.control.access.escalation import may_lend, nothing_gained
+from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.resources.commands import asked_about, more_than_a_resource
+from headgate.facts.changes import Edge, Relations, RelationsSet, ResourceRenamed
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource
+from headgate.model.model import Model
+
+MOVED_BY: Mapping[tuple[str, str], str] = {
+    ("job", "cluster"): "move_to_cluster",
+    ("stream_capture", "cluster"): "move_to_cluster",
+    ("table", "services_cluster"): "change_services_cluster",
+}
+"""Relations that an action of their own changes, by type and relation."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenameResource:
+    """The resource is called otherwise. What was assigned on it stays."""
+
+    resource: ResourceId
+    title: str
+    name: str = "resource.rename"
+
+    def plan(self, view: View) -> Plan:
+        """Need to edit it; a table is renamed as SQL does it, by `RenameTable`."""
+        found = view.target(self.resource)
+        more_than_a_resource(found.type)
+        view.require_action(view.action(found, "edit", "alter"), found.id)
+        if found.id == view.root or found.type == "table":
+            raise InvalidError(f"this is not how a `{found.type}` is renamed")
+        view.new_name(found.id, found.parent, self.title)
+        change = ResourceRenamed(found.id, found.parent, self.title)
+        nothing_gained(view, found.id, change)
+        return Plan((change,))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRelations:
+    """These relations of the resource have these edges from now on; the others stay."""
+
+    resource: ResourceId
+    relations: Relations
+    name: str = "resource.change_relations"
+
+    def plan(self, view: View) -> Plan:
+        """Need to edit it as it is and as it would be, to see what is newly named, and to give what that opens.
+
+        Where making it is a matter of one of these relations, making it so is needed too.
+        """
+        found = view.target(self.resource)
+        more_than_a_resource(found.type)
+        change = RelationsSet(found.id, {**found.relations, **self.relations})
+        action = view.action(found, "edit", "alter")
+        for each in (view, view.after(change)):
+            each.require_action(action, found.id)
+        self._have_no_way_of_their_own(view, found)
+        added = self._added(found)
+        model = view.model_for(found.type, found.id)
+        for targets in added.values():
+            for target in targets:
+                view.resource(target)
+        may_lend(view, model, added)
+        if asked_about(model) & added.keys():
+            _makeable(view, model, found, change.relations)
+        nothing_gained(view, found.id, change)
+        return Plan((change,))
+
+    def _have_no_way_of_their_own(self, view: View, found: Resource) -> None:
+        if found.id in view.facts.run_as:
+            raise InvalidError("what a pipeline touches follows from its definition; save that instead")
+        for relation in self.relations:
+            if relation in view.model_for(found.type, found.id).lineage:
+                raise InvalidError(f"`{relation}` says where it belongs; move it instead")
+            if (found.type, relation) in MOVED_BY:
+                raise InvalidError(f"`{relation}` is changed by `{MOVED_BY[found.type, relation]}`")
+
+    def _added(self, found: Resource) -> Mapping[str, tuple[ResourceId, ...]]:
+        """Return what is named, or counts, only after the change."""
+        added = {
+            relation: tuple(edge.target for edge in edges if not _counts_already(found, relation, edge))
+            for relation, edges in self.relations.items()
+        }
+        return {relation: targets for relation, targets in added.items() if targets}
+
+
+def _counts_already(found: Resource, relation: str, edge: Edge) -> bool:
+    old = [each for each in found.relations.get(relation, ()) if each.target == edge.target]
+    return any(each.enabled or not edge.enabled for each in old)
+
+
+def _makeable(view: View, model: Model, found: Resource, relations: Relations) -> None:
+    owners = tuple(edge.target for name in model.lineage for edge in relations.get(name, ())) or (found.parent,)
+    on = {relation: tuple(edge.target for edge in edges) for relation, edges in relations.items()}
+    for owner in owners:
+        place = view.target(owner)
+        view.require_action(f"{place.type}.create_{found.type}", place.id, on=on, given=found.attributes)

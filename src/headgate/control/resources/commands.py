@@ -1,0 +1,249 @@
+"""Making, moving, changing and deleting resources of any type that the model knows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from headgate.control.access.escalation import (
+    PORT,
+    may_lend,
+    nothing_gained,
+    require_adding_access,
+    require_adding_access_of_owners,
+)
+from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.ports import DocumentPut
+from headgate.facts.changes import (
+    Attributes,
+    AttributesSet,
+    Change,
+    Edge,
+    Relations,
+    RelationsSet,
+    ResourceCreated,
+    ResourceDeleted,
+    ResourceRenamed,
+    RoleAssigned,
+)
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Resource
+from headgate.model.model import Model
+
+_OTHERWISE: Mapping[str, str] = {
+    "group": "group",
+    "service_principal": "service principal",
+    "token": "token",
+    "access": "access",
+    "change_request": "change request",
+}
+"""Types that are more than a resource, and whose commands make and change them."""
+
+_DOCUMENTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("source", "integration", "query", "history", "destination", "saved_query"), ("pipeline",)),
+    **dict.fromkeys(("stream_capture", "table_service"), ("pipeline",)),
+    "visualization": ("pipeline", "shown"),
+}
+"""The kinds of documents that a type has, where it is not one that is called as the type is."""
+
+DESCRIPTION = "description"
+"""The kind of document that describes a resource of any type."""
+
+KIND = "kind"
+"""The attribute that tells what a resource is among those of its type; without it, it is what the type is called."""
+
+STATE = "state"
+"""The attribute that actions of its own change."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateResource:
+    """A new resource under its parent, with what its model puts implicitly below it.
+
+    `author` is who made it, where it is not the caller but the deployment that says so. `made_as` is the word of the
+    action that is needed, where it is another than the type.
+    """
+
+    resource: ResourceId
+    type: str
+    parent: ResourceId
+    title: str
+    relations: Relations = field(default_factory=dict[str, tuple[Edge, ...]])
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+    author: PrincipalId | None = None
+    made_as: str = ""
+    name: str = "resource.create"
+
+    def plan(self, view: View) -> Plan:
+        """Need the parent's action for it, or, where a relation of it carries roles down, that of what this names.
+
+        Who makes it is assigned what the model gives to makers.
+        """
+        parent = view.target(self.parent)
+        more_than_a_resource(self.type)
+        on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
+        for place in self._under(view, parent):
+            view.require_action(
+                f"{place.type}.create_{self.made_as or self.type}", place.id, on=on, given=self.attributes
+            )
+        model = view.model_for(self.type, parent.id)
+        for relation in sorted(on.keys() - asked_about(model)):
+            for target in on[relation]:
+                view.resource(target)
+        may_lend(view, model, on)
+        _may_lie(model, self.type, parent)
+        view.free_id(self.resource)
+        view.new_name(self.resource, parent.id, self.title)
+        created = ResourceCreated(
+            self.resource,
+            self.type,
+            parent.id,
+            self.title,
+            view.actor or self.author,
+            self.relations,
+            self.attributes,
+        )
+        if self.type == "organization":  # what is below it, and who holds what there, its own log says
+            return Plan((created,))
+        if self.type == PORT:
+            require_adding_access(view.after(created), self.resource, self.attributes, {})
+        below = implied(model, self.resource, self.type)
+        return Plan((created, *below, *makers(view, self.resource, self.type, model)))
+
+    def _under(self, view: View, parent: Resource) -> tuple[Resource, ...]:
+        lineage = view.model_for(self.type, parent.id).lineage
+        owners = tuple(view.target(edge.target) for name in lineage for edge in self.relations.get(name, ()))
+        return owners or (parent,)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteResource:
+    """The resource goes, with everything below it and every assignment and document of them."""
+
+    resource: ResourceId
+    name: str = "resource.delete"
+
+    def plan(self, view: View) -> Plan:
+        """Need to delete or drop it."""
+        found = view.target(self.resource)
+        more_than_a_resource(found.type)
+        view.require_action(view.action(found, "delete", "drop"), found.id)
+        if found.id == view.root:
+            raise InvalidError("the organization itself does not go by a command of its own")
+        # Each by itself, so that whatever else is kept for it goes too.
+        gone = [view.facts.resources[id] for id in (*view.facts.below(found.id), found.id)]
+        erased = tuple(put for each in gone for put in _erased(each))
+        return Plan(tuple(ResourceDeleted(each.id) for each in gone), erased)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveResource:
+    """The resource gets another parent; where a relation of it carries roles down, that names the new one instead."""
+
+    resource: ResourceId
+    parent: ResourceId
+    name: str = "resource.move"
+
+    def plan(self, view: View) -> Plan:
+        """Need to edit and to delete it where it is, and to create it there. The caller and the teams there gain nothing by it."""
+        found, place = view.target(self.resource), view.target(self.parent)
+        more_than_a_resource(found.type)
+        view.require_action(view.action(found, "edit", "alter"), found.id)
+        view.require_action(view.action(found, "delete", "drop"), found.id)
+        view.require_action(f"{place.type}.create_{found.type}", place.id, on=_on(found), given=found.attributes)
+        if place.id == found.id or any(each.id == found.id for each in view.facts.ancestors(place.id)):
+            raise InvalidError("nothing can be moved below itself")
+        change = self._change(view, found, place)
+        nothing_gained(view, found.id, change)
+        require_adding_access_of_owners(view, found.id, change)
+        return Plan((change,))
+
+    def _change(self, view: View, found: Resource, place: Resource) -> Change:
+        model = view.model_for(found.type, found.id)
+        carrying = [name for name in model.lineage if name in found.relations]
+        if carrying:
+            return RelationsSet(found.id, {**found.relations, carrying[0]: (Edge(place.id),)})
+        if view.model_for(found.type, place.id) is not model:
+            raise InvalidError("another access model is in force there, under which its assignments mean nothing")
+        _may_lie(model, found.type, place)
+        if place.id != found.parent:
+            view.free_name(place.id, found.name)
+        return ResourceRenamed(found.id, place.id, found.name)
+
+
+@dataclass(frozen=True, slots=True)
+class SetAttributes:
+    """These attributes of the resource have these words from now on; the others stay."""
+
+    resource: ResourceId
+    attributes: Attributes
+    name: str = "resource.set_attributes"
+
+    def plan(self, view: View) -> Plan:
+        """Need to edit it as it is and as it would be; who changes it gains nothing on it."""
+        found = view.target(self.resource)
+        if view.caller is not None:
+            more_than_a_resource(found.type)
+        action = view.action(found, "edit", "alter")
+        change = AttributesSet(found.id, {**found.attributes, **self.attributes})
+        for each in (view, view.after(change)):
+            each.require_action(action, found.id, given=self.attributes)
+        if view.caller is not None and found.id == view.root:
+            raise InvalidError("what the organization is, the deployment says; its settings are what can be changed")
+        if view.caller is not None and STATE in self.attributes:
+            raise InvalidError("the state is changed by activating, pausing and the like")
+        if view.caller is not None and found.type == "table" and KIND in self.attributes:
+            raise InvalidError("whether it is a table or a view does not change")
+        nothing_gained(view, found.id, change)
+        if found.type == PORT:
+            require_adding_access(view.after(change), found.id, change.attributes, found.attributes)
+        return Plan((change,))
+
+
+def implied(model: Model, parent: ResourceId, type: str) -> Iterator[ResourceCreated]:
+    """Yield what a model puts implicitly below a resource of a type: one of each implicit type, under a derived id."""
+    for each in model.types.values():
+        if each.implicit and type in each.parents:
+            id = ResourceId(f"{parent}/{each.name}")
+            yield ResourceCreated(id, each.name, parent, each.name)
+            yield from implied(model, id, each.name)
+
+
+def makers(view: View, resource: ResourceId, type: str, model: Model) -> Iterator[RoleAssigned]:
+    """Yield what who makes a resource of a type is assigned on it; nothing for the deployment itself."""
+    for creator in model.creators:
+        if view.actor is not None and type in creator.types:
+            yield RoleAssigned(view.actor, creator.role, resource, model.name, view.actor)
+
+
+def asked_about(model: Model) -> frozenset[str]:
+    """Return the relations that the model's needs are about, and only they: what they may name, the model has said."""
+    needed = {role.relation for ways in model.needs.values() for way in ways for role in way.roles if role.relation}
+    along = {rule.along for rule in model.spread}
+    opening = {each.relation for each in (*model.bridges, *model.named_in)}
+    return frozenset(needed - along - opening - set(model.lineage))
+
+
+def document_kinds(type: str) -> tuple[str, ...]:
+    """Return the kinds of documents that a resource of a type may have, under its id."""
+    return (*_DOCUMENTS.get(type, (type,)), DESCRIPTION)
+
+
+def _erased(resource: Resource) -> Iterator[DocumentPut]:
+    for kind in document_kinds(resource.type):
+        yield DocumentPut(kind, resource.id, None)
+
+
+def _on(resource: Resource) -> Mapping[str, tuple[ResourceId, ...]]:
+    return {relation: tuple(edge.target for edge in edges) for relation, edges in resource.relations.items()}
+
+
+def more_than_a_resource(type: str) -> None:
+    """Raise `InvalidError` for a type that has commands of its own."""
+    if type in _OTHERWISE:
+        raise InvalidError(f"a `{type}` is not only a resource; there are commands for {_OTHERWISE[type]}s")
+
+
+def _may_lie(model: Model, type: str, parent: Resource) -> None:
+    parents = model.types[type].parents
+    if parent.type not in parents:
+        words = " or ".join(f"`{model.word(each)}`" for each in parents) or "nothing"
+        raise InvalidError(f"a `{model.word(type)}` lies under {words}, not under a `{model.word(parent.type)}`")

@@ -1,0 +1,55 @@
+"""What describes a resource and decides nothing: its description, and the document that a contract or a policy is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.resources.commands import DESCRIPTION, more_than_a_resource
+from headgate.facts.ids import ResourceId
+
+DOCUMENTED = (
+    "data_product",
+    "output_port",
+    "data_contract",
+    "definition",
+    "policy",
+    "tag",
+    "source_system",
+)
+"""Types whose resources have a document of any form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """The resource is described by this text; an empty one takes the description away."""
+
+    resource: ResourceId
+    text: str
+    name: str = "resource.describe"
+
+    def plan(self, view: View) -> Plan:
+        """Need `change_description` on it, or to edit it where the model has no such action."""
+        found = view.target(self.resource)
+        more_than_a_resource(found.type)
+        view.require_action(view.action(found, "change_description", "edit", "alter"), found.id)
+        body = {"text": self.text} if self.text else None
+        return Plan((), (DocumentPut(DESCRIPTION, found.id, body),))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDocument:
+    """The resource's document is this one."""
+
+    resource: ResourceId
+    document: Mapping[str, Any]
+    name: str = "resource.change_document"
+
+    def plan(self, view: View) -> Plan:
+        """Need to edit it."""
+        found = view.target(self.resource)
+        view.require_action(view.action(found, "edit", "alter"), found.id)
+        if found.type not in DOCUMENTED:
+            raise InvalidError(f"a `{found.type}` has no document; there are some of {', '.join(DOCUMENTED)}")
+        return Plan((), (DocumentPut(found.type, found.id, dict(self.document)),))

@@ -1,0 +1,129 @@
+"""The version of a resource: another one after a fact or a document has changed that a caller states of it."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, cast
+
+from headgate.control.kernel.metadata import MayKnow, Outcome, no_name
+from headgate.control.resources.commands import document_kinds
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Agreement, ChangeRequest, Request, Snapshot
+
+_NOT_STATED = frozenset(("shown", "table"))
+"""Kinds of documents that runs and commits write: nothing in them is stated by a caller."""
+
+
+class Documents(Protocol):
+    """Where documents are read, as a store is."""
+
+    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
+        """Return one document, or None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Upcoming:
+    """The documents of a store as they will be after a command."""
+
+    outcome: Outcome
+    store: Documents
+
+    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
+        puts = (put for put in reversed(self.outcome.documents) if (put.kind, put.id) == (kind, id))
+        put = next(puts, None)
+        return put.body if put is not None else self.store.document(kind, id)
+
+
+def has_version(facts: Snapshot, id: str) -> bool:
+    """Return whether a write about this id is answered with its version."""
+    return ResourceId(id) in facts.resources or id in facts.requests
+
+
+def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId) -> str:
+    """Return the version that a resource will have once a command is written."""
+    return version(outcome.facts, _Upcoming(outcome, store), resource, outcome.may_know)
+
+
+def version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: MayKnow = no_name) -> str:
+    """Return the version of a resource, the same on every replica: none is kept.
+
+    The version of an approval contains the names that the reader may know, and no others: a reader could guess a hidden name
+    from a version.
+    A caller that shows documents of the resource reads them after this: what changes in between makes the version an old one.
+    """
+    documents = dict(_documents(facts, store, resource))
+    records = (facts.groups, facts.principals, facts.tokens)
+    stated = (
+        *(asdict(each) for kind in (facts.resources, *records) if (each := _of(kind, resource)) is not None),
+        dict(facts.settings.get(resource, {})),
+        sorted((subject, keys) for subject, keys in facts.subjects.get(resource, {}).items()),
+        facts.run_as.get(resource),
+        facts.governs.get(resource),
+        *_approval(facts, store, resource, documents, may_know),
+        documents,
+    )
+    return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
+
+
+def _approval(
+    facts: Snapshot, store: Documents, id: ResourceId, documents: Mapping[str, Any], may_know: MayKnow
+) -> Iterator[Mapping[str, Any]]:
+    """Yield what waits for approval under this id, and the names of what its record and its documents refer to."""
+    for kind in (facts.agreements, facts.change_requests, facts.requests):
+        found: Agreement | ChangeRequest | Request | None = _of(kind, id)
+        if found is not None:
+            record = _record(found, may_know)
+            referred = {*_texts(record), *_texts(documents)}
+            there = (each for each in referred if each in facts.resources or each in facts.principals)
+            names = {each: _name(facts, store, each) for each in there if each == found.author or may_know(each)}
+            yield {"record": record, "names": names}
+
+
+def _record(found: Agreement | ChangeRequest | Request, may_know: MayKnow) -> dict[str, Any]:
+    record = asdict(found)
+    if isinstance(found, Request) and not (found.resource and may_know(found.resource)):
+        # The author knows the name that the request was filed under, but not whether a resource has it.
+        record["resource"] = None
+    return record
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 (whatever a document holds)
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        parts = cast("Iterable[Any]", value.values() if isinstance(value, Mapping) else value)
+        for each in parts:
+            yield from _texts(each)
+
+
+def _name(facts: Snapshot, store: Documents, id: str) -> Any:  # noqa: ANN401 (a document's member)
+    if PrincipalId(id) in facts.principals:
+        return (store.document("principal", id) or {}).get("name")
+    return facts.full_name(ResourceId(id))
+
+
+def _documents(facts: Snapshot, store: Documents, resource: ResourceId) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for kind in _kinds(facts, resource):
+        found = store.document(kind, resource)
+        if found is not None:
+            yield kind, found
+
+
+def _kinds(facts: Snapshot, resource: ResourceId) -> Iterator[str]:
+    found = facts.resources.get(resource)
+    if found is not None:
+        yield from (each for each in document_kinds(found.type) if each not in _NOT_STATED)
+    if resource in facts.principals:
+        yield "principal"
+    if resource in facts.requests:
+        yield "request"
+
+
+def _of(kind: Mapping[Any, Any], id: str) -> Any:  # noqa: ANN401 (a record of any kind; the fields are what counts)
+    return kind.get(id)
+
+
+def _sorted(value: Iterable[str]) -> list[str]:
+    return sorted(value)

@@ -1,0 +1,1 @@
+"""Text: normal forms, letters that look alike, and what is safe to show."""
