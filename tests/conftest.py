@@ -12,8 +12,8 @@ import pytest
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.pointed import File, Pointed
-from headgate.spark.errors import ToolchainError
-from headgate.spark.toolchain import Toolchain, default_cache, default_jars_folder, prepare
+from headgate.spark.toolchain.errors import ToolchainError
+from headgate.spark.toolchain.prepare import Toolchain, default_cache, default_jars_folder, prepare
 from tests.lake.java import java_reader
 
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}

@@ -19,7 +19,7 @@ from bench.guard_stack.tpch import generator, tpch
 from bench.guard_stack.upload import large_upload
 from bench.http_engines.figures import Aim
 from headgate.app.settings import default_settings
-from headgate.spark.toolchain import Toolchain, prepare
+from headgate.spark.toolchain.prepare import Toolchain, prepare
 
 SHARE = "share"
 TPCH = "tpch"

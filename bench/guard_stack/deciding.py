@@ -12,7 +12,7 @@ from bench.http_engines.headgate_server import Announcing, config
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.settings import Settings
 from headgate.facts.caller import Caller
-from headgate.spark.sparks import Sparks
+from headgate.spark.sessions.registry import Sparks
 
 
 class _Key:

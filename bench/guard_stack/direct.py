@@ -14,11 +14,11 @@ from pyspark.sql.connect.session import SparkSession
 
 from bench.guard_stack.plain_spark import plain_spark
 from bench.guard_stack.statements import DATABASE, TABLES
-from headgate.spark.client import connect
-from headgate.spark.driver import Driver
-from headgate.spark.signature import sign_session
-from headgate.spark.starting import DriverSettings
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.driver.config import DriverSettings
+from headgate.spark.driver.driver import Driver
+from headgate.spark.sessions.signature import sign_session
+from headgate.spark.sql.client import connect
+from headgate.spark.toolchain.prepare import Toolchain
 
 _ROOT = Path(__file__).resolve().parents[2]
 _LAKE = "spark.sql.catalog.lake"

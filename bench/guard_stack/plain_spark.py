@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.spark.client import connect
-from headgate.spark.jars import spark_jars
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.sql.client import connect
+from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 
 _PATIENCE = 600.0
 _OPENED = (

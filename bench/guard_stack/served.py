@@ -15,8 +15,8 @@ from pyspark.sql.connect.session import SparkSession
 
 from bench.guard_stack.plain_spark import last_lines, plain_spark
 from headgate.app.settings import default_settings
-from headgate.spark.client import connect
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.sql.client import connect
+from headgate.spark.toolchain.prepare import Toolchain
 
 _HEADGATE = Path(sys.executable).parent / "headgate"
 _PATIENCE = 600.0

@@ -12,7 +12,7 @@ from bench.guard_stack.figures import adds_at_most, share_at_most
 from bench.guard_stack.report import Outcome
 from bench.guard_stack.statements import STATEMENTS
 from bench.guard_stack.timing import in_turn
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 
 
 def share(tools: Toolchain, folder: Path, effort: Effort) -> Outcome:

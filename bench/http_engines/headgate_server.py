@@ -25,7 +25,7 @@ from headgate.control.identity.tokens import IssueToken, written
 from headgate.control.kernel.ids import new_id
 from headgate.doors.http.connection import connections
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.sparks import Sparks
+from headgate.spark.sessions.registry import Sparks
 
 
 def main(folder: str, store: str, sizes: str) -> None:

@@ -14,7 +14,7 @@ from bench.pipelines_stack.effort import QUICK, Effort
 from bench.pipelines_stack.parts import PARTS
 from bench.pipelines_stack.runs import Runs
 from headgate.app.settings import default_settings
-from headgate.spark.toolchain import prepare
+from headgate.spark.toolchain.prepare import prepare
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

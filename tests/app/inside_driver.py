@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from headgate.cli import main
-from headgate.spark import driver_sandbox
-from headgate.spark.jars import spark_jars
-from headgate.spark.starting import DriverSettings
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.driver import sandbox
+from headgate.spark.driver.config import DriverSettings
+from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 
 SOURCE: Final = Path(__file__).with_suffix(".scala")
 WITHIN: Final = 120.0
@@ -57,7 +57,7 @@ def _files(folder: Path) -> tuple[Path, Path]:
 
 def insert(folder: Path) -> None:
     """Let the drivers of this process start with the class in a folder."""
-    command, policy = driver_sandbox.command, driver_sandbox.driver_policy
+    command, policy = sandbox.command, sandbox.driver_policy
     asked, results = _files(folder)
 
     def with_class(settings: DriverSettings) -> tuple[str, ...]:
@@ -69,8 +69,8 @@ def insert(folder: Path) -> None:
         made = policy(*arguments)
         return replace(made, reads=(*made.reads, str(folder)), writes=(*made.writes, str(results.parent)))
 
-    driver_sandbox.command = with_class
-    driver_sandbox.driver_policy = with_folder
+    sandbox.command = with_class
+    sandbox.driver_policy = with_folder
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.facts.changes import ResourceRenamed
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.clusters import Clusters
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.kept import KeptStatements
-from headgate.spark.statements import SqlLimits, Wanted
+from headgate.spark.authority import Credential
+from headgate.spark.driver.clusters import Clusters
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import SqlLimits, Wanted
 from tests.app.prepared import READS, WRITES, Asked
 from tests.app.routes import Route, routes
 from tests.app.scene import Scene, scene

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headgate.facts.caller import Caller
-from headgate.spark.signature import sign
+from headgate.spark.sessions.signature import sign
 from tests.app.world import KEY, World, world_in
 
 

@@ -35,15 +35,15 @@ from headgate.pipelines import lineage_sending
 from headgate.pipelines import worker as worker_module
 from headgate.pipelines.lineage import Trace
 from headgate.pipelines.lineage_sending import Receiver, Sending
-from headgate.spark import driver as driver_module
-from headgate.spark.clusters import Cluster, Clusters
-from headgate.spark.driver import Driver, DriverState
-from headgate.spark.gateway import process as process_module
-from headgate.spark.gateway.authority import Report
-from headgate.spark.gateway.child import Told
-from headgate.spark.gateway.process import GatewayProcess, GatewayState
-from headgate.spark.liveness import Liveness
-from headgate.spark.supervising import Supervisor
+from headgate.spark.authority import Report
+from headgate.spark.driver import driver as driver_module
+from headgate.spark.driver.clusters import Cluster, Clusters
+from headgate.spark.driver.driver import Driver, DriverState
+from headgate.spark.driver.liveness import Liveness
+from headgate.spark.gateway.process import supervisor as process_module
+from headgate.spark.gateway.process.config import Told
+from headgate.spark.gateway.process.supervisor import GatewayProcess, GatewayState
+from headgate.spark.process_supervisor import Supervisor
 from tests.app.world import World, world_in
 from tests.doors.http.asking import asks
 from tests.doors.http.test_tls import issue

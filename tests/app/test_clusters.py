@@ -20,9 +20,9 @@ from headgate.app.server import Server
 from headgate.app.settings import Settings
 from headgate.cli.demo.people import Part, Person
 from headgate.facts.ids import ResourceId, RunId
-from headgate.spark.client import connect
-from headgate.spark.gateway.bindings import PRINCIPAL_KEY
-from headgate.spark.toolchain import Toolchain, default_cache
+from headgate.spark.gateway.session_bindings import PRINCIPAL_KEY
+from headgate.spark.sql.client import connect
+from headgate.spark.toolchain.prepare import Toolchain, default_cache
 from tests.app.serving import until
 from tests.egress import OPEN
 from tests.fakes.runs import begin, end

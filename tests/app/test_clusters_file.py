@@ -10,8 +10,8 @@ import pytest
 
 from headgate.app.checkup.clusters import clusters
 from headgate.app.settings import SettingsError, default_settings
-from headgate.spark import masters
-from headgate.spark.clusters import Cluster
+from headgate.spark.driver import standalone_master
+from headgate.spark.driver.clusters import Cluster
 
 
 def written(folder: Path, text: str) -> dict[str, str]:
@@ -143,7 +143,7 @@ class TestACheckup:
         secret = tmp_path / "secret"
         secret.touch(0o600)
         with socket.create_server(("127.0.0.1", 0)) as master, answering(answer) as rest:
-            monkeypatch.setattr(masters, "REST_PORT", rest)
+            monkeypatch.setattr(standalone_master, "REST_PORT", rest)
             url = f"spark://127.0.0.1:{master.getsockname()[1]}"
 
             found = self.found(tmp_path, f'[big]\nmaster = "{url}"\nsecret_file = "{secret}"')

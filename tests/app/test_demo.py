@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.app.inside_driver import InsideDriver
 from tests.app.serving import HEADGATE, Serving, children, is_alive, serving, until
 from tests.postgres import PostgresServer

@@ -20,10 +20,10 @@ from headgate.doors.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import DecidingAuthority
-from headgate.spark.clusters import Clusters
-from headgate.spark.gateway.asked import Authenticate, MayTouch, path_of
-from headgate.spark.signature import sign
+from headgate.spark.authority_messages import Authenticate, MayTouch, path_of
+from headgate.spark.deciding_authority import DecidingAuthority
+from headgate.spark.driver.clusters import Clusters
+from headgate.spark.sessions.signature import sign
 from tests.app.serving import until
 from tests.app.test_catalog import BODIES, HIDDEN, MISSING, SCHEMA, VERSION, catalog_routes, filled
 from tests.app.world import KEY, Place, World, world_in

@@ -10,8 +10,8 @@ from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.drivers import Drivers
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.spark.clusters import Cluster, Clusters
-from headgate.spark.driver import DriverError, DriverState
+from headgate.spark.driver.clusters import Cluster, Clusters
+from headgate.spark.driver.driver import DriverError, DriverState
 from tests.app.world import World, settings_in
 
 BIG = Cluster("big", "spark://one:7077", idle_seconds=60)

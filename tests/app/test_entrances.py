@@ -10,8 +10,8 @@ import pytest
 from headgate.control.connections.commands import Entrance
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
-from headgate.spark.signature import sign
-from headgate.spark.sparks import OrganizationSpark
+from headgate.spark.sessions.registry import OrganizationSpark
+from headgate.spark.sessions.signature import sign
 from tests.app.world import KEY, World, world_in
 from tests.fakes.runs import begin, end
 

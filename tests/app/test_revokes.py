@@ -21,13 +21,13 @@ from headgate.control.resources.commands import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import DecidingAuthority, Known
-from headgate.spark.clusters import Cluster, Clusters
-from headgate.spark.driver import DriverState
-from headgate.spark.gateway.authority import Credential, Report, Running
-from headgate.spark.needs import NameNeed, Need
-from headgate.spark.statements import NO_DRIVER
-from headgate.spark.works import UNREADABLE
+from headgate.spark.authority import Credential, Report, Running
+from headgate.spark.deciding_authority import DecidingAuthority, Known
+from headgate.spark.driver.clusters import Cluster, Clusters
+from headgate.spark.driver.driver import DriverState
+from headgate.spark.sessions.operations import UNREADABLE
+from headgate.spark.sessions.privileges import NameNeed, Need
+from headgate.spark.sql.statements import NO_DRIVER
 from headgate.store import FILE, open_stores
 from tests.app.world import Place, World, serving, settings_in
 from tests.fakes.runs import begin, end

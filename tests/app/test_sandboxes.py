@@ -15,7 +15,7 @@ from headgate.app.sandboxes import (
 from headgate.app.settings import Settings
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.sandbox import Level
-from headgate.spark.clusters import Cluster
+from headgate.spark.driver.clusters import Cluster
 from tests.app.world import World, settings_in, world_in
 
 PORTS = (8123,)

@@ -18,8 +18,8 @@ from pyspark.sql.connect.session import SparkSession
 from headgate.app.background import running
 from headgate.app.settings import Settings
 from headgate.cli.demo.people import Part, Person
-from headgate.spark.client import connect
-from headgate.spark.toolchain import Toolchain, default_cache
+from headgate.spark.sql.client import connect
+from headgate.spark.toolchain.prepare import Toolchain, default_cache
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 REFUSED, TOO_COMPLEX = "42501", "54001"

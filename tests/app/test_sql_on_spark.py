@@ -17,8 +17,8 @@ from headgate.app.background import running
 from headgate.app.server import Server
 from headgate.app.settings import Settings
 from headgate.doors.api.sql_messages import ARROW
-from headgate.spark.client import connect
-from headgate.spark.toolchain import Toolchain, default_cache
+from headgate.spark.sql.client import connect
+from headgate.spark.toolchain.prepare import Toolchain, default_cache
 from tests.app.serving import Serving
 from tests.repo.sessions import BLOCK, ran, session
 

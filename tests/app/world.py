@@ -19,9 +19,9 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.sparks import Sparks
-from headgate.spark.statements import Reading, StatementError, Wanted
+from headgate.spark.authority import Credential
+from headgate.spark.sessions.registry import Sparks
+from headgate.spark.sql.statements import Reading, StatementError, Wanted
 from tests.egress import OPEN
 from tests.threads import served
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tools.bypass_corpus.stack import Stack, fresh_stack
 
 

@@ -9,8 +9,8 @@ from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.admission import admit
 from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.policy.rules import Reader
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
-from headgate.spark.gateway.rules import Reader
 
 # Nested messages are written as dicts here, which the stubs do not know.
 base: Any = protos.base

@@ -18,10 +18,10 @@ import pytest
 from pyspark.sql.connect.functions import builtin as functions
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.spark.client import connect
 from headgate.spark.gateway.protos import base
-from headgate.spark.statements import DRIVER_LOST, NOT_CONNECTED
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.sql.client import connect
+from headgate.spark.sql.statements import DRIVER_LOST, NOT_CONNECTED
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.app.serving import Serving, serving, until
 from tests.app.test_sql_on_spark import Person
 from tests.gateway.raw_client import Client

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 from headgate.cli import app
 from headgate.cli.api import ApiError
 from headgate.doors.api.sql_messages import PAGE
-from headgate.spark.kept import KeptStatements
-from headgate.spark.statements import SqlLimits, StatementError
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import SqlLimits, StatementError
 from tests.app.world import World, world_in
 from tests.fakes.statements import FakeSpark
 

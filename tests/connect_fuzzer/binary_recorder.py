@@ -13,7 +13,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from headgate.spark.gateway.protos import base
-from headgate.spark.java import find_java
+from headgate.spark.toolchain.java import find_java
 from tests.connect_fuzzer import binaries
 
 _VARIANT: Final = 'SELECT parse_json(\'{"a": [1, 2.5, "x", null], "b": {"c": true}}\')'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.toolchain import default_cache
+from headgate.spark.toolchain.prepare import default_cache
 
 
 @pytest.fixture

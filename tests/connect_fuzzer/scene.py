@@ -15,9 +15,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.spark.client import connect
 from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN
+from headgate.spark.sql.client import connect
 from tests.app.serving import Serving, until
 from tests.app.test_sql_on_spark import Person
 from tests.gateway.hostile_client import RawClient, bearer

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.connect_fuzzer.trial import fuzz, require_no_findings
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from headgate.spark.gateway.allowed import ALLOWED
+from headgate.spark.gateway.policy.allow_list import ALLOWED
 from headgate.spark.gateway.rpcs import RPCS
 from tests.connect_fuzzer.dictionary import statements
 from tests.connect_fuzzer.messages import ANY, RECORDED, Request, corpus, line, name_of, pairs, recorded

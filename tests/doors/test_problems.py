@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from headgate.control.kernel.ports import StoreError
 from headgate.doors import problems
 from headgate.doors.api.bodies import Strict
-from headgate.spark.statements import DRIVER_LOST, LOST, STATEMENT_LOST, StatementError
+from headgate.spark.sql.statements import DRIVER_LOST, LOST, STATEMENT_LOST, StatementError
 from tests.threads import served
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from headgate.facts.caller import Caller
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.statements import CANCELLED, Column, Progress, StatementError, Wanted
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statements import CANCELLED, Column, Progress, StatementError, Wanted
 
 PATIENCE = 20.0
 """Seconds after which a statement that nobody lets go fails the test instead of hanging it."""
 
 
 class FakeReading:
-    """`headgate.spark.statements.Reading`. It goes on when `go` is set, and remembers what happened to it."""
+    """`headgate.spark.sql.statements.Reading`. It goes on when `go` is set, and remembers what happened to it."""
 
     def __init__(self, wanted: Wanted, batches: Sequence[pa.RecordBatch], error: StatementError | None) -> None:
         self.progress = Progress(stages=2, stages_done=1, tasks=8, tasks_done=3, tasks_running=2, bytes=1000)
@@ -66,7 +66,7 @@ class FakeReading:
 
 
 class FakeSpark:
-    """`headgate.spark.statements.RunsStatements`: `begun` are the statements so far, with which credential they came."""
+    """`headgate.spark.sql.statements.RunsStatements`: `begun` are the statements so far, with which credential they came."""
 
     def __init__(
         self, *batches: pa.RecordBatch, error: StatementError | None = None, waits: bool = False, slow: float = 0.0

@@ -7,7 +7,7 @@ from fake_backend import FakeBackend, fake_backend
 from guarded import PEOPLE, Guarded, guarded
 from running import RunningGateway, running_gateway
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from many.marks import TABLE, Owner
 from pyspark.sql.connect.session import SparkSession
 from running import RunningGateway, running_gateway
 
-from headgate.spark.client import connect
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.sql.client import connect
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard_world import ADMIN, Need, World, world
 
 PEOPLE = tuple(f"p{number}" for number in range(16))

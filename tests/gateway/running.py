@@ -14,13 +14,13 @@ from headgate.doors.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import DecidingAuthority, Known
-from headgate.spark.gateway.authority import Credential, Driver
-from headgate.spark.gateway.remote import RemoteAuthority
+from headgate.spark.authority import Credential, Driver
+from headgate.spark.deciding_authority import DecidingAuthority, Known
+from headgate.spark.gateway.remote_authority import RemoteAuthority
 from headgate.spark.gateway.server import Gateway, GatewaySettings
-from headgate.spark.needs import Need
-from headgate.spark.sessions import Sessions
-from headgate.spark.works import Works
+from headgate.spark.sessions.operations import Works
+from headgate.spark.sessions.privileges import Need
+from headgate.spark.sessions.sessions import Sessions
 from tests.fakes.store import FakeStores
 from tests.threads import event_loop, served
 

@@ -13,8 +13,8 @@ from running import FakeSpark
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import DecidingAuthority, Known, endpoint
-from headgate.spark.gateway.authority import Credential, NotServedError
+from headgate.spark.authority import Credential, NotServedError
+from headgate.spark.deciding_authority import DecidingAuthority, Known, endpoint
 from tests.threads import wait_until
 
 SESSION = "00112233-4455-6677-8899-aabbccddeeff"

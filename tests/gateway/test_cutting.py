@@ -13,10 +13,10 @@ from google.rpc.status_pb2 import Status
 from raw_client import Client
 from running import RunningGateway, running_gateway
 
-from headgate.spark.gateway import operations, watch
-from headgate.spark.gateway.bindings import HANDLE_KEY
-from headgate.spark.needs import NameNeed
-from headgate.spark.statements import DRIVER_LOST, NOT_CONNECTED, NOT_READY, STATEMENT_LOST
+from headgate.spark.gateway import operations, revocation_watch
+from headgate.spark.gateway.session_bindings import HANDLE_KEY
+from headgate.spark.sessions.privileges import NameNeed
+from headgate.spark.sql.statements import DRIVER_LOST, NOT_CONNECTED, NOT_READY, STATEMENT_LOST
 
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
 WHY = "ann: `table.select` on `lake.raw.t` is not allowed"
@@ -125,7 +125,7 @@ class TestAStatement:
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         statement = Statement(gateway, backend)
-        monkeypatch.setattr(watch, "_UNHEARD", 0.0)
+        monkeypatch.setattr(revocation_watch, "_UNHEARD", 0.0)
         gateway.forbid()
 
         assert "could not be decided" in statement.fails().details()

@@ -17,10 +17,10 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, RunId, TokenId
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.artifact_names import PREFIX, ROWS, driver_hash
-from headgate.spark.gateway.bindings import HANDLE_KEY, PRINCIPAL_KEY
-from headgate.spark.gateway.identity import SessionKey, user_id
+from headgate.spark.gateway.call_identity import SessionKey, user_id
 from headgate.spark.gateway.rpcs import SERVICE
-from headgate.spark.signature import sign_session
+from headgate.spark.gateway.session_bindings import HANDLE_KEY, PRINCIPAL_KEY
+from headgate.spark.sessions.signature import sign_session
 from tests import arrow_streams
 
 DENIED, UNKNOWN_TOKEN = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED

@@ -14,9 +14,9 @@ from running import RunningGateway, running_gateway
 from test_cutting import READ, WHY, Statement
 
 from headgate.facts.ids import PrincipalId
-from headgate.spark.gateway import calls, operations, watch
+from headgate.spark.gateway import calls, operations, revocation_watch
 from headgate.spark.gateway.backend import Backend
-from headgate.spark.gateway.identity import SessionKey
+from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.interrupts import Interrupts
 from tests.threads import wait_until
 
@@ -355,7 +355,7 @@ def test_results_stop_when_the_watch_reports_nothing_although_every_task_is_dead
     statement = Statement(gateway, backend)
     for task in gateway.gateway.watch._tasks:  # pyright: ignore[reportPrivateUsage]
         gateway.run(task.stop())
-    monkeypatch.setattr(watch, "_UNHEARD", 0.0)
+    monkeypatch.setattr(revocation_watch, "_UNHEARD", 0.0)
 
     backend.go_on.set()
 

@@ -8,11 +8,11 @@ from trying import (
     short,
 )
 
-from headgate.spark.gateway.allowed import ALLOWED
-from headgate.spark.gateway.refused import REFUSED, reason
+from headgate.spark.gateway.policy.allow_list import ALLOWED
+from headgate.spark.gateway.policy.deny_reasons import REFUSED, reason
+from headgate.spark.gateway.policy.rules import RULES
+from headgate.spark.gateway.policy.text_lengths import bounds
 from headgate.spark.gateway.rpcs import RPCS, SERVICE
-from headgate.spark.gateway.rules import RULES
-from headgate.spark.gateway.text_lengths import bounds
 
 
 def reachable() -> dict[str, Descriptor]:

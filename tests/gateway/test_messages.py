@@ -25,7 +25,7 @@ from trying import (
 
 from headgate.spark.gateway.admission import inspector
 from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
-from headgate.spark.gateway.messages import MAX_DEPTH
+from headgate.spark.gateway.policy.walk import MAX_DEPTH
 from headgate.spark.gateway.rpcs import ADD_ARTIFACTS, ANALYZE_PLAN, CONFIG, EXECUTE_PLAN
 
 

@@ -23,9 +23,9 @@ from running import KEY, FakeSpark, Tokens, answering
 
 from headgate.sandbox.machine import find_level
 from headgate.spark.gateway import protos
-from headgate.spark.gateway.child import Ready, Told
-from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
-from headgate.spark.gateway.sandbox import GatewaySandbox
+from headgate.spark.gateway.process.config import Ready, Told
+from headgate.spark.gateway.process.sandbox import GatewaySandbox
+from headgate.spark.gateway.process.supervisor import GatewayProcess, GatewayProcessError, GatewayState
 from tests.doors.http.test_tls import issue
 from tests.threads import event_loop, wait_until
 

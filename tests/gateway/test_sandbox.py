@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from headgate.sandbox import Level
-from headgate.spark.gateway.child import Told
-from headgate.spark.gateway.sandbox import GatewaySandbox
+from headgate.spark.gateway.process.config import Told
+from headgate.spark.gateway.process.sandbox import GatewaySandbox
 from tests.sandbox.levels import require_full
 
 ATTEMPTS = str(Path("tests/sandbox/attempts.py").resolve())

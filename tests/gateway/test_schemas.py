@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headgate.spark.gateway.errors import RefusedError
-from headgate.spark.gateway.schemas import check_metadata, check_schema
+from headgate.spark.gateway.policy.schemas import check_metadata, check_schema
 
 
 def schema(metadata: Any, kind: Any = "string") -> str:

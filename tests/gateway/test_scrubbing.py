@@ -16,7 +16,7 @@ from headgate.control.text.error_text import mask
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.artifact_names import restore_statuses
 from headgate.spark.gateway.errors import DriverAnswerError
-from headgate.spark.gateway.message_types import short_name
+from headgate.spark.gateway.policy.message_types import short_name
 from headgate.spark.gateway.scrubbing import scrub, scrub_chain, scrub_result
 
 base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know

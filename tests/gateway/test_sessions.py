@@ -4,7 +4,7 @@ import pytest
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.sessions import Sessions, TooManySessionsError
+from headgate.spark.sessions.sessions import Sessions, TooManySessionsError
 
 ANN = Caller(PrincipalId("ann"), TokenId("t1"))
 BOB = Caller(PrincipalId("bob"))

@@ -5,7 +5,7 @@ import hmac
 
 import pytest
 
-from headgate.spark.signature import MAX_AGE, sign, sign_session, verify
+from headgate.spark.sessions.signature import MAX_AGE, sign, sign_session, verify
 
 KEY = b"k" * 32
 SIGNED = sign(KEY, "POST", "/guard/v1/decide?x=1", 1000, "hgs_a", b"{}")

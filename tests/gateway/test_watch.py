@@ -13,9 +13,9 @@ from raw_client import Client
 from running import RunningGateway, running_gateway
 from test_cutting import DENIED, READ, WHY, Statement
 
-from headgate.spark.authority import DecidingAuthority
-from headgate.spark.gateway import watch
-from headgate.spark.gateway.authority import Refused, Report, Verdicts
+from headgate.spark.authority import Refused, Report, Verdicts
+from headgate.spark.deciding_authority import DecidingAuthority
+from headgate.spark.gateway import revocation_watch
 from headgate.spark.gateway.backend import Backend
 from tests.threads import wait_until
 
@@ -31,8 +31,8 @@ def backend() -> Iterator[FakeBackend]:
 
 @pytest.fixture
 def gateway(backend: FakeBackend, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningGateway]:
-    monkeypatch.setattr(watch, "EVERY", 0.05)
-    monkeypatch.setattr(watch, "_LOOK_EVERY", 0.05)
+    monkeypatch.setattr(revocation_watch, "EVERY", 0.05)
+    monkeypatch.setattr(revocation_watch, "_LOOK_EVERY", 0.05)
     with running_gateway(backend.driver, "ann") as running:
         yield running
 
@@ -116,8 +116,8 @@ def test_a_watch_that_hangs_ends_what_runs_and_starts_again(
     gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     statement = Statement(gateway, backend)
-    monkeypatch.setattr(watch, "_UNHEARD", 0.5)
-    monkeypatch.setattr(watch, "_HANGS", 0.7)
+    monkeypatch.setattr(revocation_watch, "_UNHEARD", 0.5)
+    monkeypatch.setattr(revocation_watch, "_HANGS", 0.7)
     works, hung = gateway.authority.report, list[Report]()
 
     async def report(asked: Report) -> Verdicts:
@@ -140,7 +140,7 @@ def test_a_watch_that_hangs_ends_what_runs_and_starts_again(
 def test_nothing_is_served_while_the_watch_cannot_report(
     gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "_UNHEARD", 0.2)
+    monkeypatch.setattr(revocation_watch, "_UNHEARD", 0.2)
     monkeypatch.setattr(gateway.authority, "report", Failing(ZeroDivisionError(), None, times=10**6))
     wait_until(lambda: not _is_served(gateway))
 

@@ -7,10 +7,10 @@ import pytest
 from headgate.control.kernel.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.spark.gateway.authority import Refused
-from headgate.spark.needs import NameNeed, Need, PathNeed
-from headgate.spark.sessions import Sessions
-from headgate.spark.works import ENDED, PER_SESSION, UNHEARD_SECONDS, UNREADABLE, TooMuchWorkError, Works
+from headgate.spark.authority import Refused
+from headgate.spark.sessions.operations import ENDED, PER_SESSION, UNHEARD_SECONDS, UNREADABLE, TooMuchWorkError, Works
+from headgate.spark.sessions.privileges import NameNeed, Need, PathNeed
+from headgate.spark.sessions.sessions import Sessions
 
 ANN = Caller(PrincipalId("ann"))
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))

@@ -9,8 +9,8 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, RunId, TokenId
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.admission import Admitted, admit
+from headgate.spark.gateway.policy.rules import Reader
 from headgate.spark.gateway.rpcs import CONFIG, EXECUTE_PLAN, Rpc
-from headgate.spark.gateway.rules import Reader
 
 # Nested messages are written as dicts here, which the stubs do not know.
 base: Any = protos.base

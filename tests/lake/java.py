@@ -7,7 +7,7 @@ from typing import Any
 import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 
 
 class JavaReader:

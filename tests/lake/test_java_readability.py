@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headgate.lake.errors import InvalidError
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.lake.java import JavaReader, java_reader
 from tests.lake.test_readability import (
     READABLE_TABLES,

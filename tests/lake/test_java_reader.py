@@ -20,7 +20,7 @@ from headgate.lake.errors import InvalidError, LakeError
 from headgate.lake.metadata import NewTable, new_metadata, updated_metadata
 from headgate.lake.metadata_rules import check_metadata
 from headgate.lake.views import NewView, ViewUpdate, new_view, updated_view
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.lake.java import JavaReader, java_reader
 
 pytestmark = pytest.mark.spark  # for the Java and the jar; no Spark is started

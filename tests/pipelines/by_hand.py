@@ -23,8 +23,8 @@ from headgate.pipelines.definition import parts
 from headgate.pipelines.execution import Execution, Range
 from headgate.pipelines.file_bounds import parquet_bound
 from headgate.pipelines.kinds import KINDS, defined, kind_of
-from headgate.spark.client import connect
-from headgate.spark.toolchain import default_cache
+from headgate.spark.sql.client import connect
+from headgate.spark.toolchain.prepare import default_cache
 from tests.egress import OPEN
 
 _SECRET = "known to the test"  # noqa: S105 (of nothing but its own runs)

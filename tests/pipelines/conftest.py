@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.pipelines.by_hand import ByHand, by_hand
 from tests.pipelines.dropping import Drop
 

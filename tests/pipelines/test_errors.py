@@ -6,9 +6,10 @@ from pyspark.errors.exceptions.connect import AnalysisException, SparkConnectGrp
 
 from headgate.control.text.error_text import REFUSED
 from headgate.pipelines.errors import failure
-from headgate.spark import authority, statements
+from headgate.spark import deciding_authority
 from headgate.spark.gateway.errors import NoSessionError
-from headgate.spark.works import ENDED
+from headgate.spark.sessions.operations import ENDED
+from headgate.spark.sql import statements
 
 
 def by_spark(message: str, sqlstate: str | None = None) -> Exception:
@@ -37,7 +38,7 @@ class TestAFailure:
         "message",
         [
             ENDED,
-            authority._NO_TOKEN,
+            deciding_authority._NO_TOKEN,
             "access cannot be decided right now, so it is refused; try again",
             NoSessionError().message,
             "[INVALID_HANDLE.OPERATION_NOT_FOUND] The handle is invalid",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard_world import World, everything_to_the_admin, world
 
 

@@ -16,11 +16,11 @@ from headgate.control.connections.commands import Entrance
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.sandbox import Level
 from headgate.sandbox.machine import find_level
-from headgate.spark.database_relay import DatabaseRelay
-from headgate.spark.driver import Driver
-from headgate.spark.signature import sign_session, verify
-from headgate.spark.starting import DriverSandbox, DriverSettings
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.driver.config import DriverSandbox, DriverSettings
+from headgate.spark.driver.database_relay import DatabaseRelay
+from headgate.spark.driver.driver import Driver
+from headgate.spark.sessions.signature import sign_session, verify
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.threads import event_loop
 
 Need = Mapping[str, Any]

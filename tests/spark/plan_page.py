@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from headgate.spark.guard_build import SOURCES
-from headgate.spark.jars import ICEBERG, spark_jars
+from headgate.spark.toolchain.guard_build import SOURCES
+from headgate.spark.toolchain.jars import ICEBERG, spark_jars
 from tests.spark.class_files import classes, concrete
 
 TABLES = SOURCES / "resources" / "headgate"

@@ -4,8 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from headgate.spark.jars import spark_jars
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 
 
 def compile_program(toolchain: Toolchain, folder: Path, text: str) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from headgate.spark.clusters import Cluster
-from headgate.spark.jars import spark_jars
-from headgate.spark.starting import OPENED
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.driver.clusters import Cluster
+from headgate.spark.driver.config import OPENED
+from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.app.serving import PS, until
 
 LOOPBACK = "127.0.0.1"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.jars import spark_jars
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 
 CHANGED = "org/apache/spark/rdd/UnionRDD"
 JAVA_8 = 52

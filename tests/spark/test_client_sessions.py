@@ -2,9 +2,9 @@
 
 import pytest
 
-from headgate.spark import client_sessions
-from headgate.spark.client_sessions import ClientSession, ClientSessions
-from headgate.spark.gateway.authority import Credential
+from headgate.spark.authority import Credential
+from headgate.spark.sql import client_sessions
+from headgate.spark.sql.client_sessions import ClientSession, ClientSessions
 
 MINE = Credential("mine")
 

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from headgate.pipelines.place import DatabasePlace, entrance
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.doors.http.test_tls import issue
 from tests.fakes.postgres import CLEARTEXT, GSSAPI, TLS, Received, postgres_that_asks
 from tests.pipelines.test_database_connection import asks_for_certificate

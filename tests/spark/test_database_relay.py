@@ -13,8 +13,8 @@ import pytest
 
 from headgate.control.connections.commands import Entrance
 from headgate.control.kernel.supervision import BackgroundTasks
-from headgate.spark import database_relay
-from headgate.spark.database_relay import OPEN, REFUSED, UNREACHABLE, DatabaseRelay
+from headgate.spark.driver import database_relay
+from headgate.spark.driver.database_relay import OPEN, REFUSED, UNREACHABLE, DatabaseRelay
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the relay is for sandboxes, which only Linux has")
 HERE: Final = "127.0.0.1"

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.storagelevel import StorageLevel
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
 from tests.spark.guard_world import ADMIN, World, world
 

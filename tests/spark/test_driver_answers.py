@@ -16,7 +16,7 @@ from pyspark.sql.connect.proto import (
     ReattachExecuteRequest,
 )
 
-from headgate.spark.driver_answers import CheckedAnswers
+from headgate.spark.driver.answers import CheckedAnswers
 from tests.arrow_streams import column, with_offsets
 
 ROWS = column(pa.array(["a"]))

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from headgate.spark.driver_ports import NoPortError, SessionPorts
+from headgate.spark.driver.ports import NoPortError, SessionPorts
 
 
 def taken(opened: ExitStack, port: int) -> None:

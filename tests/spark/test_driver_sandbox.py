@@ -9,13 +9,13 @@ import pytest
 import headgate.spark
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.sandbox import Level
-from headgate.spark import driver_sandbox
-from headgate.spark.clusters import Cluster
-from headgate.spark.driver_ports import DriverPorts
-from headgate.spark.driver_sandbox import choose_level, driver_policy
+from headgate.spark.driver import sandbox
+from headgate.spark.driver.clusters import Cluster
+from headgate.spark.driver.config import THREAD_POOLS, DriverSandbox, DriverSettings
+from headgate.spark.driver.ports import DriverPorts
+from headgate.spark.driver.sandbox import choose_level, driver_policy
 from headgate.spark.gateway.calls import CALLS
 from headgate.spark.gateway.operations import PER_DRIVER
-from headgate.spark.starting import THREAD_POOLS, DriverSandbox, DriverSettings
 
 ACTIVE_STREAMS = Path(headgate.spark.__file__).parent / "guard" / "scala" / "ActiveStreams.scala"
 PORTS = DriverPorts(1001, 1002, 1003)
@@ -69,7 +69,7 @@ def test_the_memory_of_a_driver_has_room_for_the_stacks_of_all_its_threads() -> 
     assert pools["spark.sql.resultQueryStage.maxThreadThreshold"] >= PER_DRIVER + subqueries
     streams = re.search(r"Overall = (\d+)", ACTIVE_STREAMS.read_text(encoding="utf-8"))
     assert streams is not None
-    assert PER_DRIVER + CALLS + 2 * int(streams[1]) + 400 <= driver_sandbox._OTHER_THREADS
+    assert PER_DRIVER + CALLS + 2 * int(streams[1]) + 400 <= sandbox._OTHER_THREADS
 
 
 def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(settings: DriverSettings) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.spark.followed_operations import FollowedOperations
-from headgate.spark.needs import NameNeed, Need
+from headgate.spark.sessions.followed_operations import FollowedOperations
+from headgate.spark.sessions.privileges import NameNeed, Need
 
 ANN = Caller(PrincipalId("ann"))
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))

@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as sf
 
-from headgate.spark.canary import require_closed
+from headgate.spark.driver.canary import require_closed
 from tests.spark.guard_world import ADMIN, REFUSED, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]

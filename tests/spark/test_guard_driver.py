@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark import liveness
-from headgate.spark.driver import Driver, DriverError, DriverState
-from headgate.spark.guard_build import build_guard
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.driver import liveness
+from headgate.spark.driver.driver import Driver, DriverError, DriverState
+from headgate.spark.toolchain.guard_build import build_guard
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard_world import settings
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -24,8 +24,8 @@ NOWHERE = "http://127.0.0.1:9/guard/v1/decide"
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from headgate.spark.driver import Driver
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.driver.driver import Driver
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard_world import settings
 
 async def main():

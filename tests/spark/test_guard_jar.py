@@ -5,8 +5,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from headgate.spark.jars import spark_jars
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 
 REPLACED = "org/apache/spark/sql/catalyst/expressions/codegen/BufferHolder.class"
 

@@ -5,9 +5,9 @@ import pytest
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.kept import KeptStatement, KeptStatements
-from headgate.spark.statements import TOO_MANY, SqlLimits, StatementError, Wanted
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statement_store import KeptStatement, KeptStatements
+from headgate.spark.sql.statements import TOO_MANY, SqlLimits, StatementError, Wanted
 from tests.fakes.statements import PATIENCE, FakeSpark
 
 ANN, BOB = PrincipalId("ann"), PrincipalId("bob")

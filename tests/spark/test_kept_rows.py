@@ -11,7 +11,7 @@ from pyspark.sql.connect.plan import LogicalPlan
 from pyspark.sql.connect.proto import Join, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-from headgate.spark.signature import sign_session
+from headgate.spark.sessions.signature import sign_session
 from tests.spark.checkpoints import checkpointed
 from tests.spark.guard_world import ADMIN, REFUSED, World
 

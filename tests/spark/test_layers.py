@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 
 from headgate.sandbox import Level
 from headgate.sandbox.machine import sandbox_command
-from headgate.spark.driver_ports import DriverPorts, SessionPorts
-from headgate.spark.driver_sandbox import driver_policy
-from headgate.spark.jars import spark_jars
-from headgate.spark.starting import OPENED, DriverSandbox, DriverSettings, environment
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.driver.config import OPENED, DriverSandbox, DriverSettings, environment
+from headgate.spark.driver.ports import DriverPorts, SessionPorts
+from headgate.spark.driver.sandbox import driver_policy
+from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.connect_fuzzer.canaries import Canaries, watched
 from tests.sandbox.levels import require_full
 from tests.sandbox.refusals import REFUSAL

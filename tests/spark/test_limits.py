@@ -15,7 +15,7 @@ from pyspark.sql.connect.proto import Plan, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headgate.spark.gateway.admission import inspector
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.attempts import SHORT_TASKS, SOON, STRANGER, Attempt, open_as
 from tests.spark.guard_world import ADMIN, World, world
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from headgate.control.kernel.supervision import BackgroundTasks
-from headgate.spark import driver as driver_module
-from headgate.spark import liveness as liveness_module
-from headgate.spark.clusters import Cluster
-from headgate.spark.driver import Driver
-from headgate.spark.driver_ports import DriverPorts, SessionPorts
-from headgate.spark.starting import DriverSettings
+from headgate.spark.driver import driver as driver_module
+from headgate.spark.driver import liveness as liveness_module
+from headgate.spark.driver.clusters import Cluster
+from headgate.spark.driver.config import DriverSettings
+from headgate.spark.driver.driver import Driver
+from headgate.spark.driver.ports import DriverPorts, SessionPorts
 from tests.gateway.fake_backend import FakeBackend, fake_backend
 
 PART = 0.1

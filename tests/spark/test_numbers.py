@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from headgate.spark.jars import spark_jars
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.bytecode import Bytecode, read
 from tests.spark.guard_world import ADMIN, World
 from tests.spark.plan_page import TABLES

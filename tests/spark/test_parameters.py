@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from headgate.spark.jars import spark_jars
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.bytecode import Bytecode, read
 from tests.spark.plan_page import TABLES, expressions
 

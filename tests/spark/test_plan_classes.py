@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.plan_page import expressions, on_classpath, page, plan_rows
 
 pytestmark = pytest.mark.spark

@@ -6,8 +6,8 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from headgate.spark.guard_build import SOURCES
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.guard_build import SOURCES
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.bytecode import read
 from tests.spark.guard_world import ADMIN, REFUSED, World
 from tests.spark.plan_page import TABLES

@@ -13,12 +13,12 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from headgate.control.text.error_text import REFUSED
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
-from headgate.spark.client_sessions import ClientSessions
-from headgate.spark.followed_operations import FollowedOperations
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.needs import NameNeed, Need
-from headgate.spark.reading import OperationIds, SparkReading
-from headgate.spark.statements import RowsDeniedError, StatementError, Wanted
+from headgate.spark.authority import Credential
+from headgate.spark.sessions.followed_operations import FollowedOperations
+from headgate.spark.sessions.privileges import NameNeed, Need
+from headgate.spark.sql.client_sessions import ClientSessions
+from headgate.spark.sql.execution import OperationIds, SparkReading
+from headgate.spark.sql.statements import RowsDeniedError, StatementError, Wanted
 
 ANN = Caller(PrincipalId("ann"))
 READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
@@ -205,7 +205,7 @@ class TestACancelledStatement:
     def test_of_a_driver_that_obeys_no_interrupt_is_not_listened_to(
         self, driver: Driver, sessions: ClientSessions, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("headgate.spark.reading._PATIENCE", 0.1)
+        monkeypatch.setattr("headgate.spark.sql.execution._PATIENCE", 0.1)
         wanted = Wanted("SELECT 1", None, 10, 1000, 60)
         reading = SparkReading(sessions, Credential("token"), wanted, driver.followed.follow)
         driver.is_silent, first = True, len(driver.calls)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.programs import run_program
 
 pytestmark = pytest.mark.spark

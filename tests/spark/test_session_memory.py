@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.attempts import SOON, STRANGER, Attempt, open_as
 from tests.spark.checkpoints import checkpointed
 from tests.spark.guard_world import ADMIN, World, world

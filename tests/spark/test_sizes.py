@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as sf
 
-from headgate.spark.guard_build import SOURCES
+from headgate.spark.toolchain.guard_build import SOURCES
 from tests.spark.guard_world import ADMIN, World
 
 TOO_LARGE = "54000"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.driver_ports import DriverPorts
-from headgate.spark.starting import CLOSED, command, properties
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.driver.config import CLOSED, command, properties
+from headgate.spark.driver.ports import DriverPorts
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard_world import settings
 from tests.spark.programs import run_program
 

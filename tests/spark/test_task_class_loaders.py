@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.starting import OPENED
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.driver.config import OPENED
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.programs import run_program
 
 pytestmark = pytest.mark.spark

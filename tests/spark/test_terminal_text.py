@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headgate.control.text.terminal_text import terminal_text
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard_world import ADMIN, World
 from tests.spark.programs import run_program
 

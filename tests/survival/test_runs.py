@@ -12,8 +12,8 @@ import pytest
 
 from headgate.app.deployment import open_deployment
 from headgate.control.kernel.run_queue import ENDED, SUCCEEDED
-from headgate.spark.client import connect
-from headgate.spark.toolchain import Toolchain
+from headgate.spark.sql.client import connect
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.soak import count
 from tests.survival.replicas import WITHIN
 from tests.survival.workshop import Workshop, settings_of

@@ -16,7 +16,7 @@ from headgate.app.background import running
 from headgate.app.settings import Settings
 from headgate.app.worker import WorkerApart
 from headgate.pipelines.worker import WorkerSettings
-from headgate.spark.toolchain import default_cache
+from headgate.spark.toolchain.prepare import default_cache
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["tests.survival.workshop"])

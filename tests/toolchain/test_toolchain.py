@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.errors import ToolchainError
-from headgate.spark.toolchain import default_cache, default_jars_folder, prepare
+from headgate.spark.toolchain.errors import ToolchainError
+from headgate.spark.toolchain.prepare import default_cache, default_jars_folder, prepare
 
 
 class TestPrepare:

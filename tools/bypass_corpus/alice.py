@@ -10,8 +10,8 @@ from pyspark.sql.connect import proto
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.server import Server
-from headgate.spark.client import connect
-from headgate.spark.gateway.watch import EVERY
+from headgate.spark.gateway.revocation_watch import EVERY
+from headgate.spark.sql.client import connect
 from tools.bypass_corpus.cases import Case
 
 logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.CRITICAL)  # ending a session early is no news

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from headgate.app.listening import ServerError
 from headgate.control.kernel.ports import StoreError
-from headgate.spark.driver import DriverError
-from headgate.spark.errors import ToolchainError
+from headgate.spark.driver.driver import DriverError
+from headgate.spark.toolchain.errors import ToolchainError
 from tools.bypass_corpus.cases import CorpusError, load
 from tools.bypass_corpus.judgement import falls_short
 from tools.bypass_corpus.report import closing, progress

@@ -15,7 +15,7 @@ from headgate.app.background import running
 from headgate.app.server import Server
 from headgate.app.settings import default_settings
 from headgate.facts.ids import RunId
-from headgate.spark.client import connect
+from headgate.spark.sql.client import connect
 from tools.bypass_corpus.alice import Alice
 from tools.bypass_corpus.cases import Case, Need
 from tools.bypass_corpus.clients import Client

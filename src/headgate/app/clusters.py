@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.control.text.validation_faults import first_fault
-from headgate.spark.clusters import LOOPBACK, Cluster, Clusters
+from headgate.spark.driver.clusters import LOOPBACK, Cluster, Clusters
 
 _CONF = (
     "spark.blockManager.",

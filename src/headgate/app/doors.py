@@ -24,9 +24,9 @@ from headgate.doors.iceberg_rest import iceberg_router
 from headgate.doors.iceberg_rest.asking import DOOR
 from headgate.doors.services import CarriesOutRuns, Deployed
 from headgate.doors.tenants import Tenants
-from headgate.spark.kept import KeptStatements
-from headgate.spark.sparks import Sparks
-from headgate.spark.statements import RunsStatements
+from headgate.spark.sessions.registry import Sparks
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import RunsStatements
 
 
 def http_application(

@@ -12,9 +12,9 @@ from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.facts.ids import ResourceId
-from headgate.spark.clusters import Cluster, Clusters
-from headgate.spark.driver import Driver, DriverError, DriverState
-from headgate.spark.statements import NO_DRIVER
+from headgate.spark.driver.clusters import Cluster, Clusters
+from headgate.spark.driver.driver import Driver, DriverError, DriverState
+from headgate.spark.sql.statements import NO_DRIVER
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from headgate.doors.http.probes import MetricsAccess, Readiness
 from headgate.doors.http.rates import Identify, of_principals
 from headgate.doors.problems import NO_STORE
 from headgate.facts.caller import Caller
-from headgate.spark.sessions import PREFIX
+from headgate.spark.sessions.sessions import PREFIX
 
 Session = Callable[[str], Caller | None]
 SparkFigures = Callable[[], Mapping[str, Mapping[str, float]]]

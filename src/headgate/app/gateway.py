@@ -8,9 +8,9 @@ import threading
 from pydantic import TypeAdapter
 
 from headgate.app.logs import log_to
-from headgate.spark.gateway.certificates import CertificateError, Certificates
-from headgate.spark.gateway.child import DRAIN, Ready, Told
-from headgate.spark.gateway.remote import RemoteAuthority
+from headgate.spark.gateway.process.certificates import CertificateError, Certificates
+from headgate.spark.gateway.process.config import DRAIN, Ready, Told
+from headgate.spark.gateway.remote_authority import RemoteAuthority
 from headgate.spark.gateway.server import Gateway, GatewaySettings
 
 

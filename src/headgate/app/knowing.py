@@ -12,9 +12,9 @@ from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.doors.denials import recording_organization
 from headgate.doors.guard import DOOR
 from headgate.facts.caller import Caller
-from headgate.spark.authority import Known
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.sparks import Sparks
+from headgate.spark.authority import Credential
+from headgate.spark.deciding_authority import Known
+from headgate.spark.sessions.registry import Sparks
 
 
 class Knowing:

@@ -18,8 +18,8 @@ from headgate.lake.former_databases import FormerDatabases
 from headgate.lake.object_warehouse import ObjectWarehouse
 from headgate.lake.view_catalog import ViewCatalog
 from headgate.lake.warehouse import FileWarehouse, Warehouse
-from headgate.spark.driver_calls import SIGNATURE_HEADER
-from headgate.spark.sparks import Sparks
+from headgate.spark.sessions.driver_requests import SIGNATURE_HEADER
+from headgate.spark.sessions.registry import Sparks
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
 _BEARER = "Bearer "

@@ -12,7 +12,7 @@ from headgate.app.settings import Settings
 from headgate.app.variable import CONFIG, FILE, FILE_KINDS, Variable
 from headgate.app.variables import VARIABLES
 from headgate.pipelines.server_files import ServerFiles
-from headgate.spark.clusters import Cluster
+from headgate.spark.driver.clusters import Cluster
 from headgate.store.postgresql import connection_parameters
 
 _OF_LIBPQ = ("passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslcrldir", "sslkeylogfile")

@@ -11,8 +11,8 @@ from headgate.app.variable import CONFIG
 from headgate.control.organizations.organization import Organization
 from headgate.lake.former_databases import FormerDatabases
 from headgate.sandbox import Level
-from headgate.spark.clusters import Cluster
-from headgate.spark.starting import DriverSandbox
+from headgate.spark.driver.clusters import Cluster
+from headgate.spark.driver.config import DriverSandbox
 
 SETTING = "HEADGATE_SANDBOX"
 _EVENT_LOGS = "spark.eventLog.dir"

@@ -33,10 +33,10 @@ from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.doors.services import Deployed
 from headgate.facts.ids import ResourceId
 from headgate.model.model import Model
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.kept import KeptStatements
-from headgate.spark.sparks import Sparks
-from headgate.spark.statements import NOT_READY, Reading, SqlLimits, StatementError, Wanted
+from headgate.spark.authority import Credential
+from headgate.spark.sessions.registry import Sparks
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import NOT_READY, Reading, SqlLimits, StatementError, Wanted
 from headgate.store import open_stores
 
 _MEMORY = ":memory:"

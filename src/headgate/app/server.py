@@ -15,14 +15,14 @@ from headgate.app.settings import Settings
 from headgate.app.spark_side import SparkSide
 from headgate.app.worker import worker_of
 from headgate.control.kernel.supervision import BackgroundTasks
-from headgate.spark.followed_operations import FollowedOperation
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.statements import NO_SPARK, NOT_READY, WITHOUT_SPARK, Reading, StatementError, Wanted
+from headgate.spark.authority import Credential
+from headgate.spark.sessions.followed_operations import FollowedOperation
+from headgate.spark.sql.statements import NO_SPARK, NOT_READY, WITHOUT_SPARK, Reading, StatementError, Wanted
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-    from headgate.spark.client import Statements
+    from headgate.spark.sql.client import Statements
 
 Say = Callable[[str], None]
 
@@ -143,7 +143,7 @@ class Server:
         await self._side.end()
 
     def _connect(self, token: str) -> "SparkSession":
-        from headgate.spark.client import connect
+        from headgate.spark.sql.client import connect
 
         if not self._side.inner_port:
             raise ConnectionError(NOT_READY)
@@ -170,7 +170,7 @@ class _Statements:
 
     def begin(self, credential: Credential, wanted: Wanted) -> Reading:
         """Return a statement that is about to run. Raises `StatementError` while there is no Spark."""
-        from headgate.spark.client import Statements
+        from headgate.spark.sql.client import Statements
 
         self._port()
         self._loaded = self._loaded or Statements(self._port, self._follow)
@@ -184,4 +184,4 @@ class _Statements:
 
 def _load_client() -> None:
     """Load PySpark while the driver starts: it takes a second that nobody then waits for."""
-    import headgate.spark.client  # noqa: F401 (loaded for later)
+    import headgate.spark.sql.client  # noqa: F401 (loaded for later)

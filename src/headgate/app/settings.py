@@ -13,9 +13,9 @@ from headgate.control.egress import EgressPolicy
 from headgate.control.organizations.audit import Level
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.doors.http.limits import Limits
-from headgate.spark.clusters import Cluster, Clusters
-from headgate.spark.statements import SqlLimits
-from headgate.spark.toolchain import default_cache, default_jars_folder
+from headgate.spark.driver.clusters import Cluster, Clusters
+from headgate.spark.sql.statements import SqlLimits
+from headgate.spark.toolchain.prepare import default_cache, default_jars_folder
 
 __all__ = ["API_PORT", "HOST", "LAST_PORT", "SPARK_PORT", "Settings", "SettingsError", "default_settings"]
 

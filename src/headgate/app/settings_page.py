@@ -8,7 +8,7 @@ from headgate.app.variable import FILE, Variable
 from headgate.app.variables import GROUPS
 from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.doors.http.limits import Limits
-from headgate.spark.statements import SqlLimits
+from headgate.spark.sql.statements import SqlLimits
 
 _HEAD = """\
 # Settings

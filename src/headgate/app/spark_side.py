@@ -30,17 +30,17 @@ from headgate.doors.gateway import gateway_application
 from headgate.sandbox import Level
 from headgate.sandbox.machine import find_level
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import DecidingAuthority, endpoint
-from headgate.spark.clusters import Cluster
-from headgate.spark.database_relay import DatabaseRelay
-from headgate.spark.driver import Driver, DriverState
-from headgate.spark.driver_ports import NoPortError, SessionPorts
-from headgate.spark.gateway.child import LogLevel, Told
-from headgate.spark.gateway.process import GatewayProcess, GatewayProcessError, GatewayState
-from headgate.spark.gateway.sandbox import GatewaySandbox
-from headgate.spark.sparks import Sparks
-from headgate.spark.starting import DriverSettings, rest_lake
-from headgate.spark.toolchain import Toolchain, prepare
+from headgate.spark.deciding_authority import DecidingAuthority, endpoint
+from headgate.spark.driver.clusters import Cluster
+from headgate.spark.driver.config import DriverSettings, rest_lake
+from headgate.spark.driver.database_relay import DatabaseRelay
+from headgate.spark.driver.driver import Driver, DriverState
+from headgate.spark.driver.ports import NoPortError, SessionPorts
+from headgate.spark.gateway.process.config import LogLevel, Told
+from headgate.spark.gateway.process.sandbox import GatewaySandbox
+from headgate.spark.gateway.process.supervisor import GatewayProcess, GatewayProcessError, GatewayState
+from headgate.spark.sessions.registry import Sparks
+from headgate.spark.toolchain.prepare import Toolchain, prepare
 
 _ENFORCED_WITHIN = 10.0
 """Seconds since a gateway that works has ended what was refused. It reports every two."""

@@ -85,7 +85,7 @@ class WorkerApart:
             self._deployment.close()
 
     def _connect(self, token: str) -> "SparkSession":
-        from headgate.spark.client import connect_to
+        from headgate.spark.sql.client import connect_to
 
         return connect_to(self._gateway, token)
 

@@ -16,7 +16,7 @@ from headgate.app.variables import VARIABLES
 from headgate.control.egress import EgressPolicy
 from headgate.control.kernel.command import InvalidError
 from headgate.control.kernel.normalize import domain_name
-from headgate.spark.clusters import Clusters
+from headgate.spark.driver.clusters import Clusters
 
 # Kubernetes tells a pod of every service in its namespace, and one of them may well be called `headgate`.
 _OF_KUBERNETES = re.compile(PREFIX + r"(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_\w+)?)")

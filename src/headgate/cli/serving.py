@@ -45,7 +45,7 @@ def setup(
     jars: Annotated[Path | None, typer.Option(help="a folder that holds the Iceberg jar (offline)")] = None,
 ) -> None:
     """Find Java, fetch the Iceberg jar, compile the guard."""
-    from headgate.spark.toolchain import prepare
+    from headgate.spark.toolchain.prepare import prepare
 
     settings = default_settings(os.environ, jars_folder=jars)
     tools = _or_exit(lambda: prepare(settings.cache, settings.jars_folder, say))
@@ -135,8 +135,8 @@ def _or_exit(work: Callable[[], T]) -> T:
     from headgate.app.listening import ServerError
     from headgate.cli.demo.data import DemoError
     from headgate.control.kernel.ports import StoreError
-    from headgate.spark.driver import DriverError
-    from headgate.spark.errors import ToolchainError
+    from headgate.spark.driver.driver import DriverError
+    from headgate.spark.toolchain.errors import ToolchainError
 
     try:
         return work()

@@ -31,7 +31,7 @@ from headgate.control.text.validation_faults import listed_faults
 from headgate.decision.types import Question
 from headgate.doors.denials import DENIED, addressed_organization, record_denial
 from headgate.doors.scope import ADDRESSED
-from headgate.spark.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, RowsDeniedError, StatementError
+from headgate.spark.sql.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, RowsDeniedError, StatementError
 
 log = logging.getLogger(__name__)
 

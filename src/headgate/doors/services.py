@@ -24,9 +24,9 @@ from headgate.doors.scope import CALLER, ORGANIZATION
 from headgate.facts.caller import Caller
 from headgate.pipelines.chart_drawing import chart_pool
 from headgate.pipelines.egress import Egress
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.kept import KeptStatements
-from headgate.spark.statements import NO_DRIVER
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import NO_DRIVER
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
 _NOBODY = (

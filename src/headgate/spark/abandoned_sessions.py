@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import grpc.aio
 
-from headgate.spark.gateway.authority import Endpoint, NotServedError
+from headgate.spark.authority import Endpoint, NotServedError
 from headgate.spark.gateway.backend import Backend, rich_status
-from headgate.spark.gateway.identity import SessionKey, user_id
-from headgate.spark.sessions import Sessions
+from headgate.spark.gateway.call_identity import SessionKey, user_id
+from headgate.spark.sessions.sessions import Sessions
 
 
 @dataclass(frozen=True, slots=True)

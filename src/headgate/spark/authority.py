@@ -1,185 +1,166 @@
-"""The answers to the gateway's questions, from the process that decides."""
+"""Whom the gateway asks: who is calling, which driver serves them, and what may go on."""
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from headgate.control.kernel.command import SuspendedError
-from headgate.control.kernel.ports import LogRefusedError
-from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.facts.caller import Caller
-from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.gateway.authority import (
-    Admission,
-    Credential,
-    Driver,
-    Endpoint,
-    NobodyError,
-    NotServedError,
-    Opened,
-    Refused,
-    Report,
-    Running,
-    Verdicts,
-)
-from headgate.spark.gateway.identity import SessionKey, user_id
-from headgate.spark.needs import Reach
-from headgate.spark.sessions import Sessions
-from headgate.spark.signature import sign_session
-from headgate.spark.works import ENDED, Works
 
-_NO_TOKEN: Final = "the token or login that this was started with has ended"  # noqa: S105 (a sentence)
+STREAM: Final = "stream:"
+"""How the operation of a streaming query begins: it goes on after the call that started it. Alone it stands for all."""
 
 
-class Spark(Protocol):
-    """An organization's Spark, as far as the gateway is concerned."""
+class NobodyError(Exception):
+    """Nobody is known by what was presented."""
+
+
+class NotServedError(Exception):
+    """That start of the driver serves nobody any more."""
+
+
+class Driver(Protocol):
+    """The driver process: where it listens, the secrets of its present start, and whether it serves."""
 
     @property
-    def sessions(self) -> Sessions:
-        """Its sessions."""
+    def name(self) -> str:
+        """Return what it is called among the drivers."""
         ...
 
     @property
-    def works(self) -> Works:
-        """What runs in them."""
+    def address(self) -> str:
+        """Return host and port of the Spark Connect server."""
         ...
 
     @property
-    def reach(self) -> Reach:
-        """Says which files may be touched, and how."""
+    def token(self) -> str:
+        """Return the token that the server asks of every call."""
+        ...
+
+    @property
+    def key(self) -> bytes:
+        """Return the key that signs what the guard believes."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """Return the number of the present start; sessions of an earlier one are gone."""
+        ...
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether the driver serves, and refused its canary."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Return why it does not serve, if it has failed to."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Who presents a credential, on which Spark, and the driver of that; `why_not` says why there will be none."""
+class Credential:
+    """What a call presents: a token, and the organization that it is for where it names one (else that of the token)."""
 
-    caller: Caller
-    spark: Spark
-    driver: Driver | None
-    why_not: str = ""
+    token: str = field(repr=False)
+    organization: str = ""
 
 
-class DecidingAuthority:
-    """Answers from the facts as they are. `known` looks a credential up anew each time, and may wait for the store.
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One start of one driver: where it listens, and the token that it asks of every call."""
 
-    What is asked for a login that is in several organizations and names none raises `SeveralOrganizationsError`; for a member of a
-    suspended organization, `SuspendedError`.
+    name: str
+    generation: int
+    address: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Who is calling, and the driver that serves them; None while it serves nobody.
+
+    `why_not` says why there will be none, and `trouble` why the driver that there is has failed so far.
     """
 
-    def __init__(
-        self,
-        known: Callable[[Credential], Known | None],
-        sparks: Callable[[], Iterable[Spark]],
-        abandoned: AbandonedSessions,
-    ) -> None:
-        self._known = known
-        self._abandoned = abandoned
-        self._sparks = sparks
-        self.figures: Mapping[str, Mapping[str, float]] = {}
-        """What the gateway counted, as it said last."""
-        self.enforced_at = 0.0
-        """When the gateway last heard an answer and ended what was refused, as it says, by the steady clock.
+    caller: Caller
+    driver: Endpoint | None
+    why_not: str = ""
+    trouble: str = ""
 
-        An answer that fails, or that comes too late for the gateway, ends nothing.
-        """
 
-    def authenticate(self, credential: Credential) -> Admission | None:
-        """Return who is calling, and the driver that serves them."""
-        known = self._known(credential)
-        return self.admission(known) if known else None
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A new session's handle, and the value that makes the guard believe that the session is the handle's."""
 
-    def admission(self, known: Known) -> Admission:
-        """Return what the gateway is told of who is known."""
-        trouble = known.driver.trouble if known.driver else ""
-        return Admission(known.caller, endpoint(known.driver), known.why_not, trouble)
+    handle: str
+    signature: str = field(repr=False)
 
-    def open(self, credential: Credential, session_id: str, name: str, generation: int) -> Opened:
-        """Begin a session on that start of that driver.
 
-        Raises `NobodyError`, `NotServedError`, `TooManySessionsError`.
-        """
-        known = self._caller(credential)
-        driver = known.driver
-        if driver is None or not driver.ready or (driver.name, driver.generation) != (name, generation):
-            raise NotServedError
-        self._abandoned.reopen(name, SessionKey(user_id(known.caller), session_id))
-        handle = known.spark.sessions.open(known.caller, session_id)
-        return Opened(handle, sign_session(driver.key, handle))
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An operation under way, and what was last presented in its session."""
 
-    def close(self, handle: str) -> None:
+    handle: str
+    operation: str
+    credential: Credential
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the gateway tells every few seconds.
+
+    `used` are the handles that were used since the last report, `ended` the streams that were stopped as they were
+    refused; `figures` are counts by name and label, since the gateway began. `late` is how many seconds ago the gateway
+    last heard an answer and ended what was refused.
+    """
+
+    running: tuple[Running, ...] = ()
+    used: tuple[str, ...] = ()
+    ended: tuple[tuple[str, str], ...] = ()
+    figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    late: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Work that is not allowed any more, and why, for who started it."""
+
+    handle: str
+    operation: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What may not go on, and which of the handles that were used stand for nobody any more."""
+
+    refused: tuple[Refused, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+class Authority(Protocol):
+    """Decides for the gateway. Every method raises `UnavailableError` if no answer can be had."""
+
+    async def authenticate(self, credential: Credential) -> Admission | None:
+        """Return who is calling, asked anew at every call; None for nobody."""
+        ...
+
+    async def open(self, credential: Credential, session_id: str, driver: Endpoint) -> Opened:
+        """Begin a session on that start of the driver. Raises `UnauthenticatedError`, `ExhaustedError`."""
+        ...
+
+    async def close(self, handle: str) -> None:
         """Make a handle stand for nobody."""
-        for spark in self._sparks():
-            spark.sessions.close(handle)
+        ...
 
-    def may_touch(self, credential: Credential, action: str, path: str) -> bool:
-        """Tell whether who presents it may touch a file so. Raises `NobodyError`."""
-        known = self._caller(credential)
-        return known.spark.reach.may_touch(known.caller, action, path)
+    async def may_touch(self, credential: Credential, action: str, path: str) -> bool:
+        """Tell whether who presents it may touch a file so."""
+        ...
 
-    def report(self, report: Report) -> Verdicts:
-        """Take note of what is under way, and return what may not go on."""
-        self.figures = report.figures
-        self.enforced_at = time.monotonic() - report.late
-        for handle, operation in report.ended:
-            for spark in self._sparks():
-                spark.works.ended(handle, operation)
-        # What a decision says comes last, for it says more.
-        refused = {(each.handle, each.operation): each for each in (*self._dead(report), *self._refused(report))}
-        return Verdicts(tuple(refused.values()), tuple(self._gone(report.used)))
+    async def report(self, report: Report) -> Verdicts:
+        """Tell what is under way, and hear what may not go on."""
+        ...
 
-    def refusal(self, running: Running) -> str | None:
+    async def refusal(self, running: Running) -> str | None:
         """Decide again on everything that an operation needs: return why its results are refused now, or None."""
-        dead = next(self._dead(Report((running,))), None)
-        if dead is not None:
-            return dead.message
-        owner = next((spark for spark in self._sparks() if spark.sessions.is_open(running.handle)), None)
-        return owner.works.refusal(running.handle, running.operation) if owner else ENDED
-
-    def _refused(self, report: Report) -> Iterator[Refused]:
-        running = [(each.handle, each.operation) for each in report.running]
-        for spark in self._sparks():
-            yield from spark.works.refused([each for each in running if spark.sessions.is_open(each[0])])
-
-    def _dead(self, report: Report) -> Iterator[Refused]:
-        """Yield what is run by a session that has ended, or on a token that has."""
-        presenters = dict[Credential, tuple[Caller, Spark] | None]()
-        for each in report.running:
-            owner = self._owner(each)
-            if each.credential not in presenters:
-                presenters[each.credential] = self._presenter(each.credential)
-            if owner is None:
-                yield Refused(each.handle, each.operation, ENDED)
-            elif presenters[each.credential] != owner:
-                yield Refused(each.handle, each.operation, _NO_TOKEN)
-
-    def _presenter(self, credential: Credential) -> tuple[Caller, Spark] | None:
-        """Return the caller that presents a credential now, and on which Spark; None where that is not one, or not known."""
-        try:
-            known = self._known(credential)
-        except (SeveralOrganizationsError, SuspendedError, LogRefusedError):
-            return None
-        return (known.caller, known.spark) if known else None
-
-    def _owner(self, running: Running) -> tuple[Caller, Spark] | None:
-        held = ((spark.sessions.peek(running.handle), spark) for spark in self._sparks())
-        return next(((caller, spark) for caller, spark in held if caller), None)
-
-    def _gone(self, used: Iterable[str]) -> Iterator[str]:
-        for handle in used:
-            if not any(spark.sessions.caller(handle) for spark in self._sparks()):
-                yield handle
-
-    def _caller(self, credential: Credential) -> Known:
-        known = self._known(credential)
-        if known is None:
-            raise NobodyError
-        return known
-
-
-def endpoint(driver: Driver | None) -> Endpoint | None:
-    """Return how the gateway reaches a driver, while that serves."""
-    if driver is None or not driver.ready:
-        return None
-    return Endpoint(driver.name, driver.generation, driver.address, driver.token)
+        ...

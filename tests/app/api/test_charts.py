@@ -16,8 +16,8 @@ from headgate.control.text.error_text import REFUSED
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.charting import MOST_BYTES, MOST_DRAWN_ROWS
 from headgate.pipelines.shown import keeper
-from headgate.spark.kept import KeptStatements
-from headgate.spark.statements import SqlLimits, StatementError, Wanted
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import SqlLimits, StatementError, Wanted
 from headgate.untrusted_input.blocking_pool import CHART_LIMITS, BlockingPool
 from headgate.untrusted_input.purposes import CHARTS
 from tests.app.world import World, world_in

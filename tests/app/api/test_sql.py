@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from headgate.doors.api.sql_messages import ARROW, PAGE
-from headgate.spark.kept import KeptStatements
-from headgate.spark.statements import SEVERAL, SqlLimits, StatementError, Wanted
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import SEVERAL, SqlLimits, StatementError, Wanted
 from tests.app.world import World, world_in
 from tests.fakes.statements import PATIENCE, FakeSpark
 

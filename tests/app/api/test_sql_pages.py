@@ -13,8 +13,8 @@ import pytest
 from headgate.doors.api import sql_pages
 from headgate.doors.api.sql import _StreamedRows
 from headgate.doors.api.sql_messages import ARROW, ShownStatement
-from headgate.spark.kept import KeptStatement
-from headgate.spark.statements import RowsDeniedError, SqlLimits, StatementError
+from headgate.spark.sql.statement_store import KeptStatement
+from headgate.spark.sql.statements import RowsDeniedError, SqlLimits, StatementError
 from tests.app.api.test_sql import Spark, sent, spark, streamed, world
 from tests.app.serving import until
 from tests.fakes.statements import PATIENCE

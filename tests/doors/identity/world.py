@@ -23,9 +23,9 @@ from headgate.doors.http import hosts
 from headgate.doors.services import By, Deployed, Uses
 from headgate.doors.tenants import Tenants
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.kept import KeptStatements
-from headgate.spark.statements import Reading, SqlLimits, Wanted
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import Reading, SqlLimits, Wanted
 from tests.control.logins.world import FAST, PASSWORD
 from tests.control.worlds import MODELS
 from tests.fakes.store import FakeStores

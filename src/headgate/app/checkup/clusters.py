@@ -6,8 +6,13 @@ from collections.abc import Iterator, Mapping
 from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.settings import Settings
 from headgate.control.egress.loopback import is_loopback
-from headgate.spark.clusters import Cluster
-from headgate.spark.masters import REST_PORT, NoMasterError, accepts_unauthenticated_jobs, require_master
+from headgate.spark.driver.clusters import Cluster
+from headgate.spark.driver.standalone_master import (
+    REST_PORT,
+    NoMasterError,
+    accepts_unauthenticated_jobs,
+    require_master,
+)
 
 _OTHERS = 0o077
 

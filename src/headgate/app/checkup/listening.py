@@ -10,7 +10,7 @@ from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.settings import Settings
 from headgate.control.kernel.ports import StoreError
 from headgate.doors.http.tls import Certificate, TlsError
-from headgate.spark.driver_ports import is_free
+from headgate.spark.driver.ports import is_free
 from headgate.store import FolderInUseError, FolderLock
 
 _DAY = 86400.0

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.settings import Settings
-from headgate.spark.errors import ToolchainError
-from headgate.spark.guard_build import guard_jar
-from headgate.spark.jars import ICEBERG, POSTGRESQL, cached
-from headgate.spark.java import find_java
+from headgate.spark.toolchain.errors import ToolchainError
+from headgate.spark.toolchain.guard_build import guard_jar
+from headgate.spark.toolchain.jars import ICEBERG, POSTGRESQL, cached
+from headgate.spark.toolchain.java import find_java
 
 _MAKE = "`headgate setup` gets it ready, or the next start does"
 

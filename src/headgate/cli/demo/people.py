@@ -65,7 +65,7 @@ class Person:
     @cached_property
     def spark(self) -> "SparkSession":
         """One live session through the stock Spark Connect client."""
-        from headgate.spark.client import connect
+        from headgate.spark.sql.client import connect
 
         return connect(self.spark_port, self.token)
 

@@ -23,7 +23,7 @@ from headgate.pipelines.kinds import defined
 from headgate.pipelines.kinds.saved_query import SavedQueryDefinition
 from headgate.pipelines.kinds.visualization import VisualizationDefinition
 from headgate.pipelines.shown import shown
-from headgate.spark.gateway.authority import Credential
+from headgate.spark.authority import Credential
 
 router = APIRouter(tags=["pipelines"])
 

@@ -12,8 +12,8 @@ from headgate.facts.caller import Caller
 from headgate.pipelines.charting import MOST_BYTES, MOST_ROWS, Rows, as_json
 from headgate.pipelines.json_size import RowSizeError, within
 from headgate.pipelines.selecting import InputsError, SelectingDefinition, parameters, reads, require_same, wrapped
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.statements import TOO_MANY, StatementError, Wanted
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statements import TOO_MANY, StatementError, Wanted
 
 _SECONDS = 60.0
 _BYTES = 64 * 1024**2

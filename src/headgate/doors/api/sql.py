@@ -17,9 +17,9 @@ from headgate.doors.api.sql_pages import Page
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import By, Presents, Uses, on_spark
 from headgate.facts.caller import Caller
-from headgate.spark.gateway.authority import Credential
-from headgate.spark.kept import KeptStatement, KeptStatements
-from headgate.spark.statements import Reading
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statement_store import KeptStatement, KeptStatements
+from headgate.spark.sql.statements import Reading
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,8 @@ from headgate.doors.api.names import Text
 from headgate.doors.api.routing import Problem
 from headgate.doors.problems import ProblemError, statement_problem
 from headgate.pipelines.json_size import json_size, rows_within
-from headgate.spark.kept import KeptStatement
-from headgate.spark.statements import Scalar, SqlLimits, Wanted
+from headgate.spark.sql.statement_store import KeptStatement
+from headgate.spark.sql.statements import Scalar, SqlLimits, Wanted
 
 if TYPE_CHECKING:
     import pyarrow as pa

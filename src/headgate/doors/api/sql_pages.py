@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from headgate.doors.api.sql_messages import ShownStatement, shown
 from headgate.facts.caller import Caller
-from headgate.spark.kept import KeptStatement, KeptStatements
+from headgate.spark.sql.statement_store import KeptStatement, KeptStatements
 
 _PIECE = 256 * 1024
 _JSON = "application/json"

@@ -16,10 +16,10 @@ from headgate.control.kernel.command import SuspendedError
 from headgate.control.kernel.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial, StoreError
 from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.doors.freshness import Fresh, Freshness
-from headgate.spark.authority import DecidingAuthority, Known
-from headgate.spark.gateway.asked import Authenticate, Close, Decide, MayTouch, Open, path_of
-from headgate.spark.gateway.authority import Admission, Credential, NobodyError, NotServedError, Report
-from headgate.spark.sessions import TooManySessionsError
+from headgate.spark.authority import Admission, Credential, NobodyError, NotServedError, Report
+from headgate.spark.authority_messages import Authenticate, Close, Decide, MayTouch, Open, path_of
+from headgate.spark.deciding_authority import DecidingAuthority, Known
+from headgate.spark.sessions.sessions import TooManySessionsError
 
 AtHand = Callable[[Credential], Known | None]
 """Says who presents a credential if nothing has to be looked up for that; never waits."""

@@ -16,9 +16,9 @@ from headgate.control.organizations.audit import Audit
 from headgate.control.pipelines.run_access import Touched
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import REQUEST
-from headgate.spark.needs import MOST_REFUSALS, ConnectionNeed, NameNeed, Names, Need, Refusal
-from headgate.spark.sparks import Sparks, Spoken
-from headgate.spark.works import TooMuchWorkError
+from headgate.spark.sessions.operations import TooMuchWorkError
+from headgate.spark.sessions.privileges import MOST_REFUSALS, ConnectionNeed, NameNeed, Names, Need, Refusal
+from headgate.spark.sessions.registry import Sparks, Spoken
 
 DOOR = "spark"
 """The name of Spark's doors in the audit."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headgate.spark.key_files import no_password, stamps
+from headgate.spark.tls_files import no_password, stamps
 
 log = logging.getLogger(__name__)
 

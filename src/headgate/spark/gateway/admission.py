@@ -9,13 +9,13 @@ from typing import Any, Final
 from google._upb import _message  # pyright: ignore[reportMissingModuleSource]
 from google.protobuf.message import DecodeError
 
+from headgate.spark.gateway.call_identity import SessionKey, stamp
 from headgate.spark.gateway.errors import InvalidRequestError, TooComplexError
-from headgate.spark.gateway.identity import SessionKey, stamp
-from headgate.spark.gateway.messages import TOO_DEEP, check
-from headgate.spark.gateway.plans import MAX_PLAN_BYTES, unpack
-from headgate.spark.gateway.references import References, references
+from headgate.spark.gateway.policy.plans import MAX_PLAN_BYTES, unpack
+from headgate.spark.gateway.policy.references import References, references
+from headgate.spark.gateway.policy.rules import Reader
+from headgate.spark.gateway.policy.walk import TOO_DEEP, check
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
-from headgate.spark.gateway.rules import Reader
 from headgate.spark.gateway.wire_format import parse
 
 _STACK: Final = 256 * 1024 * 1024

@@ -9,8 +9,8 @@ from typing import Any, Final
 from headgate.spark.gateway.arrow_rows import is_arrow
 from headgate.spark.gateway.artifact_names import MAX_ARTIFACTS, PREFIX
 from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
+from headgate.spark.gateway.policy.schemas import check_schema
 from headgate.spark.gateway.protos import base
-from headgate.spark.gateway.schemas import check_schema
 
 MAX_ARTIFACT_BYTES: Final = 128 * 1024 * 1024
 MAX_SCHEMA_BYTES: Final = 4 * 1024 * 1024

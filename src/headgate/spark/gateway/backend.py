@@ -7,8 +7,9 @@ import grpc
 import grpc.aio
 
 from headgate.control.text.error_text import REFUSED, mask
+from headgate.spark.authority import Endpoint
 from headgate.spark.gateway.answer_bounds import LARGEST_LISTING, parse_answer
-from headgate.spark.gateway.authority import Endpoint
+from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.errors import (
     STATUS_KEY,
     DriverGoneError,
@@ -16,7 +17,6 @@ from headgate.spark.gateway.errors import (
     StatementLostError,
     UnavailableError,
 )
-from headgate.spark.gateway.identity import SessionKey
 from headgate.spark.gateway.protos import base, commands
 from headgate.spark.gateway.rpcs import (
     CONFIG,
@@ -27,7 +27,7 @@ from headgate.spark.gateway.rpcs import (
     Rpc,
 )
 from headgate.spark.gateway.scrubbing import scrub, sqlstate
-from headgate.spark.statements import NOT_READY
+from headgate.spark.sql.statements import NOT_READY
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024
 """Spark's own limit, on both sides."""

@@ -1,9 +1,9 @@
 """The connections to the drivers, one for each driver's present start."""
 
-from headgate.spark.gateway.authority import Endpoint
+from headgate.spark.authority import Endpoint
 from headgate.spark.gateway.backend import Backend
 from headgate.spark.gateway.errors import UnavailableError
-from headgate.spark.statements import NOT_READY
+from headgate.spark.sql.statements import NOT_READY
 
 
 class Backends:

@@ -8,7 +8,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from headgate.control.text.error_text import REFUSED
-from headgate.spark.statements import DRIVER_LOST, NOT_CONNECTED, STATEMENT_LOST
+from headgate.spark.sql.statements import DRIVER_LOST, NOT_CONNECTED, STATEMENT_LOST
 
 STATUS_KEY: Final = "grpc-status-details-bin"
 _SHOWN_AS: Final = '["org.apache.spark.sql.AnalysisException"]'

@@ -16,9 +16,9 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway.admission import Admitted, admit, inspector
 from headgate.spark.gateway.errors import ExhaustedError, TooComplexError
-from headgate.spark.gateway.plans import MAX_PLAN_BYTES, LargePlanError
+from headgate.spark.gateway.policy.plans import MAX_PLAN_BYTES, LargePlanError
+from headgate.spark.gateway.policy.rules import MayTouch, Reader
 from headgate.spark.gateway.rpcs import Rpc
-from headgate.spark.gateway.rules import MayTouch, Reader
 
 INSPECTION_SECONDS: Final = 30.0
 """Of one inspection. One takes a second or two at most, unless it asks for many paths or the machine is busy."""

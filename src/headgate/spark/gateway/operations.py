@@ -11,8 +11,8 @@ from typing import Final
 
 from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway.backend import Backend
+from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.errors import ExhaustedError, GatewayError, InvalidRequestError
-from headgate.spark.gateway.identity import SessionKey
 
 PER_PRINCIPAL: Final = 64
 """Operations of one principal at the same time."""

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import grpc.aio
 
-from headgate.spark.gateway.answering import Context
 from headgate.spark.gateway.backend import lost_statement, rich_status
-from headgate.spark.gateway.counts import Counts
+from headgate.spark.gateway.call import Context
 from headgate.spark.gateway.errors import GatewayError, StatementLostError
 from headgate.spark.gateway.interrupts import Interrupts
+from headgate.spark.gateway.metrics import Counts
 from headgate.spark.gateway.operations import Operation, Operations
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
 from headgate.spark.gateway.scrubbing import scrub_result

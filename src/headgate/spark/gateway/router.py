@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import grpc
 
-from headgate.spark.gateway.answering import Context
+from headgate.spark.gateway.call import Context
 from headgate.spark.gateway.rpcs import RPCS, Rpc
 
 

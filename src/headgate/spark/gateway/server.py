@@ -12,16 +12,15 @@ import grpc.aio
 
 from headgate.control.text.error_text import mask
 from headgate.facts.caller import Caller
+from headgate.spark.authority import STREAM, Admission, Authority, Credential, Running
 from headgate.spark.gateway.admission import Admitted
-from headgate.spark.gateway.answering import Answering, Context
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
-from headgate.spark.gateway.authority import STREAM, Admission, Authority, Credential, Running
 from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of, is_mistake, is_released
 from headgate.spark.gateway.backends import Backends
-from headgate.spark.gateway.bindings import Binding, Bindings
+from headgate.spark.gateway.call import Answering, Context
+from headgate.spark.gateway.call_identity import SessionKey, credential, uuid_text
 from headgate.spark.gateway.calls import Calls
-from headgate.spark.gateway.counts import Counts
 from headgate.spark.gateway.errors import (
     InvalidRequestError,
     NoOperationError,
@@ -30,11 +29,12 @@ from headgate.spark.gateway.errors import (
     UnavailableError,
     UnknownTokenError,
 )
-from headgate.spark.gateway.identity import SessionKey, credential, uuid_text
 from headgate.spark.gateway.inspections import INSPECTION_SECONDS, Inspections
 from headgate.spark.gateway.interrupts import Interrupts
+from headgate.spark.gateway.metrics import Counts
 from headgate.spark.gateway.operations import Operation, Operations
 from headgate.spark.gateway.relay import Relay
+from headgate.spark.gateway.revocation_watch import Watch
 from headgate.spark.gateway.router import Router
 from headgate.spark.gateway.rpcs import (
     ANALYZE_PLAN,
@@ -47,11 +47,11 @@ from headgate.spark.gateway.rpcs import (
     Rpc,
 )
 from headgate.spark.gateway.scrubbing import scrub_chain
+from headgate.spark.gateway.session_bindings import Binding, Bindings
 from headgate.spark.gateway.under_way import UnderWay
 from headgate.spark.gateway.upload_budget import Share, UploadBudget
 from headgate.spark.gateway.uploads import Upload
-from headgate.spark.gateway.watch import Watch
-from headgate.spark.statements import NOT_READY
+from headgate.spark.sql.statements import NOT_READY
 from headgate.untrusted_input.errors import ParsersBusyError
 from headgate.untrusted_input.pool import ParserPool
 

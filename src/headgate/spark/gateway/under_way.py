@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headgate.facts.caller import Caller
-from headgate.spark.gateway.authority import Credential
+from headgate.spark.authority import Credential
 from headgate.spark.gateway.backend import Backend
 
 

@@ -1,0 +1,185 @@
+"""The answers to the gateway's questions, from the process that decides."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.ports import LogRefusedError
+from headgate.control.organizations.organization import SeveralOrganizationsError
+from headgate.facts.caller import Caller
+from headgate.spark.abandoned_sessions import AbandonedSessions
+from headgate.spark.authority import (
+    Admission,
+    Credential,
+    Driver,
+    Endpoint,
+    NobodyError,
+    NotServedError,
+    Opened,
+    Refused,
+    Report,
+    Running,
+    Verdicts,
+)
+from headgate.spark.gateway.call_identity import SessionKey, user_id
+from headgate.spark.sessions.operations import ENDED, Works
+from headgate.spark.sessions.privileges import Reach
+from headgate.spark.sessions.sessions import Sessions
+from headgate.spark.sessions.signature import sign_session
+
+_NO_TOKEN: Final = "the token or login that this was started with has ended"  # noqa: S105 (a sentence)
+
+
+class Spark(Protocol):
+    """An organization's Spark, as far as the gateway is concerned."""
+
+    @property
+    def sessions(self) -> Sessions:
+        """Its sessions."""
+        ...
+
+    @property
+    def works(self) -> Works:
+        """What runs in them."""
+        ...
+
+    @property
+    def reach(self) -> Reach:
+        """Says which files may be touched, and how."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Who presents a credential, on which Spark, and the driver of that; `why_not` says why there will be none."""
+
+    caller: Caller
+    spark: Spark
+    driver: Driver | None
+    why_not: str = ""
+
+
+class DecidingAuthority:
+    """Answers from the facts as they are. `known` looks a credential up anew each time, and may wait for the store.
+
+    What is asked for a login that is in several organizations and names none raises `SeveralOrganizationsError`; for a member of a
+    suspended organization, `SuspendedError`.
+    """
+
+    def __init__(
+        self,
+        known: Callable[[Credential], Known | None],
+        sparks: Callable[[], Iterable[Spark]],
+        abandoned: AbandonedSessions,
+    ) -> None:
+        self._known = known
+        self._abandoned = abandoned
+        self._sparks = sparks
+        self.figures: Mapping[str, Mapping[str, float]] = {}
+        """What the gateway counted, as it said last."""
+        self.enforced_at = 0.0
+        """When the gateway last heard an answer and ended what was refused, as it says, by the steady clock.
+
+        An answer that fails, or that comes too late for the gateway, ends nothing.
+        """
+
+    def authenticate(self, credential: Credential) -> Admission | None:
+        """Return who is calling, and the driver that serves them."""
+        known = self._known(credential)
+        return self.admission(known) if known else None
+
+    def admission(self, known: Known) -> Admission:
+        """Return what the gateway is told of who is known."""
+        trouble = known.driver.trouble if known.driver else ""
+        return Admission(known.caller, endpoint(known.driver), known.why_not, trouble)
+
+    def open(self, credential: Credential, session_id: str, name: str, generation: int) -> Opened:
+        """Begin a session on that start of that driver.
+
+        Raises `NobodyError`, `NotServedError`, `TooManySessionsError`.
+        """
+        known = self._caller(credential)
+        driver = known.driver
+        if driver is None or not driver.ready or (driver.name, driver.generation) != (name, generation):
+            raise NotServedError
+        self._abandoned.reopen(name, SessionKey(user_id(known.caller), session_id))
+        handle = known.spark.sessions.open(known.caller, session_id)
+        return Opened(handle, sign_session(driver.key, handle))
+
+    def close(self, handle: str) -> None:
+        """Make a handle stand for nobody."""
+        for spark in self._sparks():
+            spark.sessions.close(handle)
+
+    def may_touch(self, credential: Credential, action: str, path: str) -> bool:
+        """Tell whether who presents it may touch a file so. Raises `NobodyError`."""
+        known = self._caller(credential)
+        return known.spark.reach.may_touch(known.caller, action, path)
+
+    def report(self, report: Report) -> Verdicts:
+        """Take note of what is under way, and return what may not go on."""
+        self.figures = report.figures
+        self.enforced_at = time.monotonic() - report.late
+        for handle, operation in report.ended:
+            for spark in self._sparks():
+                spark.works.ended(handle, operation)
+        # What a decision says comes last, for it says more.
+        refused = {(each.handle, each.operation): each for each in (*self._dead(report), *self._refused(report))}
+        return Verdicts(tuple(refused.values()), tuple(self._gone(report.used)))
+
+    def refusal(self, running: Running) -> str | None:
+        """Decide again on everything that an operation needs: return why its results are refused now, or None."""
+        dead = next(self._dead(Report((running,))), None)
+        if dead is not None:
+            return dead.message
+        owner = next((spark for spark in self._sparks() if spark.sessions.is_open(running.handle)), None)
+        return owner.works.refusal(running.handle, running.operation) if owner else ENDED
+
+    def _refused(self, report: Report) -> Iterator[Refused]:
+        running = [(each.handle, each.operation) for each in report.running]
+        for spark in self._sparks():
+            yield from spark.works.refused([each for each in running if spark.sessions.is_open(each[0])])
+
+    def _dead(self, report: Report) -> Iterator[Refused]:
+        """Yield what is run by a session that has ended, or on a token that has."""
+        presenters = dict[Credential, tuple[Caller, Spark] | None]()
+        for each in report.running:
+            owner = self._owner(each)
+            if each.credential not in presenters:
+                presenters[each.credential] = self._presenter(each.credential)
+            if owner is None:
+                yield Refused(each.handle, each.operation, ENDED)
+            elif presenters[each.credential] != owner:
+                yield Refused(each.handle, each.operation, _NO_TOKEN)
+
+    def _presenter(self, credential: Credential) -> tuple[Caller, Spark] | None:
+        """Return the caller that presents a credential now, and on which Spark; None where that is not one, or not known."""
+        try:
+            known = self._known(credential)
+        except (SeveralOrganizationsError, SuspendedError, LogRefusedError):
+            return None
+        return (known.caller, known.spark) if known else None
+
+    def _owner(self, running: Running) -> tuple[Caller, Spark] | None:
+        held = ((spark.sessions.peek(running.handle), spark) for spark in self._sparks())
+        return next(((caller, spark) for caller, spark in held if caller), None)
+
+    def _gone(self, used: Iterable[str]) -> Iterator[str]:
+        for handle in used:
+            if not any(spark.sessions.caller(handle) for spark in self._sparks()):
+                yield handle
+
+    def _caller(self, credential: Credential) -> Known:
+        known = self._known(credential)
+        if known is None:
+            raise NobodyError
+        return known
+
+
+def endpoint(driver: Driver | None) -> Endpoint | None:
+    """Return how the gateway reaches a driver, while that serves."""
+    if driver is None or not driver.ready:
+        return None
+    return Endpoint(driver.name, driver.generation, driver.address, driver.token)

@@ -1,0 +1,1 @@
+"""The driver: its process, configuration, ports, sandbox and the proof that it is guarded."""

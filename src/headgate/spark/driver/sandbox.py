@@ -1,0 +1,75 @@
+"""What the sandbox lets a driver do: read Java, Spark and its jars, write the folders of its organization, and reach the API."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from headgate.sandbox import Level, Policy
+from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, sandbox_command
+from headgate.spark.driver.clusters import Cluster
+from headgate.spark.driver.config import STACK_MIB, THREAD_POOLS, DriverSettings, command
+from headgate.spark.driver.ports import DriverPorts
+from headgate.spark.toolchain.jars import spark_jars
+
+_OF_JAVA: Final = ("conf", "lib")
+"""Where a Java's own folder may have links to files of the system, as Debian's has."""
+_OPEN_FILES: Final = 8192
+_OTHER_THREADS: Final = 1984
+"""One for each statement and call (`gateway.operations.PER_DRIVER`, `gateway.calls.CALLS`), two for each of 256 streams, and
+about 350 of the JVM and Spark's block manager."""
+_BESIDE_HEAP: Final = 2 << 30
+"""Bytes for code and buffers."""
+_KUBERNETES: Final = "/var/run/secrets/kubernetes.io"
+
+
+def driver_command(settings: DriverSettings, ports: DriverPorts) -> tuple[str, ...]:
+    """Return the command that starts a driver in its sandbox. It contains no secret."""
+    return sandbox_command(command(settings), driver_policy(settings, ports), choose_level(settings))
+
+
+def choose_level(settings: DriverSettings) -> Level:
+    """Return the level of a driver's sandbox. The ports of executors on other machines are unknown when the driver starts."""
+    level = settings.sandbox.level
+    return Level.FILES_ONLY if settings.cluster.remote and level is Level.FULL else level
+
+
+def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
+    """Return the sandbox policy of a driver."""
+    sandbox, cluster, home = settings.sandbox, settings.cluster, settings.java.resolve().parent.parent
+    reads = (*settings.jars, spark_jars().parent, *sandbox.reads, *_linked(home))
+    return Policy(
+        reads=(*SYSTEM, *map(str, reads), *_of_cluster(cluster)),
+        executes=(str(home), *LOADERS),
+        writes=(*DEVICES, str(settings.scratch), *map(str, sandbox.writes)),
+        forbidden=sandbox.forbidden,
+        connects=(*sandbox.connects, *ports.all),
+        listens=ports.all,
+        # A master and executors are found by their names.
+        datagrams=cluster.remote,
+        ends_with_parent=True,
+        open_files=_OPEN_FILES,
+        memory_bytes=(2 * cluster.heap_mib << 20) + _stack_bytes() + _BESIDE_HEAP,
+    )
+
+
+def _stack_bytes() -> int:
+    """Return the bytes of the stacks of all threads: the limit of private memory counts each as a whole."""
+    return (sum(THREAD_POOLS.values()) + _OTHER_THREADS) * STACK_MIB << 20
+
+
+def _linked(home: Path) -> Iterator[Path]:
+    """Yield the files of the system that a Java's own folder has links to."""
+    for folder, folders, names in (found for each in _OF_JAVA for found in os.walk(home / each)):
+        for path in (Path(folder, name) for name in (*folders, *names)):
+            if path.is_symlink():
+                yield path.resolve()
+
+
+def _of_cluster(cluster: Cluster) -> Iterator[str]:
+    """Yield the files by which Spark finds a cluster and its account there."""
+    if cluster.hadoop:
+        yield str(cluster.hadoop)
+    if cluster.master.startswith("k8s"):
+        yield os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+        yield _KUBERNETES

@@ -1,0 +1,84 @@
+"""How a call ends: with the status that its exception stands for, a line in the log, and one more in the counts."""
+
+import asyncio
+import logging
+import re
+import time
+import uuid
+from typing import Any, Final, Self
+
+import grpc
+import grpc.aio
+
+from headgate.spark.gateway.errors import STATUS_KEY, GatewayError, UnavailableError, status_details
+from headgate.spark.gateway.metrics import Counts
+from headgate.spark.gateway.under_way import UnderWay
+
+Context = grpc.aio.ServicerContext[Any, Any]
+log = logging.getLogger(__name__)
+
+REQUEST_ID: Final = "x-request-id"
+_OFTEN: Final = frozenset({"ReleaseExecute", "ReattachExecute"})
+"""What clients send by themselves, several times for each statement."""
+_FITS: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+
+
+class Answering:
+    """Around one call. `call` is set once it is known who calls."""
+
+    def __init__(self, name: str, context: Context, counts: Counts) -> None:
+        self._name = name
+        self._context = context
+        self._counts = counts
+        self._began = time.monotonic()
+        self._status = grpc.StatusCode.OK
+        self.call: UnderWay | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            await self._end(error)
+        finally:
+            self._tell()
+
+    async def _end(self, error: BaseException | None) -> None:
+        if isinstance(error, asyncio.CancelledError):
+            self._status = grpc.StatusCode.CANCELLED
+            return
+        try:
+            if isinstance(error, grpc.aio.AioRpcError) and self.call is not None:
+                await self._abort(*self.call.backend.explain(error))
+        except UnavailableError as unavailable:
+            error = unavailable
+        if isinstance(error, GatewayError):
+            await self._abort(error.code, error.message, ((STATUS_KEY, status_details(error)),))
+        elif error is not None:
+            self._status = grpc.StatusCode.UNKNOWN
+
+    async def _abort(self, code: grpc.StatusCode, details: str, trailers: tuple[tuple[str, bytes], ...]) -> None:
+        self._status = code
+        await self._context.abort(code, details, trailers)
+
+    def _tell(self) -> None:
+        seconds = time.monotonic() - self._began
+        self._counts.ended(self._name, self._status.name, seconds)
+        level = logging.DEBUG if self._name in _OFTEN else logging.INFO
+        if not log.isEnabledFor(level):
+            return
+        caller = self.call.caller if self.call else None
+        fields = {
+            "request": _request_id(self._context),
+            "call": self._name,
+            "status": self._status.name,
+            "ms": round(seconds * 1000, 1),
+            "principal": caller.principal if caller else None,
+        }
+        log.log(level, "answered", extra={"fields": fields})
+
+
+def _request_id(context: Context) -> str:
+    """Return the id that the client gave its call, if it can stand in a log, or a new one."""
+    given = next((value for key, value in context.invocation_metadata() or () if key == REQUEST_ID), "")
+    return given if isinstance(given, str) and _FITS.fullmatch(given) else str(uuid.uuid4())

@@ -1,0 +1,1 @@
+"""The policy of the gateway: which messages, fields and values of Spark Connect pass."""

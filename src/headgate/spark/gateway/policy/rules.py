@@ -1,0 +1,317 @@
+"""What the fields of an allowed message may hold: names, paths, options, schemas and configuration keys."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headgate.facts.caller import Caller
+from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.policy import config_keys, options
+from headgate.spark.gateway.policy.schemas import check_metadata, check_schema
+from headgate.spark.gateway.policy.streams import check_stream_sink, check_stream_source
+from headgate.spark.gateway.policy.values import check_decimal, check_name, check_options
+
+MayTouch = Callable[[Caller, str, str], bool]
+"""Whether a run may do something (`path.read`) with a path, by what its pipeline declares and its run-as may use."""
+
+
+def _unbounded() -> None:
+    """Let a request take whatever time it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The caller of a request, the question which paths it may touch, and what ends a check that takes too long."""
+
+    caller: Caller
+    may_touch: MayTouch
+    require_time: Callable[[], None] = _unbounded
+
+
+Rule = Callable[[Any, Reader], None]
+"""Raises `RefusedError`. The message is `Any`: each rule is found by the name of the one type it reads."""
+
+_NOT_IN_A_PATH: Final = re.compile(r"[*?\[\]{}]|(?:^|/)\.\.(?:/|$)")
+_CACHE_NAME: Final = re.compile(r"cache/[0-9a-f]{64}")
+_TAG: Final = re.compile(r"[^,\s]([^,\r\n]{0,126}[^,\s])?")
+_PLAIN: Final = re.compile(r"\w+")
+_DATABASE: Final = "jdbc"
+_COLLECTIONS: Final = frozenset({"array", "map", "map_from_arrays", "map_from_entries", "named_struct", "struct"})
+_WRITE_FORMATS: Final = frozenset({"", "iceberg"})
+_RATE: Final = "rate"
+_NOWHERE: Final = "noop"
+"""The sink that computes and keeps nothing."""
+
+
+def _name(*fields: str) -> Rule:
+    def rule(message: Any, _reader: Reader) -> None:
+        for field in fields:
+            check_name(getattr(message, field))
+
+    return rule
+
+
+def _schema(field: str) -> Rule:
+    def rule(message: Any, _reader: Reader) -> None:
+        check_schema(getattr(message, field))
+
+    return rule
+
+
+def _decimal(message: Any, _reader: Reader) -> None:
+    check_decimal(message.value)
+
+
+def _metadata(message: Any, _reader: Reader) -> None:
+    check_metadata(message.metadata)
+
+
+def _named_table(message: Any, _reader: Reader) -> None:
+    check_name(message.unparsed_identifier)
+    check_options(message.options, options.TABLE_READ, "option of a table read")
+
+
+def _read(message: Any, reader: Reader) -> None:
+    if message.is_streaming and message.HasField("data_source"):
+        _check_stream(message.data_source, reader)
+    elif message.HasField("data_source") and message.data_source.format == _DATABASE and reader.caller.run is not None:
+        _check_table(message.data_source)
+    elif message.HasField("data_source"):
+        _check_files(message.data_source, reader)
+
+
+def _stream(message: Any, reader: Reader) -> None:
+    place = check_stream_sink(message)
+    if place is not None and (
+        reader.caller.run is None or not reader.may_touch(reader.caller, "path.checkpoint", place)
+    ):
+        raise RefusedError("where a stream keeps its checkpoint is chosen by Headgate; leave `checkpointLocation` out")
+
+
+def _check_stream(source: Any, reader: Reader) -> None:
+    if reader.caller.run is None or source.format == _RATE:
+        check_stream_source(source)
+        return
+    if not source.schema:
+        raise RefusedError("a stream of files must name its columns")
+    _check_files(source, reader, options.FILE_STREAM)
+
+
+def _check_table(source: Any) -> None:
+    """Let a run read a table of a database by the name of a connection; whether it may, the guard asks."""
+    if source.paths or source.schema:
+        raise RefusedError("a database is read table by table, with the columns that it has")
+    check_options(source.options, options.DATABASE_READ, "option of a database")
+
+
+def _check_files(message: Any, reader: Reader, allowed: frozenset[str] = options.FILE_READ) -> None:
+    if reader.caller.run is None:
+        raise RefusedError("`Read.DataSource` is not allowed: only a run reads files, and what its pipeline declares")
+    if message.format not in options.FILE_FORMATS:
+        raise RefusedError(
+            f"the format `{message.format}` is not allowed; use {', '.join(sorted(options.FILE_FORMATS))}"
+        )
+    if not message.paths:
+        raise RefusedError("a read of files must name its paths")
+    check_schema(message.schema)
+    check_options(message.options, allowed, "option of a file read")
+    for path in message.paths:
+        _check_path(path, "path.read", reader)
+
+
+def _check_path(path: str, action: str, reader: Reader) -> None:
+    if _NOT_IN_A_PATH.search(path) or not reader.may_touch(reader.caller, action, path):
+        raise RefusedError(f"the path `{path}` is not declared by the pipeline")
+
+
+def _query(*fields: str) -> Rule:
+    """Let an analysis look at queries; Spark has no answer about a command."""
+
+    def rule(message: Any, _reader: Reader) -> None:
+        if not all(getattr(message, field).HasField("root") for field in fields):
+            raise RefusedError("only a query can be analysed, not a command")
+
+    return rule
+
+
+def _sql_arguments(message: Any, _reader: Reader) -> None:
+    for argument in (*message.named_arguments.values(), *message.pos_arguments):
+        _check_argument(argument)
+
+
+def _check_argument(argument: Any) -> None:
+    """Let the values pass that Spark takes; what else there is it evaluates while it reads the statement."""
+    kind = argument.WhichOneof("expr_type")
+    if kind in {"literal", "common_inline_user_defined_function"}:
+        return  # the latter is refused for what it is
+    call = argument.unresolved_function
+    if kind != "unresolved_function" or call.function_name not in _COLLECTIONS:
+        raise RefusedError("an argument of SQL must be a literal, or an array, map or struct of literals")
+    for each in call.arguments:
+        _check_argument(each)
+
+
+def _create_table(message: Any, _reader: Reader) -> None:
+    check_name(message.table_name)
+    _check_write_format(message.source)
+
+
+def _write(message: Any, reader: Reader) -> None:
+    if message.HasField("path"):
+        _check_written_files(message, reader)
+        return
+    if message.source == _DATABASE and not message.HasField("table") and reader.caller.run is not None:
+        _check_written_table(message)
+        return
+    if message.source == _NOWHERE and not message.HasField("table"):
+        check_options(message.options, frozenset(), "option of this sink")
+        return
+    if not message.HasField("table"):
+        raise RefusedError("a write must name a table; use `saveAsTable` or `writeTo`")
+    check_name(message.table.table_name)
+    _check_write_format(message.source)
+    check_options(message.options, options.TABLE_WRITE, "option of a table write")
+
+
+def _check_written_table(message: Any) -> None:
+    _check_plain(message)
+    if message.partitioning_columns:
+        raise RefusedError("the tables of a database have no folders to write into")
+    check_options(message.options, options.DATABASE_WRITE, "option of a database")
+
+
+def _check_plain(message: Any) -> None:
+    if message.sort_column_names or message.HasField("bucket_by") or message.clustering_columns:
+        raise RefusedError("rows are not sorted, bucketed or clustered where they are written outside the lake")
+
+
+def _check_written_files(message: Any, reader: Reader) -> None:
+    if reader.caller.run is None:
+        raise RefusedError("`WriteOperation.path` is not allowed: paths are reached through a declared connection only")
+    if message.source not in options.FILE_FORMATS:
+        raise RefusedError(f"files are written as {', '.join(sorted(options.FILE_FORMATS))}, not as `{message.source}`")
+    _check_plain(message)
+    check_options(message.options, options.FILE_WRITE, "option of a file write")
+    for key, value in message.options.items():
+        if key.lower() == "compression" and not _PLAIN.fullmatch(value):
+            raise RefusedError("a compression is named by a plain word, such as `gzip`")
+    _check_path(message.path, "path.write", reader)
+
+
+def _write_v2(message: Any, _reader: Reader) -> None:
+    check_name(message.table_name)
+    _check_write_format(message.provider)
+    check_options(message.options, options.TABLE_WRITE, "option of a table write")
+    check_options(message.table_properties, options.TABLE_PROPERTIES, "table property")
+
+
+def _check_write_format(name: str) -> None:
+    if name.lower() not in _WRITE_FORMATS:
+        raise RefusedError(f"the table format `{name}` is not allowed; leave it out")
+
+
+def _artifact(message: Any, _reader: Reader) -> None:
+    """Let an artifact pass by its name. What it holds is checked once it is collected (`artifacts.verify`)."""
+    _check_artifact_name(message.name)
+
+
+def _chunked_artifact(message: Any, _reader: Reader) -> None:
+    _check_artifact_name(message.name)
+    if not message.initial_chunk.data:
+        raise RefusedError("an artifact in several chunks begins with an empty one; send its first bytes")
+
+
+def _artifact_names(message: Any, _reader: Reader) -> None:
+    for name in message.names:
+        _check_artifact_name(name)
+
+
+def _check_artifact_name(name: str) -> None:
+    if not _CACHE_NAME.fullmatch(name):
+        raise RefusedError(f"the artifact `{name}` is not allowed: user code does not run in the driver")
+
+
+def _tags(message: Any, _reader: Reader) -> None:
+    """Spark writes tags between its own, and knows users and sessions by theirs."""
+    for tag in message.tags:
+        if not _TAG.fullmatch(tag) or "_Session_" in tag or tag.startswith("SparkConnect"):
+            raise RefusedError("a tag is a short text without commas, and none of Spark's own")
+
+
+def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
+    def rule(message: Any, _reader: Reader) -> None:
+        for key in keys(message):
+            if key not in config_keys.SETTABLE:
+                raise RefusedError(f"the configuration key `{key}` cannot be changed by users")
+
+    return rule
+
+
+def _readable(keys: Callable[[Any], Iterable[str]]) -> Rule:
+    def rule(message: Any, _reader: Reader) -> None:
+        for key in keys(message):
+            if key not in config_keys.READABLE and key not in config_keys.SETTABLE:
+                raise RefusedError(f"the configuration key `{key}` cannot be read by users")
+
+    return rule
+
+
+def _keys(message: Any) -> Iterable[str]:
+    return message.keys
+
+
+def _pair_keys(message: Any) -> Iterable[str]:
+    return (pair.key for pair in message.pairs)
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "AddArtifactsRequest.BeginChunkedArtifact": _chunked_artifact,
+    "AddArtifactsRequest.SingleChunkArtifact": _artifact,
+    "AnalyzePlanRequest.Explain": _query("plan"),
+    "AnalyzePlanRequest.InputFiles": _query("plan"),
+    "AnalyzePlanRequest.IsLocal": _query("plan"),
+    "AnalyzePlanRequest.IsStreaming": _query("plan"),
+    "AnalyzePlanRequest.JsonToDDL": _schema("json_string"),
+    "AnalyzePlanRequest.SameSemantics": _query("target_plan", "other_plan"),
+    "AnalyzePlanRequest.Schema": _query("plan"),
+    "AnalyzePlanRequest.SemanticHash": _query("plan"),
+    "AnalyzePlanRequest.TreeString": _query("plan"),
+    "ArtifactStatusesRequest": _artifact_names,
+    "CacheTable": _name("table_name"),
+    "ConfigRequest.Get": _readable(_keys),
+    "ConfigRequest.GetOption": _readable(_keys),
+    "ConfigRequest.GetWithDefault": _readable(_pair_keys),
+    "ConfigRequest.IsModifiable": _readable(_keys),
+    "ConfigRequest.Set": _settable(_pair_keys),
+    "ConfigRequest.Unset": _settable(_keys),
+    "CreateTable": _create_table,
+    "DataType.StructField": _metadata,
+    "DataType.Unparsed": _schema("data_type_string"),
+    "DatabaseExists": _name("db_name"),
+    "ExecutePlanRequest": _tags,
+    "Expression.Alias": _metadata,
+    "Expression.Cast": _schema("type_str"),
+    "Expression.Literal.Decimal": _decimal,
+    "GetDatabase": _name("db_name"),
+    "GetTable": _name("table_name", "db_name"),
+    "IsCached": _name("table_name"),
+    "ListColumns": _name("table_name", "db_name"),
+    "ListFunctions": _name("db_name"),
+    "ListTables": _name("db_name"),
+    "LocalRelation": _schema("schema"),
+    "MergeIntoTableCommand": _name("target_table_name"),
+    "PipelineCommand.CreateDataflowGraph": _settable(lambda message: message.sql_conf),
+    "Read": _read,
+    "Read.NamedTable": _named_table,
+    "RecoverPartitions": _name("table_name"),
+    "RefreshTable": _name("table_name"),
+    "SQL": _sql_arguments,
+    "SqlCommand": _sql_arguments,
+    "TableExists": _name("table_name", "db_name"),
+    "UncacheTable": _name("table_name"),
+    "WriteOperation": _write,
+    "WriteOperationV2": _write_v2,
+    "WriteStreamOperationStart": _stream,
+}
+"""Message type -> the rule for its values. No entry: any value of an allowed field will do."""

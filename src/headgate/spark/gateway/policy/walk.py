@@ -1,0 +1,85 @@
+"""The walk over a request: every message, field and value of it is on the allow list, or it is refused."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
+
+from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from headgate.spark.gateway.errors import RefusedError, TooComplexError
+from headgate.spark.gateway.policy.message_types import MessageType, message_type, refusal
+from headgate.spark.gateway.policy.references import REFERRING
+from headgate.spark.gateway.policy.rules import Reader
+from headgate.spark.gateway.wire_format import MAX_PARTS, TOO_MANY_PARTS
+
+MAX_DEPTH = 1024
+"""Messages within messages; Spark's own limit."""
+TOO_DEEP: Final = f"the plan is nested more than {MAX_DEPTH} levels deep; split it into temporary views"
+_LOOKS: Final = 4096
+"""Messages between two looks at the clock."""
+
+
+def check(request: Message, reader: Reader) -> list[tuple[str, Any]]:
+    """Put the request into words that the guard sees, and return its messages that refer to something, by type.
+
+    Raises `RefusedError` unless everything in it is allowed to this reader, and it is small enough to look at.
+    """
+    walk = _Walk(reader)
+    # One iterator for each level: what is not reached takes no memory.
+    levels: list[Iterator[Any]] = [iter((request,))]
+    while levels:
+        message = next(levels[-1], None)
+        if message is None:
+            levels.pop()
+        elif below := walk.enter(message):
+            if len(levels) > MAX_DEPTH:
+                raise TooComplexError(TOO_DEEP)
+            levels.append(chain.from_iterable(below))
+    return walk.referring
+
+
+class _Walk:
+    """What one walk has seen."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._parts = 0
+        self._messages = 0
+        self.referring: list[tuple[str, Any]] = []
+
+    def enter(self, message: Any) -> list[Iterable[Any]]:
+        """Check one message without the messages in it, and return those."""
+        self._messages += 1
+        if self._messages % _LOOKS == 0:
+            self._reader.require_time()
+        kind = message_type(message.__class__)
+        if kind.rewrite is not None:
+            kind.rewrite(message)
+        if not kind.is_allowed:
+            raise refusal(kind.name)
+        below = self._check_fields(kind, message)
+        if len(UnknownFieldSet(message)):
+            raise RefusedError(f"`{kind.name}` has a field that Headgate does not know; use a PySpark 4.1 client")
+        if kind.rule is not None:
+            kind.rule(message, self._reader)
+        if kind.name in REFERRING:
+            self.referring.append((kind.name, message))
+        return below
+
+    def _check_fields(self, kind: MessageType, message: Any) -> list[Iterable[Any]]:
+        below: list[Iterable[Any]] = []
+        for descriptor, value in message.ListFields():
+            field = kind.fields[descriptor]
+            if field.is_plain:
+                continue
+            if field.is_kind:
+                below.append((value,))
+                continue
+            field.check(kind.name, value)
+            self._parts += field.parts(value)
+            if self._parts > MAX_PARTS:
+                raise TooComplexError(TOO_MANY_PARTS)
+            if field.holds_messages:
+                below.append(field.messages(value))
+        return below

@@ -1,0 +1,1 @@
+"""The gateway's process: its configuration, sandbox, certificates and supervisor."""

@@ -1,0 +1,55 @@
+"""The gateway's certificate: the files are looked at for each connection, so that a new one is taken without a restart."""
+
+import logging
+import ssl
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+
+from headgate.spark.tls_files import no_password, stamps
+
+log = logging.getLogger(__name__)
+
+_UNUSABLE: Final = "the certificate `%s` with its key cannot be used (%s); the one in use stays"
+
+
+class CertificateError(Exception):
+    """The certificate and its key cannot be used."""
+
+
+class Certificates:
+    """Hands gRPC the newest certificate that can be used."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        """Read the files. Raises `CertificateError`."""
+        self._files = (certificate, key)
+        self._seen = stamps(self._files)
+        try:
+            self._first = self._read()
+        except (OSError, ValueError) as error:
+            raise CertificateError(f"the certificate `{certificate}` with its key cannot be used: {error}") from None
+
+    def credentials(self) -> grpc.ServerCredentials:
+        """Return what a secure port is opened with."""
+        return grpc.dynamic_ssl_server_credentials(self._first, self._renewed)
+
+    def _renewed(self) -> Any:
+        """Return the certificate if the files have changed and can be used. Called at each handshake, on any thread."""
+        found = stamps(self._files)
+        if found == self._seen:
+            return None
+        self._seen = found
+        try:
+            renewed = self._read()
+        except (OSError, ValueError) as error:
+            log.error(_UNUSABLE, self._files[0], error)  # noqa: TRY400 (the sentence says it all)
+            return None
+        log.info("the certificate was read again")
+        return renewed
+
+    def _read(self) -> Any:
+        certificate, key = self._files
+        # gRPC takes any bytes and fails at each handshake; this says at once whether the two fit.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=no_password)
+        return grpc.ssl_server_certificate_configuration([(key.read_bytes(), certificate.read_bytes())])

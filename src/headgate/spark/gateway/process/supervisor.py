@@ -1,0 +1,164 @@
+"""The supervisor of the gateway's process: copying results there never delays a decision here."""
+
+import asyncio
+import enum
+import os
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
+from headgate.spark.gateway.process.config import DRAIN, Ready, Told
+from headgate.spark.gateway.process.sandbox import GatewaySandbox
+from headgate.spark.process_supervisor import Supervisor
+
+_START_WITHIN: Final = 60.0
+_STOP_WITHIN: Final = 5.0
+"""Beyond the time in which it lets calls finish."""
+_BACK_OFF: Final = (0.1, 1.0, 2.0, 5.0, 10.0, 30.0)
+
+
+class GatewayProcessError(Exception):
+    """The gateway cannot serve, and the message says why."""
+
+
+class GatewayState(enum.Enum):
+    """Whether Spark Connect is answered now."""
+
+    STOPPED = "stopped"
+    STARTING = "starting"
+    SERVING = "serving"
+    DOWN = "down"
+
+
+class GatewayProcess:
+    """One child at a time, on the ports that the first one got."""
+
+    def __init__(
+        self,
+        told: Told,
+        died: Callable[[], None],
+        say: Callable[[str], None],
+        tasks: BackgroundTasks | None = None,
+        sandbox: GatewaySandbox | None = None,
+    ) -> None:
+        """`died` is called when the child has ended by itself: its sessions are gone. `say` hears one line about it."""
+        self._told = told
+        self._died = died
+        self._say = say
+        self._process: Process | None = None
+        self._tasks = tasks or BackgroundTasks()
+        self._sandbox = sandbox or GatewaySandbox()
+        self._supervision: BackgroundTask | None = None
+        self.state = GatewayState.STOPPED
+        self.starts = 0
+        self.serving_since = 0.0
+        """When the present child began to serve, by the steady clock."""
+
+    @property
+    def port(self) -> int:
+        """The port for everybody; 0 before it has served."""
+        return self._told.port if self.starts else 0
+
+    @property
+    def inner_port(self) -> int:
+        """The port without TLS, for this machine; 0 while it does not serve: another program could have the port."""
+        return self._told.inner_port if self.state is GatewayState.SERVING else 0
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, if there is one."""
+        return self._process.pid if self._process and self._process.returncode is None else None
+
+    async def start(self) -> None:
+        """Start the child and return when it serves. Raises `GatewayProcessError`."""
+        await self._launch()
+        self._supervision = self._tasks.start_task(
+            "supervision of the gateway", self._supervise, "a gateway that ends is not started again"
+        )
+
+    async def stop(self) -> None:
+        """Let the child finish what is under way, in its time; returns when it is gone."""
+        if self._supervision:
+            await self._supervision.stop()
+        await self._end(self._told.drain_seconds + _STOP_WITHIN)
+        self.state = GatewayState.STOPPED
+
+    async def _launch(self) -> None:
+        self.state = GatewayState.STARTING
+        try:
+            self._process = await _spawn(self._told, self._sandbox)
+            ready = await asyncio.wait_for(_ready(self._process), _START_WITHIN)
+        except BaseException as error:
+            self.state = GatewayState.DOWN
+            await self._end(0)
+            if isinstance(error, TimeoutError):
+                raise GatewayProcessError(f"the gateway does not serve after {_START_WITHIN:.0f} s") from None
+            raise
+        self._told = replace(self._told, port=ready.port, inner_port=ready.inner_port)
+        self.starts += 1
+        self.serving_since = time.monotonic()
+        self.state = GatewayState.SERVING
+
+    async def _supervise(self) -> None:
+        supervisor = Supervisor(self._launch, (GatewayProcessError, OSError), _BACK_OFF, self._say)
+        await supervisor.keep_up(lambda: self._process, self._ended, lambda: "the gateway serves again")
+
+    def _ended(self, code: int) -> str:
+        self.state = GatewayState.DOWN
+        self._died()
+        return f"the gateway ended (code {code}); its sessions are gone; starting another"
+
+    async def _end(self, within: float) -> None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        if process.stdin:
+            if within:
+                process.stdin.write(DRAIN)
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), within)
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+async def _spawn(told: Told, sandbox: GatewaySandbox) -> Process:
+    process = await asyncio.create_subprocess_exec(
+        *sandbox.command((sys.executable, "-P", "-m", "headgate.app.gateway"), told),
+        stdin=PIPE,
+        stdout=PIPE,
+        env=_environment(),
+        # A Ctrl-C at the terminal is for the parent, which ends this one in order.
+        start_new_session=True,
+    )
+    if process.stdin:
+        process.stdin.write(TypeAdapter(Told).dump_json(told) + b"\n")
+        with suppress(ConnectionError):
+            await process.stdin.drain()
+    return process
+
+
+async def _ready(process: Process) -> Ready:
+    line = await process.stdout.readline() if process.stdout else b""
+    try:
+        ready = TypeAdapter(Ready).validate_json(line)
+    except ValidationError:
+        raise GatewayProcessError("the gateway ended while it started; the log says why") from None
+    if ready.error:
+        raise GatewayProcessError(ready.error)
+    return ready
+
+
+def _environment() -> dict[str, str]:
+    """Return the few variables that it needs; what else the parent has in its environment is not its business."""
+    kept = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH")
+    return {name: os.environ[name] for name in kept if name in os.environ}

@@ -1,0 +1,86 @@
+"""The authority in another process of this machine, asked over HTTP."""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from headgate.spark.authority import Admission, Credential, Endpoint, Opened, Report, Running, Verdicts
+from headgate.spark.authority_messages import Authenticate, Close, Decide, MayTouch, Open, path_of
+from headgate.spark.gateway.call_identity import ORGANIZATION
+from headgate.spark.gateway.errors import (
+    ExhaustedError,
+    InvalidRequestError,
+    RefusedError,
+    UnavailableError,
+    UnknownTokenError,
+)
+from headgate.spark.gateway.http_client import NoAnswerError, Wire
+
+_WITHIN: Final = 10.0
+_REPORT_WITHIN: Final = 3.0
+_NO_ANSWER: Final = "access cannot be decided right now, so it is refused; try again"
+_SEVERAL: Final = (
+    "you are in several organizations; connect with "
+    f"`sc://localhost:<port>/;token=<token>;{ORGANIZATION}=<organization>`"
+)
+
+_ADMISSION: Final = TypeAdapter(Admission | None)
+_OPENED: Final = TypeAdapter(Opened)
+_REFUSAL: Final = TypeAdapter(str | None)
+_VERDICTS: Final = TypeAdapter(Verdicts)
+_ASKED: Final = {kind: TypeAdapter(kind) for kind in (Authenticate, Close, Decide, MayTouch, Open, Report)}
+
+
+class RemoteAuthority:
+    """Asks the process that decides. Whatever is not a clear answer is none."""
+
+    def __init__(self, url: str, key: str) -> None:
+        """`url` is where that process listens for the gateway, `key` what it knows the gateway by."""
+        self._wire = Wire(url, key)
+
+    async def authenticate(self, credential: Credential) -> Admission | None:
+        """Return who is calling; None for nobody."""
+        return _ADMISSION.validate_json(await self._ask(Authenticate(credential)))
+
+    async def open(self, credential: Credential, session_id: str, driver: Endpoint) -> Opened:
+        """Begin a session on that start of the driver."""
+        return _OPENED.validate_json(await self._ask(Open(credential, session_id, driver.name, driver.generation)))
+
+    async def close(self, handle: str) -> None:
+        """Make a handle stand for nobody."""
+        await self._ask(Close(handle))
+
+    async def may_touch(self, credential: Credential, action: str, path: str) -> bool:
+        """Tell whether who presents it may touch a file so."""
+        return await self._ask(MayTouch(credential, action, path)) == b"true"
+
+    async def report(self, report: Report) -> Verdicts:
+        """Tell what is under way, and hear what may not go on."""
+        return _VERDICTS.validate_json(await self._ask(report, _REPORT_WITHIN))
+
+    async def refusal(self, running: Running) -> str | None:
+        """Decide again on everything that an operation needs."""
+        return _REFUSAL.validate_json(await self._ask(Decide(running)))
+
+    def end(self) -> None:
+        """Close the connections."""
+        self._wire.close()
+
+    async def _ask(self, asked: Any, within: float = _WITHIN) -> bytes:
+        body = _ASKED[type(asked)].dump_json(asked)
+        try:
+            status, answer = await self._wire.post(path_of(type(asked)), body, within)
+        except NoAnswerError:
+            raise UnavailableError(_NO_ANSWER) from None
+        if status == HTTPStatus.UNAUTHORIZED:
+            raise UnknownTokenError
+        if status == HTTPStatus.BAD_REQUEST:
+            raise InvalidRequestError(_SEVERAL)
+        if status == HTTPStatus.CONFLICT:
+            raise RefusedError(answer.decode())
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise ExhaustedError(answer.decode())
+        if status != HTTPStatus.OK:
+            raise UnavailableError(_NO_ANSWER)
+        return answer

@@ -1,0 +1,179 @@
+"""Running work is reported every few seconds, and work whose rights are gone is ended."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+import grpc
+import grpc.aio
+
+from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
+from headgate.spark.authority import STREAM, Authority, Refused, Report, Running
+from headgate.spark.gateway.errors import GatewayError, RefusedError, UnavailableError
+from headgate.spark.gateway.interrupts import Interrupts, wait_briefly
+from headgate.spark.gateway.metrics import Counts
+from headgate.spark.gateway.operations import Kind, Operation, Operations
+from headgate.spark.gateway.session_bindings import Binding, Bindings
+
+log = logging.getLogger(__name__)
+
+EVERY: Final = 2.0
+"""Seconds between two reports. Work ends within ten seconds of the revoke of a right that it needs."""
+
+_UNHEARD: Final = 6.0
+"""After so many seconds without a complete report nothing is served, and what runs is ended."""
+_HANGS: Final = 10.0
+"""After so many seconds without a complete report the watch itself is started again."""
+_LOOK_EVERY: Final = 1.0
+_END_WITHIN: Final = 3.0
+"""Seconds that one report waits for an end. An end that takes longer goes on beside the next report."""
+_AWAY: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+_UNDECIDED: Final = "whether this may go on could not be decided for some seconds, so it was ended; try again"
+
+
+class Watch:
+    """Ends operations and streams whose rights are gone.
+
+    Two tasks: one reports, the other looks whether reports arrive and ends everything when they do not. Every call and
+    every relayed message also reads the time of the last report, so that results stop even if both tasks are dead.
+    """
+
+    def __init__(
+        self,
+        authority: Authority,
+        bindings: Bindings,
+        operations: Operations,
+        interrupts: Interrupts,
+        counts: Counts,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._authority = authority
+        self._bindings = bindings
+        self._operations = operations
+        self._interrupts = interrupts
+        self._counts = counts
+        self._clock = clock
+        self._ended: tuple[tuple[str, str], ...] = ()
+        self._heard = clock()
+        self._tasks: tuple[BackgroundTask, ...] = ()
+        self.background = BackgroundTasks()
+
+    def start(self) -> None:
+        """Begin to report, in the running event loop."""
+        self._heard = self._clock()
+        endangers = "revoked rights do not end running statements"
+        self._tasks = (
+            self.background.start_task("revocation watch", self._report, endangers),
+            self.background.start_task("watch of the revocation watch", self._look, endangers),
+        )
+
+    async def stop(self) -> None:
+        """Report no more."""
+        for task in self._tasks:
+            await task.stop()
+
+    def require_current(self) -> None:
+        """Raise `UnavailableError` while running work would not be ended when its rights go."""
+        if self._clock() - self._heard > _UNHEARD:
+            raise UnavailableError(_UNDECIDED)
+
+    async def once(self) -> None:
+        """Report once, and end what may not go on."""
+        for each in self._operations.unattended():
+            self._interrupts.end(each)
+        running = self._operations.running()
+        for each in running:
+            self._bindings.touch(self._bindings.find(each.key, each.backend))
+        self._bindings.prune()
+        used = self._bindings.take_used()
+        figures = self._counts.figures(len(self._bindings), len(running), self.background.deaths)
+        reported = (*map(self._running, running), *map(_streams, self._bindings.streaming()))
+        report = Report(reported, used, self._ended, figures, self._clock() - self._heard)
+        try:
+            verdicts = await self._authority.report(report)
+        except BaseException:
+            self._bindings.put_back(used)
+            raise
+        ended = await asyncio.gather(*map(self._end, verdicts.refused))
+        self._ended = tuple((each.handle, each.operation) for each in ended if each is not None)
+        self._bindings.drop(verdicts.gone)
+        self._heard = self._clock()
+
+    async def _report(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY)
+            try:
+                await self.once()
+            except GatewayError as error:
+                log.warning("running operations could not be reported: %s", error)
+            except Exception:
+                log.exception("running operations could not be reported; the next report is in %g s", EVERY)
+
+    async def _look(self) -> None:
+        """End everything while no report gets through, and restart a watch that hangs."""
+        restarted = self._clock()
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            late = self._clock() - self._heard
+            if late > _UNHEARD:
+                self._cut_all()
+            if late > _HANGS and self._clock() - restarted > _HANGS:
+                restarted = self._clock()
+                self._tasks[0].restart()
+
+    def _cut_all(self) -> None:
+        """End every operation: nothing says that they may go on."""
+        running = [each for each in self._operations.running() if each.error is None]
+        if running:
+            log.error("%d operations are ended: whether they may go on could not be decided", len(running))
+        for each in running:
+            each.cut(RefusedError(_UNDECIDED))
+            if each.kind is Kind.STATEMENT:
+                self._interrupts.end(each)
+
+    def _running(self, operation: Operation) -> Running:
+        binding = self._bindings.find(operation.key, operation.backend)
+        return Running(operation.handle, operation.id, binding.credential)
+
+    async def _end(self, refused: Refused) -> Refused | None:
+        """End what is refused; return it if it need not be refused again."""
+        try:
+            if not refused.operation.startswith(STREAM):
+                return await self._cut(refused)
+            await asyncio.wait_for(self._stop(refused), _END_WITHIN)
+        except grpc.aio.AioRpcError as error:
+            if error.code() in _AWAY:
+                log.warning("the driver could not be reached to end a refused stream; the gateway tries again")
+                return None
+            # The stream has ended already, and perhaps its session with it.
+        except Exception:
+            log.exception("refused work could not be ended; it is tried again")
+            return None
+        return refused
+
+    async def _cut(self, refused: Refused) -> Refused | None:
+        operation = self._operations.of_handle(refused.handle, refused.operation)
+        if operation is None:
+            return refused
+        if operation.error is None:
+            self._counts.cut += 1
+        operation.cut(RefusedError(refused.message))
+        if operation.kind is Kind.STATEMENT:
+            await wait_briefly(self._interrupts.end(operation), _END_WITHIN)
+        return refused if operation.ended else None
+
+    async def _stop(self, refused: Refused) -> None:
+        binding = self._bindings.of_handle(refused.handle)
+        if binding is None or binding.backend is None:
+            return
+        self._counts.cut += 1
+        id = refused.operation.removeprefix(STREAM)
+        await binding.backend.stop_streams(binding.key, id)
+        binding.streams = binding.streams and bool(id)
+
+
+def _streams(binding: Binding) -> Running:
+    """Return that a session may have streams: without a name, it stands for all of them."""
+    return Running(binding.handle, STREAM, binding.credential)

@@ -1,0 +1,157 @@
+"""Which Spark sessions are signed: each begins with the caller's handle in its configuration, before anything else."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from headgate.spark.authority import Authority, Credential, Endpoint
+from headgate.spark.gateway.backend import Backend
+from headgate.spark.gateway.call_identity import SessionKey
+from headgate.spark.gateway.checkpoints import Checkpoints
+from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.sessions.sessions import IDLE_SECONDS
+
+PRINCIPAL_KEY: Final = "headgate.principal.token"
+"""Not below `spark.`: what is goes with every task to wherever that runs."""
+HANDLE_KEY: Final = "spark.sql.catalog.lake.token-handle"
+POOL_KEY: Final = "spark.scheduler.pool"
+"""Pools share a driver's cores alike: each principal has one, and another for the runs that use its rights."""
+_LIVES: Final = IDLE_SECONDS - 300
+"""Seconds without a use after which a handle is not relied on any more: it is about to expire."""
+
+
+@dataclass(slots=True)
+class Binding:
+    """A session: its handle, the start of the driver that it is in, and who was in it last."""
+
+    key: SessionKey
+    handle: str = ""
+    backend: Backend | None = None
+    credential: Credential = field(default_factory=lambda: Credential(""))
+    used: float = 0.0
+    streams: bool = False
+    """Whether it has begun streaming queries."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
+
+
+class Bindings:
+    """The handle of every Spark session that the gateway has begun."""
+
+    def __init__(self, authority: Authority, clock: Callable[[], float] = time.monotonic) -> None:
+        self._authority = authority
+        self._clock = clock
+        self._bindings: dict[tuple[str, SessionKey], Binding] = {}
+        self._used = set[str]()
+
+    async def ensure(self, key: SessionKey, credential: Credential, backend: Backend) -> Binding:
+        """Return the session once it is signed; nothing else of it reaches the driver before. Raises `GatewayError`s.
+
+        A session whose handle is dead, or that an earlier start of the driver had, begins anew: Iceberg keeps the
+        handle that a session first used, so the old session would never reach the catalog again.
+        """
+        binding = self._binding(key, backend)
+        async with binding.lock:
+            if not self._is_live(binding, backend):
+                await backend.forget(key)
+                await self._sign(binding, credential, backend)
+        self._use(binding, credential)
+        return binding
+
+    async def clone(
+        self, key: SessionKey, credential: Credential, backend: Backend, send: Callable[[], Awaitable[bytes]]
+    ) -> bytes:
+        """Send a request that makes a new session, and return the answer once that session is signed itself."""
+        binding = self._binding(key, backend)
+        async with binding.lock:
+            if self._is_live(binding, backend):
+                raise RefusedError("the new session exists already; choose another id")
+            answer = await send()
+            await self._sign(binding, credential, backend)
+        self._use(binding, credential)
+        return answer
+
+    async def release(self, key: SessionKey, backend: Backend, send: Callable[[], Awaitable[bytes]]) -> bytes:
+        """End the session: its handle dies first, then the driver is told."""
+        binding = self._binding(key, backend)
+        async with binding.lock:
+            await self._end(binding)
+            return await send()
+
+    def find(self, key: SessionKey, backend: Backend) -> Binding:
+        """Return a session; one that is not begun has no handle."""
+        return self._bindings.get((backend.name, key)) or Binding(key)
+
+    def of_handle(self, handle: str) -> Binding | None:
+        """Return the session that has a handle, or None."""
+        return next((each for each in self._bindings.values() if each.handle == handle), None)
+
+    def streaming(self) -> tuple[Binding, ...]:
+        """Return the sessions that have begun streaming queries."""
+        return tuple(each for each in self._bindings.values() if each.streams and each.handle)
+
+    def touch(self, binding: Binding) -> None:
+        """Count a use of a session, so that it does not expire under a long statement."""
+        if binding.handle:
+            binding.used = self._clock()
+            self._used.add(binding.handle)
+
+    def put_back(self, used: Iterable[str]) -> None:
+        """Let uses be returned once more: they could not be told."""
+        self._used.update(used)
+
+    def take_used(self) -> tuple[str, ...]:
+        """Return the handles that were used since this was called last."""
+        used, self._used = tuple(self._used), set()
+        return used
+
+    def drop(self, gone: Iterable[str]) -> None:
+        """Take note of handles that stand for nobody any more: their sessions begin anew."""
+        dead = frozenset(gone)
+        for binding in tuple(self._bindings.values()) if dead else ():
+            if binding.handle in dead:
+                binding.handle = ""
+
+    def prune(self) -> None:
+        """Forget the sessions that have ended. Those with streams go on by themselves, until these are stopped."""
+        for place, binding in tuple(self._bindings.items()):
+            over = not binding.handle or (self._is_idle(binding) and not binding.streams)
+            if over and not binding.lock.locked():
+                del self._bindings[place]
+
+    def __len__(self) -> int:
+        return sum(1 for each in self._bindings.values() if each.handle)
+
+    def _binding(self, key: SessionKey, backend: Backend) -> Binding:
+        return self._bindings.setdefault((backend.name, key), Binding(key))
+
+    def _use(self, binding: Binding, credential: Credential) -> None:
+        binding.credential = credential
+        self.touch(binding)
+
+    def _is_idle(self, binding: Binding) -> bool:
+        return self._clock() - binding.used > _LIVES
+
+    def _is_live(self, binding: Binding, backend: Backend) -> bool:
+        begun = binding.backend.endpoint if binding.backend else None
+        return bool(binding.handle) and begun == backend.endpoint and not self._is_idle(binding)
+
+    async def _sign(self, binding: Binding, credential: Credential, backend: Backend) -> None:
+        await self._end(binding)
+        endpoint: Endpoint = backend.endpoint
+        opened = await self._authority.open(credential, binding.key.session_id, endpoint)
+        try:
+            said = {PRINCIPAL_KEY: opened.signature, HANDLE_KEY: opened.handle, POOL_KEY: binding.key.pool}
+            await backend.configure(binding.key, said)
+        except BaseException:
+            await self._authority.close(opened.handle)
+            raise
+        binding.handle, binding.backend, binding.used = opened.handle, backend, self._clock()
+        binding.checkpoints, binding.streams = Checkpoints(), False
+
+    async def _end(self, binding: Binding) -> None:
+        handle, binding.handle = binding.handle, ""
+        if handle:
+            await self._authority.close(handle)

@@ -1,0 +1,38 @@
+"""Who stands behind a request of the driver: signed by its key, for a session that is open."""
+
+import time
+from collections.abc import Callable, Mapping
+
+from headgate.facts.caller import Caller
+from headgate.spark.sessions.sessions import Sessions
+from headgate.spark.sessions.signature import verify
+
+TIME_HEADER = "x-headgate-time"
+SIGNATURE_HEADER = "x-headgate-signature"
+_LONGEST_TIME = 12
+"""Digits of the seconds since the epoch; Python counts no number of any length."""
+
+
+class DriverCalls:
+    """Recognises requests that only the running driver can have sent."""
+
+    def __init__(self, key: Callable[[], bytes], sessions: Sessions) -> None:
+        self._key = key
+        self._sessions = sessions
+
+    def caller(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Caller | None:
+        """Return the caller of the session that a signed request speaks for, or None."""
+        found = self.session(method, target, headers, body)
+        return found[1] if found else None
+
+    def session(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[str, Caller] | None:
+        """Return the handle of the session that a signed request speaks for, and its caller; or None."""
+        handle = headers.get("authorization", "").removeprefix("Bearer ")
+        at, signature = headers.get(TIME_HEADER, ""), headers.get(SIGNATURE_HEADER, "")
+        key = self._key()
+        if not key or not at.isdecimal() or len(at) > _LONGEST_TIME or not signature:
+            return None
+        if not verify(key, method, target, int(at), handle, body, signature=signature, now=time.time()):
+            return None
+        caller = self._sessions.caller(handle)
+        return (handle, caller) if caller else None

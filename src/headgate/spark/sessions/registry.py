@@ -1,0 +1,123 @@
+"""Spark as each organization has it on each cluster: its sessions, the work under way in them, and whom its driver speaks for."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headgate.control.connections.commands import Entrance
+from headgate.control.kernel.ports import LogRefusedError
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.spark.sessions.driver_requests import DriverCalls
+from headgate.spark.sessions.followed_operations import FollowedOperations
+from headgate.spark.sessions.operations import Works
+from headgate.spark.sessions.privileges import ConnectionNeed, Judge, Reach
+from headgate.spark.sessions.sessions import Sessions
+
+Route = Callable[[str, Entrance, Callable[[], bool]], Entrance]
+"""Returns how the driver on a cluster enters a database: directly, or through a relay, which asks if that is still allowed."""
+
+
+def route_directly(_cluster: str, entrance: Entrance, _is_allowed: Callable[[], bool]) -> Entrance:
+    """Return how a driver enters a database that it connects itself."""
+    return entrance
+
+
+class OrganizationSpark:
+    """What this process knows of one organization's Spark on one cluster. A handle of one means nothing to another's driver."""
+
+    def __init__(
+        self,
+        organization: Organization,
+        reach: Reach,
+        key: Callable[[], bytes],
+        cluster: str = EMBEDDED,
+        route: Route = route_directly,
+    ) -> None:
+        """`key` returns that of the driver as it runs now, or nothing."""
+        self.organization = organization
+        self.cluster = cluster
+        self.reach = reach
+        self.sessions = Sessions()
+        self.calls = DriverCalls(key, self.sessions)
+        self.judge = Judge(organization, reach)
+        self.works = Works(self.sessions, self.judge)
+        self._route = route
+
+    def entrance(self, caller: Caller, connection: str) -> Entrance:
+        """Return how its driver enters a database for a caller. Raises `NoEntranceError`."""
+        entrance = self.reach.entrance(caller, connection)
+        return self._route(self.cluster, entrance, lambda: self._may_use(caller, connection))
+
+    def _may_use(self, caller: Caller, connection: str) -> bool:
+        need = ConnectionNeed(action="connection.use", connection=connection)
+        try:
+            return self.judge.refusal(caller, [need]) is None
+        except LogRefusedError:
+            # Nothing can be decided in this organization now.
+            return False
+
+    def forget(self) -> None:
+        """End all sessions and forget their work: whatever they were in is gone."""
+        self.sessions.close_where(lambda _: True)
+        self.works.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A request of a driver: of whose Spark, in which session, for whom."""
+
+    spark: OrganizationSpark
+    handle: str
+    caller: Caller
+
+
+class Sparks:
+    """The Sparks of the organizations that have used one here. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        reach: Callable[[Organization], Reach],
+        key: Callable[[ResourceId, str], bytes] = lambda *_: b"",
+        serves: Callable[[Organization], bool] = lambda _: True,
+        route: Route = route_directly,
+    ) -> None:
+        """`key` is that of an organization's driver on a cluster as it runs now, and `serves` says which are to have one."""
+        self._reach = reach
+        self._key = key
+        self.serves = serves
+        self._route = route
+        self.followed = FollowedOperations()
+        """The operations whose rows are kept by this process."""
+        self._lock = threading.Lock()
+        self._sparks: dict[tuple[ResourceId, str], OrganizationSpark] = {}
+
+    @property
+    def all(self) -> tuple[OrganizationSpark, ...]:
+        """Every one that was used."""
+        return tuple(self._sparks.values())
+
+    def of(self, organization: Organization, cluster: str = EMBEDDED) -> OrganizationSpark:
+        """Return that of an organization on a cluster."""
+        place = (organization.id, cluster)
+        with self._lock:
+            if place not in self._sparks:
+                reach = self._reach(organization)
+                self._sparks[place] = OrganizationSpark(
+                    organization, reach, lambda: self._key(*place), cluster, self._route
+                )
+            return self._sparks[place]
+
+    def caller(self, handle: str) -> Caller | None:
+        """Return whom a handle stands for, and count that as a use; None if it stands for nobody."""
+        return next((caller for spark in self.all if (caller := spark.sessions.caller(handle))), None)
+
+    def spoken(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Spoken | None:
+        """Return what a driver's signed request is of, or None."""
+        for spark in self.all:
+            found = spark.calls.session(method, target, headers, body)
+            if found is not None:
+                return Spoken(spark, *found)
+        return None

@@ -1,0 +1,1 @@
+"""SQL over HTTP: statements executed for a caller, and their kept rows."""

@@ -1,0 +1,299 @@
+"""One statement on Spark Connect, read batch by batch, and ended from elsewhere."""
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+import pyarrow as pa
+from pyspark.errors import PySparkAssertionError, PySparkException
+from pyspark.sql.connect.session import SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from headgate.control.text.error_text import REFUSED, visible_words
+from headgate.facts.caller import Caller
+from headgate.spark.authority import Credential
+from headgate.spark.sessions.followed_operations import FollowedOperation
+from headgate.spark.sql.client_sessions import ClientSession, ClientSessions
+from headgate.spark.sql.several import several
+from headgate.spark.sql.statements import (
+    CANCELLED,
+    DRIVER_LOST,
+    LOST,
+    NOT_CONNECTED,
+    NOT_READY,
+    SEVERAL,
+    STATEMENT_LOST,
+    Column,
+    Progress,
+    RowsDeniedError,
+    StatementError,
+    Wanted,
+)
+
+log = logging.getLogger(__name__)
+
+_AGAIN = 1.0
+"""Seconds after which an interrupt is repeated: one that comes before what it ends has begun ends nothing."""
+
+_PATIENCE = 10.0
+"""Seconds after which a driver that obeys no interrupt is not listened to any longer."""
+
+_UNKNOWN = "it is not known what the rows of the statement needed; run the statement again"
+_ANY_SETTING = "spark.sql.session.timeZone"
+
+_here = threading.local()
+"""Which statement this thread reads: Spark's client tells of progress and operations without saying whose."""
+
+Follow = Callable[[str], FollowedOperation]
+"""Returns what fills with the needs of the operation of this id."""
+
+
+def told(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001 (as called)
+    """Take what Spark's client tells of progress, in the thread that reads."""
+    reading: SparkReading | None = getattr(_here, "reading", None)
+    known = tuple(stages)
+    if reading is not None and known:
+        reading.progress = Progress(
+            stages=len(known),
+            stages_done=sum(each.done for each in known),
+            tasks=sum(each.num_tasks for each in known),
+            tasks_done=sum(each.num_completed_tasks for each in known),
+            tasks_running=inflight_tasks,
+            bytes=sum(each.num_bytes_read for each in known),
+        )
+
+
+class OperationIds(grpc.UnaryStreamClientInterceptor):
+    """Tells the statement that this thread reads of each operation that is about to be sent for it."""
+
+    def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        """Send the call. Spark's client sends operations in this way, and comes back for their results."""
+        reading: SparkReading | None = getattr(_here, "reading", None)
+        if reading is not None:
+            # An operation without an id would get one of the gateway's, which could not be followed.
+            request.operation_id = request.operation_id or str(uuid.uuid4())
+            reading.follow(request.operation_id)
+            return reading.hold(continuation(client_call_details, request))
+        return continuation(client_call_details, request)
+
+
+class SparkReading:
+    """`headgate.spark.sql.statements.Reading`: one thread at a time reads it, any thread may cancel it."""
+
+    def __init__(self, sessions: ClientSessions, credential: Credential, wanted: Wanted, follow: Follow) -> None:
+        self.progress = Progress()
+        self.more = False
+        self._sessions = sessions
+        self._credential = credential
+        self._wanted = wanted
+        self._follow = follow
+        self._operations: dict[str, FollowedOperation] = {}
+        """Spark's client runs a statement in up to two operations: commands and scripts in the first."""
+        self._tag = f"headgate-{uuid.uuid4().hex}"
+        self._lock = threading.Lock()
+        self._busy = threading.Lock()
+        self._why: str | None = None
+        self._ended = threading.Event()
+        self._call: Any = None
+        self._is_given_up = False
+        self._session: ClientSession | None = None
+        self._rows: Iterator[Any] = iter(())
+        self._first: pa.RecordBatch | None = None
+        self._timer = threading.Timer(wanted.seconds, self.cancel, (f"it took longer than {wanted.seconds:g} seconds",))
+        self._timer.daemon = True
+
+    def open(self) -> tuple[tuple[Column, ...], pa.Schema]:
+        """Run it until its first rows are there, and return what they will be. Raises `StatementError`."""
+        self._session = self._sessions.take(self._credential)
+        self._timer.start()
+        return self._guarded(self._open)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as Spark makes them. Raises `StatementError`."""
+        rows, size = self._wanted.rows, self._wanted.bytes
+        while (batch := self._guarded(self._next)) is not None:
+            kept = batch.slice(0, rows)
+            size -= kept.nbytes
+            if size < 0:
+                self.more = True
+                return
+            rows -= kept.num_rows
+            if kept.num_rows:
+                yield kept
+            if batch.num_rows > kept.num_rows:
+                self.more = True
+                return
+
+    def follow(self, operation: str) -> None:
+        """Have the needs of an operation kept with this. Raises nothing: an id that comes again is the same operation."""
+        if operation not in self._operations:
+            self._operations[operation] = self._follow(operation)
+
+    def hold(self, call: Any) -> Any:
+        """Take note of the call whose answers this thread reads, and return it."""
+        self._call = call
+        if self._is_given_up:
+            call.cancel()
+        return call
+
+    def decide_again(self, caller: Caller) -> None:
+        """Raise `StatementError` unless the caller may read now what was read. Also once it is closed.
+
+        What its operations needed is asked for: another analysis of the text can find rows without a plan, or names
+        that mean something else by now.
+        """
+        operations = tuple(self._operations.values())
+        refusals = (each.refusal(caller) for each in operations) if operations else iter((_UNKNOWN,))
+        why = next((each for each in refusals if each is not None), None)
+        if why is not None:
+            raise RowsDeniedError(why)
+
+    def cancel(self, why: str) -> None:
+        """End it: whoever reads hears why. What has ended stays as it is. From any thread."""
+        with self._lock:
+            if self._why is not None or self._ended.is_set():
+                return
+            self._why = why
+        threading.Thread(target=self._interrupt, name="headgate-cancel", daemon=True).start()
+        threading.Thread(target=self._give_up, name="headgate-give-up", daemon=True).start()
+
+    def close(self) -> None:
+        """Let go of it; what is still under way ends."""
+        self._timer.cancel()
+        # After whoever still reads: a generator cannot be closed under its reader.
+        with self._busy:
+            if self._ended.is_set():
+                return
+            self._ended.set()
+            close = getattr(self._rows, "close", None)
+            if close is not None:
+                close()
+            if self._session is not None:
+                self._sessions.give_back(self._session)
+
+    def _open(self) -> tuple[tuple[Column, ...], pa.Schema]:
+        self._go_on()
+        spark = self._live_spark()
+        self._go_on()
+        # The tag is the thread's, and every call that is begun here carries it.
+        spark.addTag(self._tag)
+        try:
+            frame = spark.sql(self._wanted.text, self._parameters())
+            self._go_on()
+            # The public calls return everything at once, or row by row.
+            limited: Any = frame.limit(self._wanted.rows + 1)
+            self._rows = _tables(spark, limited._plan.to_proto(spark.client))  # noqa: SLF001
+            schema = next(self._rows)
+        finally:
+            spark.removeTag(self._tag)
+        # What fails at its first rows fails before anybody is told that it works.
+        self._first = next(self._rows, None)
+        columns = tuple(Column(field.name, field.dataType.simpleString()) for field in schema.fields)
+        return columns, self._first.schema if self._first is not None else to_arrow_schema(schema)
+
+    def _next(self) -> pa.RecordBatch | None:
+        self._go_on()
+        first, self._first = self._first, None
+        return first if first is not None else next(self._rows, None)
+
+    def _parameters(self) -> Any:
+        given = self._wanted.parameters
+        return None if given is None else dict(given) if isinstance(given, dict) else list(given)
+
+    def _spark(self) -> SparkSession:
+        assert self._session is not None  # noqa: S101 (`open` took it)
+        return self._session.spark(self._sessions.connect)
+
+    def _live_spark(self) -> SparkSession:
+        """Return the session, replaced once by a new one if its driver has ended since the session was used last.
+
+        A call without an effect finds that out; the client keeps no answer of it. The statement itself is sent once: after a lost connection it may have
+        had its effect.
+        """
+        assert self._session is not None  # noqa: S101 (`open` took it)
+        if not self._session.is_open:
+            return self._spark()
+        try:
+            self._spark().conf.get(_ANY_SETTING)
+        except PySparkException as error:
+            if not is_session_lost(error):
+                raise
+            self._renew_session(self._session)
+        return self._spark()
+
+    def _renew_session(self, lost: ClientSession) -> None:
+        self._sessions.forget(lost)
+        self._session = self._sessions.take(self._credential)
+        self._sessions.give_back(lost)
+
+    def _go_on(self) -> None:
+        if self._why is not None:
+            raise self._cancelled()
+
+    def _guarded(self, work: Any) -> Any:
+        """Return what Spark's client returns, with its errors in the words of this room."""
+        with self._busy:
+            _here.reading = self
+            try:
+                return work()
+            except PySparkException as error:
+                raise self._error(error) from None
+            finally:
+                _here.reading = None
+
+    def _error(self, error: PySparkException) -> StatementError:
+        if self._why is not None and error.getSqlState() != REFUSED:
+            return self._cancelled()
+        condition, state = error.getCondition(), error.getSqlState()
+        if (state in (None, DRIVER_LOST) or is_session_lost(error)) and self._session is not None:
+            # Not an answer about the statement: the session itself is gone, with the driver it was in.
+            self._sessions.forget(self._session)
+        if state == DRIVER_LOST or is_session_lost(error):
+            return StatementError(STATEMENT_LOST, DRIVER_LOST, LOST)
+        if condition == "RETRIES_EXCEEDED" or NOT_READY in str(error):
+            return StatementError(NOT_READY, NOT_CONNECTED, "UNAVAILABLE")
+        if condition == "PARSE_SYNTAX_ERROR" and several(self._wanted.text):
+            text = "one statement at a time; send each by itself, or all of them between `BEGIN` and `END`"
+            return StatementError(text, state, SEVERAL)
+        return StatementError(visible_words(error), state, condition)
+
+    def _cancelled(self) -> StatementError:
+        return StatementError(f"the statement was cancelled: {self._why}", CANCELLED, "CANCELLED")
+
+    def _interrupt(self) -> None:
+        session = self._session
+        while session is not None and not self._ended.is_set():
+            try:
+                session.spark(self._sessions.connect).interruptTag(self._tag)
+            except PySparkException:
+                return  # who reads hears the same, or the session is gone
+            except Exception:
+                log.exception("a statement could not be interrupted; it is tried again")
+            self._ended.wait(_AGAIN)
+
+    def _give_up(self) -> None:
+        if not self._ended.wait(_PATIENCE):
+            self._is_given_up = True
+            if self._call is not None:
+                self._call.cancel()
+
+
+def is_session_lost(error: PySparkException) -> bool:
+    """Return whether an error says that the session is gone, and nothing about the statement."""
+    # Spark's client itself closes a session that a driver of another id answers, and says so in one of these ways.
+    condition = str(error.getCondition())
+    is_other_driver = isinstance(error, PySparkAssertionError) and "server side session" in str(error)
+    return condition == "NO_ACTIVE_SESSION" or condition.startswith("INVALID_HANDLE") or is_other_driver
+
+
+def _tables(spark: SparkSession, plan: Any) -> Iterator[Any]:
+    """Yield the schema of a result, and then its batches."""
+    for each in spark.client.to_table_as_iterator(plan, {}):
+        if isinstance(each, StructType):
+            yield each
+        else:
+            yield from each.to_batches()

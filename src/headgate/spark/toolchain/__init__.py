@@ -1,0 +1,1 @@
+"""The toolchain: Java, the jars and the guard, fetched, checked and built."""

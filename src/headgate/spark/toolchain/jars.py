@@ -1,0 +1,201 @@
+"""The jars that Spark has not of its own, Iceberg's first: fetched by Spark's own resolver or taken from a folder, held to our checksum."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from headgate.spark.toolchain.errors import ToolchainError
+from headgate.spark.toolchain.java import Java
+from headgate.spark.toolchain.truststore import PASSWORD, trusted_here, write_truststore
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """A published jar: its Maven coordinates, and what its bytes must be."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+    megabytes: int
+
+    @property
+    def file_name(self) -> str:
+        """The name under which it is published."""
+        return f"{self.artifact}-{self.version}.jar"
+
+    @property
+    def coordinates(self) -> str:
+        """The name that a resolver understands."""
+        return f"{self.group}:{self.artifact}:{self.version}"
+
+
+ICEBERG = Jar(
+    group="org.apache.iceberg",
+    artifact="iceberg-spark-runtime-4.1_2.13",
+    version="1.12.0",
+    sha256="3123c3798af642dd537230923548e013ef41cc28b6626e5225808cf5670a0f82",
+    megabytes=48,
+)
+POSTGRESQL = Jar(
+    group="org.postgresql",
+    artifact="postgresql",
+    version="42.7.8",
+    sha256="2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7",
+    megabytes=1,
+)
+"""The driver by which runs reach PostgreSQL."""
+
+_GIVE_UP_AFTER = 900
+_TELL_EVERY = 5
+_HARMLESS_MAIN = ("--class", "scala.tools.nsc.Main", "spark-internal", "-version")
+"""What the resolver runs after it has resolved: a compiler that prints its version."""
+_NETWORK_PATIENCE = (
+    "-Dsun.net.client.defaultConnectTimeout=20000",
+    "-Dsun.net.client.defaultReadTimeout=60000",
+)
+
+
+def spark_jars() -> Path:
+    """Return the folder of Spark's own jars, inside the installed PySpark."""
+    spec = find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        message = "PySpark is not installed: run `make setup`"
+        raise ToolchainError(message)
+    return Path(spec.submodule_search_locations[0]) / "jars"
+
+
+def cached(jar: Jar, cache: Path) -> Path:
+    """Return where a jar lies in the cache, once it is there."""
+    return cache / "jars" / jar.file_name
+
+
+def ensure_jar(jar: Jar, java: Java, cache: Path, folder: Path | None, say: Callable[[str], None]) -> Path:
+    """Return the jar in the cache; put it there first if it is not, from the folder or else from the network.
+
+    Raises `ToolchainError` if it cannot be had, or is not the one we know.
+    """
+    placed = cached(jar, cache)
+    if placed.is_file() and _sha256(placed) == jar.sha256:
+        return placed
+    placed.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache, prefix="fetching-") as scratch:
+        found = _from_folder(jar, folder) if folder else _resolve(jar, java, Path(scratch), say)
+        _hold_to_checksum(jar, found)
+        _place(found, placed)
+    return placed
+
+
+def _from_folder(jar: Jar, folder: Path) -> Path:
+    found = folder / jar.file_name
+    if not found.is_file():
+        message = f"`{folder}` has no `{jar.file_name}`: put it there, or leave the folder out to fetch it"
+        raise ToolchainError(message)
+    return found
+
+
+def _hold_to_checksum(jar: Jar, found: Path) -> None:
+    actual = _sha256(found)
+    if actual != jar.sha256:
+        message = (
+            f"`{jar.file_name}` is not the file Headgate knows: its SHA-256 is {actual} and should be {jar.sha256}; "
+            "nothing was installed, find out who changed it"
+        )
+        raise ToolchainError(message)
+
+
+def _place(found: Path, placed: Path) -> None:
+    """Copy so that nobody ever sees half a jar under its name."""
+    with tempfile.NamedTemporaryFile(dir=placed.parent, prefix=".", delete=False) as copy:
+        partial = Path(copy.name)
+    try:
+        shutil.copyfile(found, partial)
+        partial.chmod(0o644)
+        partial.replace(placed)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _resolve(jar: Jar, java: Java, scratch: Path, say: Callable[[str], None]) -> Path:
+    say(f"fetching {jar.file_name} ({jar.megabytes} MB) through Spark's package resolver")
+    log = scratch / "resolver.log"
+    with log.open("wb") as output:
+        ended = _run_telling(_resolver_command(jar, java, scratch), output.fileno(), jar, scratch, say)
+    found = scratch / "jars" / f"{jar.group}_{jar.file_name}"
+    if not ended or not found.is_file():
+        raise ToolchainError(_no_download(jar, log.read_text(errors="replace")))
+    return found
+
+
+def _resolver_command(jar: Jar, java: Java, scratch: Path) -> Sequence[str | Path]:
+    return [
+        java.path,
+        *_NETWORK_PATIENCE,
+        *(_trust_options(scratch) if java.bundled else ()),
+        "-cp",
+        f"{spark_jars()}{os.sep}*",
+        "org.apache.spark.deploy.SparkSubmit",
+        *("--master", "local"),
+        *("--conf", f"spark.jars.ivy={scratch}"),
+        *("--packages", jar.coordinates),
+        *_HARMLESS_MAIN,
+    ]
+
+
+def _trust_options(scratch: Path) -> Sequence[str]:
+    """Make the bundled Java trust whom this machine trusts; a Java of the machine's own has its own list."""
+    certificates = trusted_here()
+    if not certificates:
+        return ()
+    store = scratch / "authorities.jks"
+    write_truststore(certificates, store)
+    return (
+        f"-Djavax.net.ssl.trustStore={store}",
+        "-Djavax.net.ssl.trustStoreType=JKS",
+        f"-Djavax.net.ssl.trustStorePassword={PASSWORD}",
+    )
+
+
+def _run_telling(
+    command: Sequence[str | Path], output: int, jar: Jar, scratch: Path, say: Callable[[str], None]
+) -> bool:
+    """Run the resolver, telling how far it is; return whether it ended by itself."""
+    environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    give_up_at = time.monotonic() + _GIVE_UP_AFTER
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environ) as resolver:
+        try:
+            while time.monotonic() < give_up_at:
+                try:
+                    resolver.wait(timeout=_TELL_EVERY)
+                except subprocess.TimeoutExpired:
+                    say(f"  {_megabytes_in(scratch / 'cache')} of {jar.megabytes} MB")
+                else:
+                    return True
+        finally:
+            if resolver.poll() is None:
+                resolver.kill()
+    return False
+
+
+def _megabytes_in(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*.jar*") if file.is_file()) // 1_000_000
+
+
+def _no_download(jar: Jar, log: str) -> str:
+    reason = "the repository's certificate is not trusted" if "PKIX" in log else "no repository could be reached"
+    return (
+        f"`{jar.file_name}` could not be fetched, {reason}: check the network, or get {jar.coordinates} "
+        "elsewhere and name its folder in HEADGATE_JARS"
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,54 @@
+"""What Spark needs before it can start: Java, the jars that it has not of its own, and the compiled guard."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headgate.spark.toolchain.errors import ToolchainError
+from headgate.spark.toolchain.guard_build import build_guard
+from headgate.spark.toolchain.jars import ICEBERG, POSTGRESQL, ensure_jar
+from headgate.spark.toolchain.java import find_java
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """The files that a driver is started from."""
+
+    java: Path
+    java_version: int
+    iceberg_jar: Path
+    postgresql_jar: Path
+    guard_jar: Path
+
+
+def prepare(cache: Path, jars_folder: Path | None, say: Callable[[str], None]) -> Toolchain:
+    """Return the toolchain; fetch and compile whatever the cache does not hold yet.
+
+    Raises `ToolchainError` with what to do about it.
+    """
+    java = find_java(os.environ, say)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        iceberg_jar = ensure_jar(ICEBERG, java, cache, jars_folder, say)
+        postgresql_jar = ensure_jar(POSTGRESQL, java, cache, jars_folder, say)
+        guard_jar = build_guard(java.path, iceberg_jar, cache)
+    except OSError as error:
+        message = (
+            f"the cache folder `{cache}` cannot be used, {error.strerror or error} (`{error.filename or cache}`): "
+            "make room or give access, or name another in HEADGATE_CACHE"
+        )
+        raise ToolchainError(message) from error
+    return Toolchain(java.path, java.version, iceberg_jar, postgresql_jar, guard_jar)
+
+
+def default_cache(environ: Mapping[str, str]) -> Path:
+    """Return the folder for what can be made again: `HEADGATE_CACHE`, else below the home folder."""
+    named = environ.get("HEADGATE_CACHE")
+    return Path(named) if named else Path.home() / ".cache" / "headgate"
+
+
+def default_jars_folder(environ: Mapping[str, str]) -> Path | None:
+    """Return the folder that jars come from instead of the network, if `HEADGATE_JARS` names one."""
+    named = environ.get("HEADGATE_JARS")
+    return Path(named) if named else None
