@@ -3,7 +3,7 @@
 from pathlib import PurePosixPath
 
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
-from headgate.pipelines.egress import Egress
+from headgate.pipelines.connections.egress import Egress
 
 LOOPBACK = ("127.0.0.0/8:*", "[::1]:*")
 

@@ -31,10 +31,10 @@ from headgate.control.organizations import audit as audit_module
 from headgate.control.organizations.audit import Audit
 from headgate.doors.http.tls import Certificate
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
-from headgate.pipelines import lineage_sending
-from headgate.pipelines import worker as worker_module
-from headgate.pipelines.lineage import Trace
-from headgate.pipelines.lineage_sending import Receiver, Sending
+from headgate.pipelines.execution import worker as worker_module
+from headgate.pipelines.lineage import emitter
+from headgate.pipelines.lineage.emitter import Receiver, Sending
+from headgate.pipelines.lineage.recorder import Trace
 from headgate.spark.authority import Report
 from headgate.spark.driver import driver as driver_module
 from headgate.spark.driver.clusters import Cluster, Clusters
@@ -243,7 +243,7 @@ def test_housekeeping_whose_rounds_fail_is_shown(world: World, monkeypatch: pyte
 def test_lineage_is_sent_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     organization, tasks, received = opened(Clock(1_000_000.0)), BackgroundTasks(), list[bytes]()
     queued(organization, "one")
-    monkeypatch.setattr(lineage_sending.httpx, "Client", Once(lineage_sending.httpx.Client))
+    monkeypatch.setattr(emitter.httpx, "Client", Once(emitter.httpx.Client))
 
     async def receive(request: Any) -> Response:
         received.append(await request.body())

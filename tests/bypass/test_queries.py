@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.facts.ids import RunId
-from headgate.pipelines.execution import Execution
+from headgate.pipelines.definitions.context import Execution
 from headgate.pipelines.kinds import query
 from tools.bypass_corpus.cases import Case, load
 from tools.bypass_corpus.stack import Stack

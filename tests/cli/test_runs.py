@@ -11,7 +11,7 @@ from headgate.cli import app, runs
 from headgate.cli.api import ApiError
 from headgate.control.kernel.run_queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.shown import keeper
+from headgate.pipelines.writing.cached_rows import keeper
 from tests.app.world import World, world_in
 from tests.fakes.runs import begin, end
 

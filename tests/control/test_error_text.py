@@ -13,7 +13,7 @@ from pyspark.errors.exceptions.connect import AnalysisException
 
 from headgate.control.text.error_text import is_internal, mask, mask_places, raw_words, visible_words
 from headgate.pipelines.errors import failure
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.load_errors import LoadError
 from headgate.spark.sql.execution import SparkReading
 
 INSIDE = "cannot open file:///data/keys/secrets.key on 127.0.0.1:8020\n+- Scan /warehouse/secret/a.parquet"

@@ -18,10 +18,10 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.run_queue import RunRow
 from headgate.control.pipelines.runs import EndRun, QueueRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.commits import committed
-from headgate.pipelines.definition import parts
-from headgate.pipelines.execution import Execution, Range
-from headgate.pipelines.file_bounds import parquet_bound
+from headgate.pipelines.definitions.context import Execution, Range
+from headgate.pipelines.definitions.definition import parts
+from headgate.pipelines.execution.commits import committed
+from headgate.pipelines.files.bounds import parquet_bound
 from headgate.pipelines.kinds import KINDS, defined, kind_of
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import default_cache

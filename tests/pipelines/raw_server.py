@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
-from headgate.pipelines.place import HttpPlace
+from headgate.pipelines.connections.targets import HttpPlace
 
 CREDENTIAL = "Bearer s3cret"
 

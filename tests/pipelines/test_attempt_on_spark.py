@@ -12,16 +12,16 @@ from headgate.control.connections.vault import Vault
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import StartRun
 from headgate.facts.changes import ResourceDeleted, RoleRevoked
-from headgate.pipelines import attempt_on_spark
-from headgate.pipelines.attempt import Attempt, Stop
-from headgate.pipelines.attempt_on_spark import OnSpark
-from headgate.pipelines.definition import PipelineDefinition
-from headgate.pipelines.execution import Execution, Range
-from headgate.pipelines.kind import Kind
+from headgate.pipelines.connections.path_access import Places
+from headgate.pipelines.connections.targets import PlaceError
+from headgate.pipelines.definitions.context import Execution, Range
+from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.definition import PipelineDefinition
+from headgate.pipelines.definitions.kind import Kind
+from headgate.pipelines.execution import spark_executor
+from headgate.pipelines.execution.attempt import Attempt, Stop
+from headgate.pipelines.execution.spark_executor import OnSpark
 from headgate.pipelines.kinds import defined as read
-from headgate.pipelines.place import PlaceError
-from headgate.pipelines.places import Places
-from headgate.pipelines.touching import Touches
 from headgate.untrusted_input.blocking_pool import BlockingPool
 from tests.egress import open_egress
 from tests.fakes.world import ADMIN, DELAYS, ROOT
@@ -68,7 +68,7 @@ def carry_out(
             work(execution)
 
         kind = Kind("query", PipelineDefinition, lambda _: Touches(), run)
-        monkeypatch.setattr(attempt_on_spark, "kind_of", lambda _: kind)
+        monkeypatch.setattr(spark_executor, "kind_of", lambda _: kind)
         session.attempt = attempt = begun()
         if stopped:
             attempt.stop(Stop.ENDING)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headgate.pipelines.base_address import within
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.connections.base_address import within
+from headgate.pipelines.load_errors import LoadError
 
 BASE = "https://api.example.org/v1/tenant"
 

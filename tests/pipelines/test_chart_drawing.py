@@ -6,8 +6,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from headgate.pipelines.chart_drawing import ChartsBusyError, draw
-from headgate.pipelines.charting import Chart, ChartError, Rows, specify_chart
+from headgate.pipelines.definitions.chart import Chart, ChartError, Rows, specify_chart
+from headgate.pipelines.definitions.chart_drawing import ChartsBusyError, draw
 from headgate.untrusted_input.blocking_pool import BlockingPool
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
 from headgate.untrusted_input.pool import Charge

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from headgate.pipelines.charting import (
+from headgate.pipelines.definitions.chart import (
     MOST_DRAWN_BYTES,
     MOST_DRAWN_ROWS,
     Chart,

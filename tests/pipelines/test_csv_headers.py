@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from headgate.pipelines import csv_headers
-from headgate.pipelines.csv_headers import MAX_COLUMNS, MAX_HEADER_BYTES, read_header, require_one_header
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.files import csv_headers
+from headgate.pipelines.files.csv_headers import MAX_COLUMNS, MAX_HEADER_BYTES, read_header, require_one_header
+from headgate.pipelines.load_errors import LoadError
 
 
 def written(folder: Path, *contents: bytes) -> list[Path]:

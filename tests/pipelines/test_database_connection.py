@@ -9,9 +9,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Conninfo
 
-from headgate.pipelines import database_connection
-from headgate.pipelines.database_connection import SETTINGS, UNSAID, connect_database, database_parameters
-from headgate.pipelines.place import DatabasePlace
+from headgate.pipelines.connections import database
+from headgate.pipelines.connections.database import SETTINGS, UNSAID, connect_database, database_parameters
+from headgate.pipelines.connections.targets import DatabasePlace
 from tests.doors.http.test_tls import issue
 from tests.fakes.postgres import CLEARTEXT, GSS, GSSAPI, SSPI, TLS, Received, postgres_that_asks
 
@@ -186,7 +186,7 @@ class TestEveryKeywordOfLibpq:
 
 
 def test_one_function_alone_connects_to_databases_of_connections() -> None:
-    sources = Path(database_connection.__file__).parents[1]
+    sources = Path(database.__file__).parents[1]
     connecting = {
         str(each.relative_to(sources))
         for each in sources.rglob("*.py")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from headgate.pipelines.definition import MOST
+from headgate.pipelines.definitions.definition import MOST
 from headgate.pipelines.kinds import Definition, defined
 from tests.pipelines.sources import source, stream
 

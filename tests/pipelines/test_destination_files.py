@@ -8,10 +8,10 @@ import pytest
 from pyspark.errors import PySparkException
 
 from headgate.facts.ids import RunId
-from headgate.pipelines import disk_space
-from headgate.pipelines.egress import AllowedFolder
-from headgate.pipelines.loading.errors import LoadError
-from headgate.pipelines.server_files import ServerFiles
+from headgate.pipelines.connections.egress import AllowedFolder
+from headgate.pipelines.connections.server_files import ServerFiles
+from headgate.pipelines.files import disk_space
+from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.writing.files import FilesError, write_files
 from tests.pipelines.by_hand import ByHand
 

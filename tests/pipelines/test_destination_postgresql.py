@@ -10,7 +10,7 @@ import pytest
 from psycopg.sql import SQL
 
 from headgate.facts.ids import RunId
-from headgate.pipelines.place import DatabasePlace
+from headgate.pipelines.connections.targets import DatabasePlace
 from headgate.pipelines.writing.postgresql import Load, LoadError, write_rows
 from tests.pipelines.by_hand import ByHand
 

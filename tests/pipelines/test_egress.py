@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from headgate.control.egress import Address, EgressRules, parse_host_rule
-from headgate.pipelines.egress import Egress, EgressError, StoreServer, host_and_port, is_own, resolve_host
-from headgate.pipelines.server_files import ServerFiles
+from headgate.pipelines.connections.egress import Egress, EgressError, StoreServer, host_and_port, is_own, resolve_host
+from headgate.pipelines.connections.server_files import ServerFiles
 
 PUBLIC = "93.184.215.14"
 

@@ -8,14 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
 
-from headgate.pipelines import file_bounds
-from headgate.pipelines.file_bounds import (
+from headgate.pipelines.files import bounds
+from headgate.pipelines.files.bounds import (
     MAX_DOCUMENT_BYTES,
     MAX_LINE_BYTES,
     require_short_lines,
     require_small_document,
 )
-from headgate.pipelines.loading.errors import EndedError, LoadError
+from headgate.pipelines.load_errors import EndedError, LoadError
 from tests.pipelines.dropping import Drop
 from tests.pipelines.sources import source, stream
 
@@ -29,8 +29,8 @@ def never() -> bool:
 def test_lines_up_to_the_bound_pass_and_longer_ones_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, piece: int
 ) -> None:
-    monkeypatch.setattr(file_bounds, "_PIECE", piece)
-    monkeypatch.setattr(file_bounds, "MAX_LINE_BYTES", 5)
+    monkeypatch.setattr(bounds, "_PIECE", piece)
+    monkeypatch.setattr(bounds, "MAX_LINE_BYTES", 5)
     file = tmp_path / "a.csv"
 
     for lines in ([], [b""], [b"12345"], [b"12345", b"", b"1234", b"12345", b"1"], [b"1"] * 20):
@@ -54,7 +54,7 @@ def test_a_line_of_a_gibibyte_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_piece_is_not_longer_than_a_line_may_be() -> None:
-    assert file_bounds._PIECE <= MAX_LINE_BYTES
+    assert bounds._PIECE <= MAX_LINE_BYTES
 
 
 def test_the_look_at_lines_ends_with_the_run(tmp_path: Path) -> None:

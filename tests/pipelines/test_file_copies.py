@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from headgate.pipelines import disk_space, file_copies
-from headgate.pipelines.file_copies import copy_bytes
-from headgate.pipelines.loading.errors import EndedError, LoadError
+from headgate.pipelines.files import copies, disk_space
+from headgate.pipelines.files.copies import copy_bytes
+from headgate.pipelines.load_errors import EndedError, LoadError
 
 PIECE = 1_000_000
 
@@ -23,7 +23,7 @@ def copied(folder: Path, *, most: int) -> int:
 def test_all_bytes_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, size: int) -> None:
     content = os.urandom(size)
     (tmp_path / "a").write_bytes(content)
-    monkeypatch.setattr(file_copies, "PIECE", PIECE)
+    monkeypatch.setattr(copies, "PIECE", PIECE)
     if way == "by hand":
         monkeypatch.delattr(os, "copy_file_range")
 
@@ -52,7 +52,7 @@ def test_a_copy_ends_with_its_run(tmp_path: Path) -> None:
 
 def test_a_disk_that_fills_meanwhile_ends_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_bytes(bytes(3 * PIECE))
-    monkeypatch.setattr(file_copies, "PIECE", PIECE)
+    monkeypatch.setattr(copies, "PIECE", PIECE)
     free, looks = disk_space.os.fstatvfs, list[int]()
 
     def fill(file: int) -> os.statvfs_result:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headgate.pipelines.file_names import require_plain_name, shown_name
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.files.names import require_plain_name, shown_name
+from headgate.pipelines.load_errors import LoadError
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from headgate.pipelines import disk_space, file_staging
-from headgate.pipelines.egress import AllowedFolder
-from headgate.pipelines.file_bounds import Bound
-from headgate.pipelines.file_staging import list_files
-from headgate.pipelines.folder_descriptors import open_folder
+from headgate.pipelines.connections.egress import AllowedFolder
+from headgate.pipelines.connections.server_files import ServerFiles
+from headgate.pipelines.files import disk_space, staging
+from headgate.pipelines.files.bounds import Bound
+from headgate.pipelines.files.folder_descriptors import open_folder
+from headgate.pipelines.files.staging import list_files
+from headgate.pipelines.load_errors import EndedError, LoadError
 from headgate.pipelines.loading.connected_files import stage_files
-from headgate.pipelines.loading.errors import EndedError, LoadError
 from headgate.pipelines.loading.streams import FileStream
-from headgate.pipelines.server_files import ServerFiles
 
 
 class Connected:
@@ -80,7 +80,7 @@ class TestAStream:
     ) -> None:
         file = connected.folder / "a.csv"
         file.write_text("a")
-        listed = file_staging.list_files
+        listed = staging.list_files
 
         def list_and_swap(folder: int) -> object:
             found = listed(folder)
@@ -125,7 +125,7 @@ class TestAStream:
     ) -> None:
         for name in ("a.csv", "b.csv"):
             (connected.folder / name).write_text(name)
-        listed = file_staging.list_files
+        listed = staging.list_files
 
         def list_and_remove(folder: int) -> object:
             found = listed(folder)
@@ -216,7 +216,7 @@ def test_a_listing_does_without_a_file_that_is_removed_after_the_folder_named_it
 def test_a_listing_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).touch()
-    monkeypatch.setattr(file_staging, "MAX_FILES", 1)
+    monkeypatch.setattr(staging, "MAX_FILES", 1)
 
     with open_folder(tmp_path, PurePosixPath()) as folder, pytest.raises(LoadError, match="more than 1 files"):
         list_files(folder)

@@ -6,8 +6,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from headgate.pipelines import folder_descriptors
-from headgate.pipelines.folder_descriptors import READ, open_beneath, open_folder
+from headgate.pipelines.files import folder_descriptors
+from headgate.pipelines.files.folder_descriptors import READ, open_beneath, open_folder
 
 
 @pytest.fixture(params=[True, False], ids=["openat2", "by parts"])

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 import zstandard
 
-from headgate.pipelines.http_answers import (
+from headgate.pipelines.connections.http_answers import (
     AnswerBounds,
     AnswerError,
     BrokenAnswerError,
@@ -18,8 +18,8 @@ from headgate.pipelines.http_answers import (
     HttpReader,
     OversizedAnswerError,
 )
-from headgate.pipelines.loading.errors import EndedError, LoadError
-from headgate.pipelines.place import HttpPlace
+from headgate.pipelines.connections.targets import HttpPlace
+from headgate.pipelines.load_errors import EndedError, LoadError
 from tests.pipelines.raw_server import CREDENTIAL, Answering, body_of, endless, raw_server
 
 BOUNDS = AnswerBounds(size=100_000, silence=5.0, whole=10.0)

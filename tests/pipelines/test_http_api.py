@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from headgate.pipelines.loading.errors import EndedError, LoadError
-from headgate.pipelines.loading.fetching import BOUNDS, Api, Bounds
+from headgate.pipelines.connections.targets import HttpPlace
+from headgate.pipelines.load_errors import EndedError, LoadError
+from headgate.pipelines.loading.http_fetch import BOUNDS, Api, Bounds
 from headgate.pipelines.loading.paging import CursorPages, LinkedPages, NumberedPages, OffsetPages, Pages, at
-from headgate.pipelines.loading.staged import stage
-from headgate.pipelines.place import HttpPlace
+from headgate.pipelines.loading.staging import stage
 from tests.egress import open_egress
 from tests.pipelines.api_server import ApiServer, Asked, Given, api_server
 from tests.pipelines.raw_server import endless, raw_server

@@ -19,10 +19,10 @@ from headgate.control.pipelines.commits import noted
 from headgate.control.pipelines.run_access import Touched
 from headgate.facts.changes import Edge, RelationsSet
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.attempt import Attempt
-from headgate.pipelines.lineage import LATEST, Lineage, Trace, trace_in, trace_of
-from headgate.pipelines.lineage_sending import Receiver, Sending
-from headgate.pipelines.openlineage_events import PRODUCER, Teller
+from headgate.pipelines.execution.attempt import Attempt
+from headgate.pipelines.lineage.emitter import Receiver, Sending
+from headgate.pipelines.lineage.events import PRODUCER, Teller
+from headgate.pipelines.lineage.recorder import LATEST, Lineage, Trace, trace_in, trace_of
 from tests.pipelines.working import Clock, Work, change, opened, queued, row, until, worker
 from tests.threads import served
 

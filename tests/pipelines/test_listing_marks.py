@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from headgate.pipelines import disk_space
-from headgate.pipelines.file_staging import FoundFile
-from headgate.pipelines.listing_marks import ListingMarks
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.files import disk_space
+from headgate.pipelines.files.listing_marks import ListingMarks
+from headgate.pipelines.files.staging import FoundFile
+from headgate.pipelines.load_errors import LoadError
 
 SECOND = 1_000_000_000
 A, B, C = (FoundFile(name, at * SECOND) for name, at in (("a", 30), ("b", 20), ("c", 10)))

@@ -13,10 +13,10 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-from headgate.pipelines import metasync
-from headgate.pipelines.loading.errors import EndedError
-from headgate.pipelines.metasync import SyncError, register
-from headgate.pipelines.place import HttpPlace
+from headgate.pipelines.connections.targets import HttpPlace
+from headgate.pipelines.load_errors import EndedError
+from headgate.pipelines.writing import metasync
+from headgate.pipelines.writing.metasync import SyncError, register
 from tests.egress import open_egress
 from tests.pipelines.raw_server import Answering, RawServer, body_of, endless, raw_server
 

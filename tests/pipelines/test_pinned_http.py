@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from headgate.control.egress import Address
-from headgate.pipelines.egress import EgressError
-from headgate.pipelines.pinned_http import PinnedTransport
+from headgate.pipelines.connections.egress import EgressError
+from headgate.pipelines.connections.pinned_http import PinnedTransport
 
 
 class Wire(httpx.BaseTransport):

@@ -14,10 +14,10 @@ from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleRevoked, RunEnded, RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
-from headgate.pipelines.egress import AllowedFolder, Egress, EgressError
+from headgate.pipelines.connections.egress import AllowedFolder, Egress, EgressError
+from headgate.pipelines.connections.path_access import Places
+from headgate.pipelines.connections.targets import DatabasePlace, FolderPlace, HttpPlace, PlaceError
 from headgate.pipelines.errors import failure
-from headgate.pipelines.place import DatabasePlace, FolderPlace, HttpPlace, PlaceError
-from headgate.pipelines.places import Places
 from tests.egress import open_egress
 from tests.fakes.world import ADMIN, DELAYS, LOAD, MEMBER, PLACE, ROOT, controlled
 

@@ -8,10 +8,10 @@ from pyspark.errors import PySparkException
 
 from headgate.cli.demo.data import DemoError
 from headgate.facts.ids import RunId
-from headgate.pipelines.execution import Range
+from headgate.pipelines.definitions.context import Range
+from headgate.pipelines.definitions.select import InputsError
 from headgate.pipelines.kinds import defined
 from headgate.pipelines.kinds.query import QueryError
-from headgate.pipelines.selecting import InputsError
 from tests.pipelines.by_hand import ByHand
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.errors.exceptions.connect import AnalysisException
 
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.reading import read_files
 from headgate.pipelines.loading.streams import FileStream
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.pipelines.definition import Schedule
-from headgate.pipelines.schedule import ScheduleError, last_until, next_after
+from headgate.pipelines.definitions.cron import ScheduleError, last_until, next_after
+from headgate.pipelines.definitions.definition import Schedule
 
 BERLIN = "Europe/Berlin"
 

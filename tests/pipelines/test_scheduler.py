@@ -7,7 +7,7 @@ from headgate.control.pipelines.runs import EndRun, StartRun
 from headgate.control.resources.commands import STATE
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RelationsSet, ResourceDeleted, RunAsSet
 from headgate.facts.ids import ResourceId
-from headgate.pipelines.scheduler import FOLLOWED, Scheduler
+from headgate.pipelines.scheduling.scheduler import FOLLOWED, Scheduler
 from tests.fakes.store import FakeStore
 from tests.fakes.world import ADMIN, DELAYS, DELAYS_RELATIONS, LOAD, PEOPLE, STRANGER, THINGS
 from tests.pipelines.working import Clock, change, defined, opened, queued, row, runs

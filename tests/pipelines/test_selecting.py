@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.pipelines.selecting import InputsError, reads, require_same, wrapped
+from headgate.pipelines.definitions.select import InputsError, reads, require_same, wrapped
 
 EXPLAINED = """== Parsed Logical Plan ==
 'Project [*]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.pipelines.server_files import ServerFiles
+from headgate.pipelines.connections.server_files import ServerFiles
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import QueueRun
 from headgate.facts.changes import ResourceCreated, RunAsSet
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.scheduler import Scheduler
+from headgate.pipelines.scheduling.scheduler import Scheduler
 from headgate.store import open_stores
 from tests.fakes.world import ADMIN, DELAYS_RELATIONS, PEOPLE, PROJECT, ROOT, THINGS
 from tests.pipelines.worker_processes import SharedClock, WorkerProcesses

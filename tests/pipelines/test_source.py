@@ -12,12 +12,12 @@ import pytest
 
 from headgate.control.kernel.ids import new_id
 from headgate.facts.ids import RunId
-from headgate.pipelines.execution import Range
+from headgate.pipelines.connections.targets import HttpPlace
+from headgate.pipelines.definitions.context import Range
 from headgate.pipelines.kinds import defined, kind_of
 from headgate.pipelines.kinds.source import SourceDefinition
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.load import load
-from headgate.pipelines.place import HttpPlace
 from tests.egress import open_egress
 from tests.pipelines.api_server import Asked, Given, api_server
 from tests.pipelines.by_hand import ByHand, Told

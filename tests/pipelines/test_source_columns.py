@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql.types import StructType
 
-from headgate.pipelines.loading.evolving import alterations, evolved, kept, written
+from headgate.pipelines.loading.schema_evolution import alterations, evolved, kept, written
 
 pytestmark = pytest.mark.spark
 """Types are PySpark's own, which is there where Spark is."""

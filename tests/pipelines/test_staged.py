@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from headgate.pipelines import disk_space
-from headgate.pipelines.loading import staged
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.files import disk_space
+from headgate.pipelines.load_errors import LoadError
+from headgate.pipelines.loading import staging
 from headgate.pipelines.loading.paging import Answer
-from headgate.pipelines.loading.staged import stage
+from headgate.pipelines.loading.staging import stage
 
 
 def answer(*records: Any) -> Answer:
@@ -19,7 +19,7 @@ def answer(*records: Any) -> Answer:
 
 
 def test_every_record_is_a_line_with_the_values_that_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(staged, "PIECE", 20)
+    monkeypatch.setattr(staging, "PIECE", 20)
     records = [{"a": "é\n\u2028"}, {"a": "\ud800 half"}, {"a": [1, 2.5, None]}, 7, {"b\udfff": "\U0001f600"}]
 
     assert stage([answer(*records[:2]), answer(), answer(*records[2:])], tmp_path / "new") == len(records)

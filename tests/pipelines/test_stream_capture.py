@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pyspark.errors import PySparkException
 
 from headgate.pipelines.kinds import defined
-from headgate.pipelines.loading.errors import EndedError, LoadError
+from headgate.pipelines.load_errors import EndedError, LoadError
 from tests.pipelines.dropping import Drop
 
 

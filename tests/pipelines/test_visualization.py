@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from headgate.pipelines.charting import ChartError
+from headgate.pipelines.definitions.chart import ChartError
 from tests.pipelines.by_hand import ByHand
 
 pytestmark = pytest.mark.spark

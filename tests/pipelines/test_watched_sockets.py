@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headgate.pipelines.loading.errors import EndedError
-from headgate.pipelines.watched_sockets import DeadlineError, Watch, WatchedTransport
+from headgate.pipelines.connections.watched_sockets import DeadlineError, Watch, WatchedTransport
+from headgate.pipelines.load_errors import EndedError
 from tests.doors.http.test_tls import issue
 
 

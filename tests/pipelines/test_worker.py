@@ -18,9 +18,9 @@ from headgate.control.resources.commands import STATE
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked, RunStarted
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines import claiming
-from headgate.pipelines.attempt import FAILURES, INTERRUPTIONS, MOST_INTERRUPTIONS, Attempt
-from headgate.pipelines.worker import SETTLING, Worker, WorkerSettings
+from headgate.pipelines.execution import claims
+from headgate.pipelines.execution.attempt import FAILURES, INTERRUPTIONS, MOST_INTERRUPTIONS, Attempt
+from headgate.pipelines.execution.worker import SETTLING, Worker, WorkerSettings
 from tests.fakes.store import FakeStore
 from tests.fakes.world import ADMIN, DELAYS, FLIGHTS, LOAD, PEOPLE, ROOT, THINGS
 from tests.pipelines.working import (
@@ -140,7 +140,7 @@ class TestARun:
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A definition is no part of a revision, so only time tells that a pipeline can be tried again."""
-        monkeypatch.setattr(claiming, "AGAIN", 0.1)
+        monkeypatch.setattr(claims, "AGAIN", 0.1)
         organization = opened(clock)
         queued(organization, "a", "b")
         with working(organization, Work({"a": [lasting], "b": [lasting]})) as one:

@@ -11,9 +11,9 @@ from multiprocessing.sharedctypes import Synchronized, SynchronizedArray
 from multiprocessing.synchronize import Event
 
 from headgate.facts.ids import ResourceId
-from headgate.pipelines.attempt import Attempt, Stop
-from headgate.pipelines.scheduler import Scheduler
-from headgate.pipelines.worker import Worker, WorkerSettings
+from headgate.pipelines.execution.attempt import Attempt, Stop
+from headgate.pipelines.execution.worker import Worker, WorkerSettings
+from headgate.pipelines.scheduling.scheduler import Scheduler
 from headgate.store import open_stores
 from tests.fakes.world import ROOT
 from tests.pipelines.working import opened

@@ -16,8 +16,8 @@ from headgate.control.questions.by_name import Gate
 from headgate.control.questions.messages import Wording
 from headgate.facts.changes import Change
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.attempt import Attempt
-from headgate.pipelines.worker import Perform, Worker, WorkerSettings
+from headgate.pipelines.execution.attempt import Attempt
+from headgate.pipelines.execution.worker import Perform, Worker, WorkerSettings
 from tests.fakes.store import FakeStore
 from tests.fakes.world import DELAYS, LOAD, MODELS, PEOPLE, ROOT, THINGS
 

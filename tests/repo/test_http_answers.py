@@ -70,8 +70,8 @@ def test_no_module_of_connections_reads_an_answer_without_a_bound() -> None:
 
 def test_no_module_but_the_reader_opens_sockets_to_a_connections_host() -> None:
     transports = {
-        "headgate.pipelines.pinned_http.PinnedTransport",
-        "headgate.pipelines.watched_sockets.WatchedTransport",
+        "headgate.pipelines.connections.pinned_http.PinnedTransport",
+        "headgate.pipelines.connections.watched_sockets.WatchedTransport",
     }
     found = {name for name, tree in trees() if transports & set(imported(tree))}
 

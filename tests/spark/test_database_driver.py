@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from headgate.pipelines.place import DatabasePlace, entrance
+from headgate.pipelines.connections.targets import DatabasePlace, entrance
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.doors.http.test_tls import issue
 from tests.fakes.postgres import CLEARTEXT, GSSAPI, TLS, Received, postgres_that_asks

@@ -15,7 +15,7 @@ from typing import Any
 from headgate.app.background import running
 from headgate.app.settings import Settings
 from headgate.app.worker import WorkerApart
-from headgate.pipelines.worker import WorkerSettings
+from headgate.pipelines.execution.worker import WorkerSettings
 from headgate.spark.toolchain.prepare import default_cache
 
 _FORKS = multiprocessing.get_context("forkserver")

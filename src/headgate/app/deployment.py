@@ -33,8 +33,8 @@ from headgate.model.diagnostics import ModelError
 from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import Vocabulary, load_actions
-from headgate.pipelines.egress import Egress
-from headgate.pipelines.places import Places
+from headgate.pipelines.connections.egress import Egress
+from headgate.pipelines.connections.path_access import Places
 from headgate.store import FolderLock, open_stores
 
 HOME = "nekt"

@@ -11,7 +11,7 @@ from headgate.app.path_mentions import mentioned_paths
 from headgate.app.settings import Settings
 from headgate.app.variable import CONFIG, FILE, FILE_KINDS, Variable
 from headgate.app.variables import VARIABLES
-from headgate.pipelines.server_files import ServerFiles
+from headgate.pipelines.connections.server_files import ServerFiles
 from headgate.spark.driver.clusters import Cluster
 from headgate.store.postgresql import connection_parameters
 

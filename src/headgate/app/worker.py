@@ -12,10 +12,10 @@ from headgate.app.housekeeping import Housekeeping
 from headgate.app.lakes import file_parsers
 from headgate.app.settings import SPARK_PORT, Settings, SettingsError
 from headgate.control.organizations.organization import Organization
-from headgate.pipelines.attempt_on_spark import Connect, OnSpark
-from headgate.pipelines.lineage import Lineage
-from headgate.pipelines.lineage_sending import Receiver, Sending
-from headgate.pipelines.worker import Worker, WorkerSettings
+from headgate.pipelines.execution.spark_executor import Connect, OnSpark
+from headgate.pipelines.execution.worker import Worker, WorkerSettings
+from headgate.pipelines.lineage.emitter import Receiver, Sending
+from headgate.pipelines.lineage.recorder import Lineage
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

@@ -22,8 +22,8 @@ from headgate.doors.cookies import presented
 from headgate.doors.problems import ProblemError
 from headgate.doors.scope import CALLER, ORGANIZATION
 from headgate.facts.caller import Caller
-from headgate.pipelines.chart_drawing import chart_pool
-from headgate.pipelines.egress import Egress
+from headgate.pipelines.connections.egress import Egress
+from headgate.pipelines.definitions.chart_drawing import chart_pool
 from headgate.spark.authority import Credential
 from headgate.spark.sql.statement_store import KeptStatements
 from headgate.spark.sql.statements import NO_DRIVER

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from headgate.control.text.error_text import REFUSED, raw_words, sqlstate_of, visible_words
-from headgate.pipelines.egress import EgressError
+from headgate.pipelines.connections.egress import EgressError
 
 _AWAY = frozenset({"UNAVAILABLE", "UNAUTHENTICATED"})
 """gRPC's codes for nobody who answers, and for a server that does not know the run any more, or not yet."""

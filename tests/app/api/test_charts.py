@@ -14,8 +14,8 @@ from headgate.control.kernel.ports import DocumentPut
 from headgate.control.questions.messages import asking
 from headgate.control.text.error_text import REFUSED
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.charting import MOST_BYTES, MOST_DRAWN_ROWS
-from headgate.pipelines.shown import keeper
+from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_DRAWN_ROWS
+from headgate.pipelines.writing.cached_rows import keeper
 from headgate.spark.sql.statement_store import KeptStatements
 from headgate.spark.sql.statements import SqlLimits, StatementError, Wanted
 from headgate.untrusted_input.blocking_pool import CHART_LIMITS, BlockingPool

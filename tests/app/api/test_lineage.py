@@ -11,7 +11,7 @@ from headgate.control.kernel.run_queue import RunPut, RunRow
 from headgate.control.pipelines.commits import noted
 from headgate.control.pipelines.run_access import Touched
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.lineage import Lineage
+from headgate.pipelines.lineage.recorder import Lineage
 from tests.app.api.conftest import Make
 from tests.app.world import Place
 

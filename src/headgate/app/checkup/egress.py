@@ -13,7 +13,7 @@ from headgate.control.egress import EgressRules
 from headgate.control.egress.policy import EVERY, SETTING
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.commands import DEPLOYMENT
-from headgate.pipelines.server_files import ServerFiles
+from headgate.pipelines.connections.server_files import ServerFiles
 from headgate.store.inspect import glance
 
 _WHAT = "egress"

@@ -16,13 +16,13 @@ from headgate.doors.api.selects import rows_for
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import Presents, Services, Uses, require_spark
 from headgate.facts.snapshot import Resource
-from headgate.pipelines.chart_drawing import ChartsBusyError, draw
-from headgate.pipelines.charting import ChartError, Rows, require_writable_title, specify_chart
-from headgate.pipelines.definition import PipelineDefinition
+from headgate.pipelines.definitions.chart import ChartError, Rows, require_writable_title, specify_chart
+from headgate.pipelines.definitions.chart_drawing import ChartsBusyError, draw
+from headgate.pipelines.definitions.definition import PipelineDefinition
 from headgate.pipelines.kinds import defined
 from headgate.pipelines.kinds.saved_query import SavedQueryDefinition
 from headgate.pipelines.kinds.visualization import VisualizationDefinition
-from headgate.pipelines.shown import shown
+from headgate.pipelines.writing.cached_rows import shown
 from headgate.spark.authority import Credential
 
 router = APIRouter(tags=["pipelines"])

@@ -5,7 +5,7 @@ from headgate.control.egress.policy import SETTING
 from headgate.control.kernel.command import InvalidError
 from headgate.doors.services import Services
 from headgate.facts.changes import Relations
-from headgate.pipelines.places import CONNECTIONS
+from headgate.pipelines.connections.path_access import CONNECTIONS
 
 _SOURCE = "source"
 

@@ -10,7 +10,7 @@ from headgate.decision.types import Question
 from headgate.doors.api.asking import Moment
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
-from headgate.pipelines.journal import METRICS, PROGRESS, ROWS
+from headgate.pipelines.execution.run_log import METRICS, PROGRESS, ROWS
 
 _TABLE: Final = "table"
 _WORK: Final = frozenset(("stages", "stages_done", "tasks", "tasks_done"))

@@ -6,8 +6,8 @@ from headgate.control.kernel.command import InvalidError
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.pipelines.circles import goes_round
-from headgate.pipelines.scheduler import beside
+from headgate.pipelines.scheduling.cycles import goes_round
+from headgate.pipelines.scheduling.scheduler import beside
 
 
 def require_no_circle(services: Services, caller: Caller, name: str, place: ResourceId, after: str | None) -> None:

@@ -20,8 +20,8 @@ from headgate.doors.api.runs import cursor_at, may_read, may_see, read_cursor, r
 from headgate.doors.services import Services, Uses
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource
-from headgate.pipelines.lineage import LATEST, trace_in, trace_of
-from headgate.pipelines.lineage_graph import Step, steps, walk
+from headgate.pipelines.lineage.graph import Step, steps, walk
+from headgate.pipelines.lineage.recorder import LATEST, trace_in, trace_of
 
 router = APIRouter(tags=["lineage"])
 
@@ -100,7 +100,7 @@ def read_events(
 
 def _telling(services: Services, moment: Moment) -> Callable[[RunRow, Resource], Iterator[dict[str, Any]]]:
     # Imported here: the library takes a while to load, and who asks for no events does without.
-    from headgate.pipelines.openlineage_events import Teller  # noqa: PLC0415 (loaded late)
+    from headgate.pipelines.lineage.events import Teller  # noqa: PLC0415 (loaded late)
 
     sees, figures = cache(moment.sees), VisibleFigures(moment)
 

@@ -36,11 +36,11 @@ from headgate.doors.services import By, Presents, Services, Uses
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import NO_NAMES, Resource
-from headgate.pipelines.definition import MOST, PipelineDefinition, parts
+from headgate.pipelines.definitions.declared_io import relations, written
+from headgate.pipelines.definitions.definition import MOST, PipelineDefinition, parts
 from headgate.pipelines.kinds import Definition, defined, touches
 from headgate.pipelines.kinds.source import Streaming
 from headgate.pipelines.loading.streams import Stream, outputs
-from headgate.pipelines.touching import relations, written
 
 router = APIRouter(tags=["pipelines"])
 

@@ -9,9 +9,16 @@ from headgate.control.text.error_text import REFUSED, mask
 from headgate.doors.problems import ProblemError
 from headgate.doors.services import Services
 from headgate.facts.caller import Caller
-from headgate.pipelines.charting import MOST_BYTES, MOST_ROWS, Rows, as_json
+from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_ROWS, Rows, as_json
+from headgate.pipelines.definitions.select import (
+    InputsError,
+    SelectingDefinition,
+    parameters,
+    reads,
+    require_same,
+    wrapped,
+)
 from headgate.pipelines.json_size import RowSizeError, within
-from headgate.pipelines.selecting import InputsError, SelectingDefinition, parameters, reads, require_same, wrapped
 from headgate.spark.authority import Credential
 from headgate.spark.sql.statements import TOO_MANY, StatementError, Wanted
 

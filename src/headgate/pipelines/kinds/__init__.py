@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from headgate.pipelines.definition import PipelineDefinition
-from headgate.pipelines.kind import Kind
+from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.definition import PipelineDefinition
+from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.kinds import (
     destination,
     history,
@@ -18,7 +19,6 @@ from headgate.pipelines.kinds import (
     table_service,
     visualization,
 )
-from headgate.pipelines.touching import Touches
 
 KINDS: Mapping[str, Kind[Any]] = {
     each.name: each

@@ -5,11 +5,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from headgate.pipelines.definition import MOST, Name, PipelineDefinition, Strict, TableName
-from headgate.pipelines.execution import Execution
-from headgate.pipelines.kind import Kind
-from headgate.pipelines.place import database_of, folder_of
-from headgate.pipelines.touching import Touches
+from headgate.pipelines.connections.targets import database_of, folder_of
+from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.definition import MOST, Name, PipelineDefinition, Strict, TableName
+from headgate.pipelines.definitions.kind import Kind
 
 
 class Files(Strict):

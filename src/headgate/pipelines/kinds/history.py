@@ -4,10 +4,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from headgate.pipelines.definition import MOST, Name, PipelineDefinition, TableName
-from headgate.pipelines.execution import Execution
-from headgate.pipelines.kind import Kind
-from headgate.pipelines.touching import Output, Touches
+from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.definitions.declared_io import Output, Touches
+from headgate.pipelines.definitions.definition import MOST, Name, PipelineDefinition, TableName
+from headgate.pipelines.definitions.kind import Kind
 
 
 class HistoryDefinition(PipelineDefinition):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from headgate.pipelines.kind import Kind
+from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.kinds.source import Streaming, run, touches, whole
 
 

@@ -4,11 +4,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from headgate.pipelines.definition import MOST, Name, TableName
-from headgate.pipelines.execution import Execution
-from headgate.pipelines.kind import Kind
-from headgate.pipelines.selecting import SelectingDefinition, selected
-from headgate.pipelines.touching import Output, Touches
+from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.definitions.declared_io import Output, Touches
+from headgate.pipelines.definitions.definition import MOST, Name, TableName
+from headgate.pipelines.definitions.kind import Kind
+from headgate.pipelines.definitions.select import SelectingDefinition, selected
 
 
 class QueryDefinition(SelectingDefinition):
@@ -59,7 +59,7 @@ def _run(definition: QueryDefinition, execution: Execution) -> None:
 
 
 def _write(definition: QueryDefinition, execution: Execution) -> None:
-    from headgate.pipelines.lakewriter import append, merge, twice, write_full
+    from headgate.pipelines.writing.lake_table import append, merge, twice, write_full
 
     frame, into = selected(execution.spark, definition, execution.range), definition.into
     exists = execution.exists(into)

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from headgate.pipelines.charting import Chart
-from headgate.pipelines.kind import Kind
-from headgate.pipelines.selecting import SelectingDefinition
-from headgate.pipelines.touching import Touches
+from headgate.pipelines.definitions.chart import Chart
+from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.kind import Kind
+from headgate.pipelines.definitions.select import SelectingDefinition
 
 
 class SavedQueryDefinition(SelectingDefinition):

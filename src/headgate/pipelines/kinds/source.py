@@ -5,11 +5,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from headgate.pipelines.definition import MOST, Name, PipelineDefinition
-from headgate.pipelines.execution import Execution
-from headgate.pipelines.kind import Kind
+from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.definition import MOST, Name, PipelineDefinition
+from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.loading.streams import Stream, outputs
-from headgate.pipelines.touching import Touches
 
 
 class Streaming(PipelineDefinition):

@@ -4,10 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from headgate.pipelines.definition import Name, PipelineDefinition, TableName, parts
-from headgate.pipelines.execution import Execution
-from headgate.pipelines.kind import Kind
-from headgate.pipelines.touching import Output, Touches
+from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.definitions.declared_io import Output, Touches
+from headgate.pipelines.definitions.definition import Name, PipelineDefinition, TableName, parts
+from headgate.pipelines.definitions.kind import Kind
 
 _BELOW = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^/\\*?\[\]{}.][^\\*?\[\]{}]*$|^$")]
 
@@ -47,7 +47,7 @@ def _touches(definition: StreamCaptureDefinition) -> Touches:
 
 
 def _run(definition: StreamCaptureDefinition, execution: Execution) -> None:
-    from headgate.pipelines.capturing import capture
+    from headgate.pipelines.kinds.capturing import capture
 
     capture(definition, execution)
 

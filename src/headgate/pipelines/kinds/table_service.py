@@ -9,12 +9,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from headgate.control.resources.commands import KIND as ATTRIBUTE
-from headgate.pipelines.definition import MOST, Name, PipelineDefinition, TableName
-from headgate.pipelines.execution import Execution
-from headgate.pipelines.kind import Kind
-from headgate.pipelines.metasync import register
-from headgate.pipelines.place import http_of
-from headgate.pipelines.touching import Touches
+from headgate.pipelines.connections.targets import http_of
+from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.definition import MOST, Name, PipelineDefinition, TableName
+from headgate.pipelines.definitions.kind import Kind
+from headgate.pipelines.writing.metasync import register
 
 _COLUMN = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^`]+$")]
 OtherName = Annotated[str, StringConstraints(pattern=r"^[^./`*\s]+\.[^./`*\s]+$")]

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from headgate.pipelines.charting import Chart, gathered, require_drawable
-from headgate.pipelines.execution import Execution
-from headgate.pipelines.kind import Kind
-from headgate.pipelines.selecting import SelectingDefinition, selected
-from headgate.pipelines.touching import Touches
+from headgate.pipelines.definitions.chart import Chart, gathered, require_drawable
+from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.kind import Kind
+from headgate.pipelines.definitions.select import SelectingDefinition, selected
 
 
 class VisualizationDefinition(SelectingDefinition):

@@ -6,10 +6,10 @@ import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from headgate.pipelines.egress import AllowedFolder
-from headgate.pipelines.file_bounds import Bound
-from headgate.pipelines.file_staging import copy_files, list_files, open_connected, require_no_links
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.connections.egress import AllowedFolder
+from headgate.pipelines.files.bounds import Bound
+from headgate.pipelines.files.staging import copy_files, list_files, open_connected, require_no_links
+from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.streams import FileStream
 
 

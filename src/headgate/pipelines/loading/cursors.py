@@ -8,8 +8,8 @@ from pyspark.sql.connect import functions as spark
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import DataType, TimestampType
 
-from headgate.pipelines.execution import Range
-from headgate.pipelines.lakewriter import quoted
+from headgate.pipelines.definitions.context import Range
+from headgate.pipelines.writing.lake_table import quoted
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

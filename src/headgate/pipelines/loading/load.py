@@ -12,21 +12,21 @@ from pyspark.sql.connect import functions as spark
 from pyspark.sql.types import DataType, StructType
 
 from headgate.control.kernel.ids import new_id
-from headgate.pipelines.egress import AllowedFolder
-from headgate.pipelines.execution import Execution, Range
-from headgate.pipelines.file_bounds import require_short_lines, require_small_document
-from headgate.pipelines.lakewriter import NEW, append, column, quoted, whole, write_full
+from headgate.pipelines.connections.egress import AllowedFolder
+from headgate.pipelines.connections.targets import database_of, folder_of, http_of
+from headgate.pipelines.definitions.context import Execution, Range
+from headgate.pipelines.files.bounds import require_short_lines, require_small_document
+from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.connected_files import stage_files
 from headgate.pipelines.loading.cursors import Reached, reached, within
-from headgate.pipelines.loading.errors import LoadError
-from headgate.pipelines.loading.evolving import alterations, evolved, named
-from headgate.pipelines.loading.fetching import Api
-from headgate.pipelines.loading.judging import data_of, good, good_or_raised, is_bad, judged, quarantined, said_by
+from headgate.pipelines.loading.http_fetch import Api
 from headgate.pipelines.loading.reading import declared, read_files, read_lines, read_table
-from headgate.pipelines.loading.staged import stage
+from headgate.pipelines.loading.schema_evolution import alterations, evolved, named
+from headgate.pipelines.loading.staging import stage
 from headgate.pipelines.loading.streams import ApiStream, FileStream, StreamBase, TableStream
-from headgate.pipelines.loading.upserting import upsert
-from headgate.pipelines.place import database_of, folder_of, http_of
+from headgate.pipelines.loading.upsert import upsert
+from headgate.pipelines.loading.validation import data_of, good, good_or_raised, is_bad, judged, quarantined, said_by
+from headgate.pipelines.writing.lake_table import NEW, append, column, quoted, whole, write_full
 
 
 def load(stream: StreamBase, connection: str, execution: Execution) -> None:

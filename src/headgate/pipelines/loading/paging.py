@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from headgate.pipelines.definition import Strict
-from headgate.pipelines.loading.errors import LoadError
+from headgate.pipelines.definitions.definition import Strict
+from headgate.pipelines.load_errors import LoadError
 
 Parameters = Mapping[str, str]
 

@@ -11,8 +11,8 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from headgate.control.text.error_text import visible_words
 from headgate.pipelines.errors import failure
-from headgate.pipelines.loading.errors import LoadError
-from headgate.pipelines.loading.evolving import named
+from headgate.pipelines.load_errors import LoadError
+from headgate.pipelines.loading.schema_evolution import named
 from headgate.pipelines.loading.streams import FileStream, TableStream
 
 FILE = functions.col("_metadata.file_name")

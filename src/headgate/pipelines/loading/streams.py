@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, StringConstraints, Tag, field_validator, model_validator
 
 from headgate.control.connections.commands import has_way_up
-from headgate.pipelines.definition import MOST, Name, Strict, TableName
+from headgate.pipelines.definitions.declared_io import Output
+from headgate.pipelines.definitions.definition import MOST, Name, Strict, TableName
 from headgate.pipelines.loading.paging import Pages
-from headgate.pipelines.touching import Output
 
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 _FILE = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^/\\*?\[\]{}]+$")]

@@ -16,10 +16,10 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from headgate.facts.ids import RunId
-from headgate.pipelines.egress import AllowedFolder
-from headgate.pipelines.file_copies import copy_bytes
-from headgate.pipelines.file_staging import open_connected
-from headgate.pipelines.folder_descriptors import READ, open_beneath, open_folder
+from headgate.pipelines.connections.egress import AllowedFolder
+from headgate.pipelines.files.copies import copy_bytes
+from headgate.pipelines.files.folder_descriptors import READ, open_beneath, open_folder
+from headgate.pipelines.files.staging import open_connected
 
 _EXCHANGE: Final = 2
 """The kernel's word for: both stay, each in the other's place."""

@@ -10,8 +10,8 @@ from psycopg.sql import SQL, Composed, Identifier
 from pyspark.sql import DataFrame
 
 from headgate.facts.ids import RunId
-from headgate.pipelines.database_connection import connect_database
-from headgate.pipelines.place import DatabasePlace
+from headgate.pipelines.connections.database import connect_database
+from headgate.pipelines.connections.targets import DatabasePlace
 
 _LOADS = "headgate_loads"
 """Beside the table: which runs have added their rows to what, written in the same transaction."""

@@ -8,7 +8,7 @@ from pyspark.sql.connect import functions as sql
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.window import Window
 
-from headgate.pipelines.lakewriter import quoted, same_key, twice
+from headgate.pipelines.writing.lake_table import quoted, same_key, twice
 
 FROM, TO, CURRENT = "valid_from", "valid_to", "is_current"
 _ADDED = (FROM, TO, CURRENT)

@@ -1,0 +1,1 @@
+"""Connections: what a run reaches through one, and whether it may."""

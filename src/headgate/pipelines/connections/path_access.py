@@ -1,0 +1,227 @@
+"""What a run may reach: the connections that its pipeline declares, and on Spark no path but those of the run's own folders."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from headgate.control.connections.commands import CONNECTION, SECRET, Entrance, NoEntranceError
+from headgate.control.connections.vault import Vault, VaultError
+from headgate.control.control import Control
+from headgate.control.egress import Address
+from headgate.control.egress.policy import SETTING
+from headgate.control.kernel.ports import Store
+from headgate.decision.run_scope import edges
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Edge
+from headgate.facts.ids import ResourceId, RunId, is_folder_name
+from headgate.facts.snapshot import Run, Snapshot
+from headgate.pipelines.connections.egress import Egress, EgressError, host_and_port
+from headgate.pipelines.connections.targets import (
+    DatabasePlace,
+    FolderPlace,
+    HttpPlace,
+    Place,
+    PlaceError,
+    database_of,
+    entrance,
+)
+
+log: Final = logging.getLogger(__name__)
+
+Allowed = TypeVar("Allowed")
+
+CONNECTIONS = "connections"
+"""The relation by which a pipeline declares its connections."""
+
+
+class Places:
+    """Decides what runs of an organization's pipelines may reach outside the lake.
+
+    A connection is reached if the pipeline declares it, its run-as may use it and the operator allows what is behind it.
+    Spark itself opens no path of a connection's folder: files are copied from there and to there by open descriptors.
+    """
+
+    def __init__(
+        self, organization: ResourceId, control: Control, store: Store, own: Path, vault: Vault, egress: Egress
+    ) -> None:
+        """`own` is the deployment's data folder, in which runs and streams have folders of the organization."""
+        self._organization = organization
+        self._control = control
+        self._store = store
+        self._vault = vault
+        self._egress = egress
+        self._own = Path(os.path.realpath(own))
+
+    def staging(self, run: RunId) -> Path:
+        """Return the folder of a run alone, which goes with it."""
+        return self._own / "scratch" / self._organization / "runs" / _folder_name(run)
+
+    def checkpoints(self, pipeline: ResourceId) -> Path:
+        """Return the folder in which a pipeline's streams keep their progress from run to run."""
+        return self._own / "checkpoints" / self._organization / _folder_name(pipeline)
+
+    def incoming(self, pipeline: ResourceId) -> Path:
+        """Return the folder from which a pipeline's streams read copies of the files that came."""
+        return self._own / "scratch" / self._organization / "incoming" / _folder_name(pipeline)
+
+    def may_touch(self, caller: Caller, action: str, path: str) -> bool:
+        """Answer for `path.read`, `path.write` or `path.checkpoint` of a path."""
+        may = {"path.read": self.may_read, "path.write": self.may_write, "path.checkpoint": self.may_checkpoint}
+        return action in may and may[action](caller, path)
+
+    def may_use(self, caller: Caller, connection: str) -> bool:
+        """Answer for a connection by the name that the pipeline of the caller's run declares it by."""
+        return self.used(caller, connection) is not None
+
+    def used(self, caller: Caller, connection: str) -> ResourceId | None:
+        """Return the connection that the caller's run declares by that name, if its run-as may use it now."""
+        return next((edge.target for edge in self._declared(caller) if edge.name == connection), None)
+
+    def may_read(self, caller: Caller, path: str) -> bool:
+        """Answer for one path or `file:` URI: it lies in the folder of the run, or has come for its stream.
+
+        What has come is read while the run-as may use the connection that it came by.
+        """
+        file, run = _local(path), self._run(caller)
+        if file is None or run is None or caller.run is None:
+            return False
+        is_incoming = file.is_relative_to(self.incoming(run.pipeline)) and bool(self._declared(caller))
+        return (is_incoming or file.is_relative_to(self.staging(caller.run))) and not _holds_links(file)
+
+    def may_write(self, caller: Caller, path: str) -> bool:
+        """Answer for a path that is written, whatever is there replaced: it lies below the folder of the run."""
+        file = _local(path) if "%" not in path else None  # Spark does not decode what it writes to
+        if file is None or caller.run is None or self._run(caller) is None:
+            return False
+        staging = self.staging(caller.run)
+        return file != staging and file.is_relative_to(staging) and not _holds_links(file)
+
+    def may_checkpoint(self, caller: Caller, path: str) -> bool:
+        """Answer for a path in which a stream of a run keeps its progress: it lies in the folder of its pipeline."""
+        file, run = _local(path), self._run(caller)
+        if file is None or run is None:
+            return False
+        return file.is_relative_to(self.checkpoints(run.pipeline)) and not _holds_links(file)
+
+    def place(self, connection: ResourceId) -> Place:
+        """Return what is behind a connection. Raises `EgressError` where the operator does not allow it, or `PlaceError`."""
+        document = self._store.document(CONNECTION, connection)
+        if document is None:
+            raise PlaceError("the connection is gone")
+        match document["kind"]:
+            case "folder":
+                return FolderPlace(self._allowed(connection, lambda: self._egress.folder(str(document["folder"]))))
+            case "postgresql":
+                parts = {key: value for key, value in document.items() if key != "kind"}
+                addresses = self._addresses(connection, str(document["host"]), int(document["port"]))
+                return DatabasePlace(
+                    **parts, password=self._secret(connection).get("password", ""), addresses=addresses
+                )
+            case "http":
+                return self._http_place(connection, str(document["base_url"]))
+            case kind:
+                raise PlaceError(f"a connection of the kind `{kind}` is not known here")
+
+    def entrance(self, caller: Caller, connection: str) -> Entrance:
+        """Return how a database is entered by the run that declares it so. Raises `NoEntranceError`."""
+        found = self.used(caller, connection)
+        if found is None:
+            raise NoEntranceError("a connection is used by a run of a pipeline that declares it, and in no other way")
+        try:
+            place = database_of(self.place(found), connection)
+        except (PlaceError, EgressError) as error:
+            raise NoEntranceError(str(error)) from error
+        return entrance(place)
+
+    def _secret(self, connection: ResourceId) -> Mapping[str, str]:
+        kept = self._store.document(SECRET, connection)
+        try:
+            return self._vault.open(connection, kept) if kept else {}
+        except VaultError as error:
+            raise PlaceError(str(error)) from error
+
+    def _run(self, caller: Caller) -> Run | None:
+        return self._control.snapshot.runs.get(caller.run) if caller.run else None
+
+    def _http_place(self, connection: ResourceId, base_url: str) -> HttpPlace:
+        def decide(host: str, port: int) -> Sequence[Address]:
+            return self._allowed(connection, lambda: self._egress.addresses(host, port))
+
+        self._addresses(connection, *host_and_port(base_url))
+        return HttpPlace(base_url, self._secret(connection), decide)
+
+    def _addresses(self, connection: ResourceId, host: str, port: int) -> Sequence[Address]:
+        try:
+            return self._allowed(connection, lambda: self._egress.addresses(host, port))
+        except OSError as error:
+            raise PlaceError(f"the host of the connection `{self._name(connection)}` cannot be resolved") from error
+
+    def _allowed(self, connection: ResourceId, decide: Callable[[], Allowed]) -> Allowed:
+        """Return what is decided. The error names the connection, and not the host or folder behind it."""
+        try:
+            return decide()
+        except EgressError as error:
+            name = self._name(connection)
+            log.warning("the connection %s is refused: %s", connection, error)
+            raise EgressError(
+                f"what is behind the connection `{name}` is not allowed to this organization; "
+                f"the operator lists it in the file that {SETTING} names"
+            ) from error
+
+    def _name(self, connection: ResourceId) -> str:
+        found = self._control.snapshot.resources.get(connection)
+        return found.name if found else connection
+
+    def _declared(self, caller: Caller) -> list[Edge]:
+        """Return the connections that the caller's run declares and its run-as may use now."""
+        resources, run = self._control.snapshot.resources, self._run(caller)
+        pipeline = resources.get(run.pipeline) if run else None
+        declared = edges(self._control.snapshot, pipeline, CONNECTIONS) if pipeline else ()
+        there = [edge for edge in declared if edge.target in resources]
+        return [edge for edge in there if self._control.ask(Question(caller, "connection.use", edge.target)).allowed]
+
+
+def connection(facts: Snapshot, pipeline: ResourceId, name: str) -> ResourceId | None:
+    """Return the connection that a pipeline declares by a name: its own, or that of its source of that name."""
+    found = facts.resources[pipeline]
+    sources = (facts.resources.get(each.target) for each in found.edges("source") if each.name == name)
+    through = (edge for each in sources if each for edge in each.edges(CONNECTIONS))
+    own = (edge for edge in found.edges(CONNECTIONS) if edge.name == name)
+    return next((edge.target for edge in (*own, *through)), None)
+
+
+def _holds_links(place: Path) -> bool:
+    """Return whether a link lies anywhere in a folder, or may: Spark reads all of it and follows what it finds."""
+    if not place.is_dir():
+        return False
+    try:
+        walk = os.walk(place, onerror=_raised)
+        return any(Path(above, name).is_symlink() for above, folders, files in walk for name in (*folders, *files))
+    except OSError:
+        return True
+
+
+def _raised(error: OSError) -> None:
+    raise error
+
+
+def _local(path: str) -> Path | None:
+    parts = urlsplit(path)
+    if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
+        return None
+    # Spark gives URIs percent-encoded and paths as they are; a path with a glob is no file.
+    name = unquote(parts.path) if parts.scheme == "file" else path
+    if not name.startswith("/") or any(sign in name for sign in "*?[]{}\\\0"):
+        return None
+    return Path(os.path.realpath(name))
+
+
+def _folder_name(id: str) -> str:
+    """Return an id that can be the name of a folder. Raises `PlaceError` for any other, as an imported log may have."""
+    if not is_folder_name(id):
+        raise PlaceError(f"the id `{id}` cannot be the name of a folder")
+    return id

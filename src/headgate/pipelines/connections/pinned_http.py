@@ -1,0 +1,52 @@
+"""HTTP requests to the addresses that were decided on: a name is resolved once for each request, and not again to connect."""
+
+from collections.abc import Callable, Sequence
+
+import httpx
+
+from headgate.control.egress import Address
+from headgate.control.egress.addresses import parse_address
+from headgate.pipelines.connections.egress import DEFAULT_PORTS
+
+Decide = Callable[[str, int], Sequence[Address]]
+"""Returns the addresses at which a host and port may be connected. Raises `EgressError`, or `OSError` if it has none."""
+
+
+class PinnedTransport(httpx.BaseTransport):
+    """Sends each request to a decided address of its host, under the host's name in `Host` and in TLS."""
+
+    def __init__(self, decide: Decide, inner: httpx.BaseTransport) -> None:
+        """`inner` sends the requests, by no proxy: that would resolve the name by itself."""
+        self._decide = decide
+        self._inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request to the first address that takes the connection. Raises `EgressError`, or what httpx raises."""
+        # As it is sent, and not as a name in other letters would be shown.
+        host = request.url.raw_host.decode("ascii")
+        port = request.url.port or DEFAULT_PORTS.get(request.url.scheme, 0)
+        try:
+            *others, last = self._decide(host, port)
+        except OSError as error:
+            raise httpx.ConnectError(str(error), request=request) from error
+        for address in others:
+            try:
+                return self._inner.handle_request(_pinned(request, host, address))
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue
+        return self._inner.handle_request(_pinned(request, host, last))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._inner.close()
+
+
+def _pinned(request: httpx.Request, host: str, address: Address) -> httpx.Request:
+    named = {} if parse_address(host) is not None else {"sni_hostname": host}
+    return httpx.Request(
+        request.method,
+        request.url.copy_with(host=str(address)),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, **named},
+    )

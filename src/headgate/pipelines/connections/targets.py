@@ -1,0 +1,105 @@
+"""What is behind a connection. With its secret, so that none of these is shown, logged or kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote
+
+from headgate.control.connections.commands import Entrance
+from headgate.control.egress import Address
+from headgate.pipelines.connections.egress import AllowedFolder
+from headgate.pipelines.connections.pinned_http import Decide
+
+_SOCKETS: Final = "io.headgate.guard.PinnedSockets"
+"""The guard's class that connects to the addresses of its argument, and resolves no name."""
+
+
+class PlaceError(Exception):
+    """What is behind a connection cannot be had, and the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPlace:
+    """A folder of the server's machine."""
+
+    folder: AllowedFolder
+
+
+@dataclass(frozen=True, slots=True)
+class DatabasePlace:
+    """A PostgreSQL database. `sslmode` is as libpq has it, `addresses` are those of the host that were decided on."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str = field(repr=False)
+    sslmode: str
+    addresses: Sequence[Address]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpPlace:
+    """An HTTP API: everything below `base_url`, asked with these headers beside the usual ones.
+
+    `decide` returns the addresses at which a host may be connected, at each request.
+    """
+
+    base_url: str
+    headers: Mapping[str, str] = field(repr=False)
+    decide: Decide
+
+
+Place = FolderPlace | DatabasePlace | HttpPlace
+
+
+DRIVER_PROPERTIES: Final[Mapping[str, str]] = {
+    "ApplicationName": "headgate",
+    "tcpKeepAlive": "true",
+    "sslcert": "",
+    "sslkey": "",
+    "gssEncMode": "disable",
+    "gsslib": "gssapi",
+    "gssUseDefaultCreds": "false",
+    "jaasLogin": "true",
+    "jaasApplicationName": "headgate-without-kerberos",
+}
+"""What every connection says to PostgreSQL's driver.
+
+It takes what is not said from `~/.postgresql` and Kerberos. An empty file means none, and no login module has that name. A
+password that is said, an empty one too, keeps it from `~/.pgpass`; it reads a service file only for a service in the URL.
+"""
+
+
+def entrance(database: DatabasePlace) -> Entrance:
+    """Return how Spark enters a database: at the addresses that were decided on, with TLS held against the host's name."""
+    host = f"[{database.host}]" if ":" in database.host else database.host
+    url = f"jdbc:postgresql://{host}:{database.port}/{quote(database.database, safe='')}"
+    properties = {"user": database.user, "password": database.password, "sslmode": database.sslmode}
+    properties |= {"socketFactory": _SOCKETS, "socketFactoryArg": _pinned(database)}
+    return Entrance(url, {**DRIVER_PROPERTIES, **properties}, database.port, tuple(map(str, database.addresses)))
+
+
+def _pinned(database: DatabasePlace) -> str:
+    return " ".join((str(database.port), *map(str, database.addresses)))
+
+
+def folder_of(place: Place, name: str) -> AllowedFolder:
+    """Return the folder of a place that the connection of that name is to be. Raises `PlaceError`."""
+    if not isinstance(place, FolderPlace):
+        raise PlaceError(f"the connection `{name}` is no folder; name one that is")
+    return place.folder
+
+
+def database_of(place: Place, name: str) -> DatabasePlace:
+    """Return the place if it is a database. Raises `PlaceError`."""
+    if not isinstance(place, DatabasePlace):
+        raise PlaceError(f"the connection `{name}` is no database; name one that is")
+    return place
+
+
+def http_of(place: Place, name: str) -> HttpPlace:
+    """Return the place if it is an HTTP API. Raises `PlaceError`."""
+    if not isinstance(place, HttpPlace):
+        raise PlaceError(f"the connection `{name}` is no HTTP API; name one that is")
+    return place

@@ -1,0 +1,1 @@
+"""Definitions: what a pipeline says it does, parsed and checked."""

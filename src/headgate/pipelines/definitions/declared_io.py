@@ -1,0 +1,78 @@
+"""What a definition says that its pipeline touches, and the relations that follow from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headgate.control.kernel.command import MissingError
+from headgate.control.questions.by_name import Gate
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Attributes, Edge, Relations
+from headgate.facts.ids import ResourceId
+from headgate.pipelines.definitions.definition import parts
+
+_CLUSTER = "cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A table that a pipeline writes, by its full name. `stream` is what the definition calls it."""
+
+    stream: str
+    table: str
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Touches:
+    """Names only. `others` are relations to what is no table: `connections`, `source`, `cluster`, `catalog` ...
+
+    `attributes` are words that decide about the pipeline, as the kind of a table service.
+    """
+
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
+
+
+def relations(touches: Touches, gate: Gate, caller: Caller) -> Relations:
+    """Return what is touched, as edges.
+
+    A cluster is one where the access model knows them; elsewhere its name is one of the operators', and no edge.
+    Raises `MissingError` for a name that the caller may not see, in the same words whether it exists or not.
+    """
+    clusters = tuple(each for each in touches.others.get(_CLUSTER, ()) if gate.discover(caller, parts(each)).resource)
+    named = {**touches.others, _CLUSTER: clusters, "inputs": touches.inputs}
+    found = {
+        relation: tuple(Edge(_seen(gate, caller, parts(name)), name=name) for name in names)
+        for relation, names in named.items()
+        if names
+    }
+    return {**found, **(written(touches.outputs, gate, caller) if touches.outputs else {})}
+
+
+def written(outputs: tuple[Output, ...], gate: Gate, caller: Caller) -> Relations:
+    """Return what is written, as edges. Raises what `relations` does.
+
+    An output that is not there yet, or that the caller may not see, is its layer: so far that is what it touches.
+    """
+    layers = tuple(_layer(each, gate, caller) for each in outputs)
+    tables = tuple(_table(each, layer, gate, caller) for each, layer in zip(outputs, layers, strict=True))
+    return {"output_layers": layers, "outputs": tables}
+
+
+def _layer(output: Output, gate: Gate, caller: Caller) -> Edge:
+    *above, table = parts(output.table)
+    return Edge(_seen(gate, caller, tuple(above)), output.enabled, table)
+
+
+def _table(output: Output, layer: Edge, gate: Gate, caller: Caller) -> Edge:
+    table = gate.discover(caller, parts(output.table)).resource
+    return Edge(table, output.enabled, output.stream) if table else Edge(layer.target, output.enabled, layer.name)
+
+
+def _seen(gate: Gate, caller: Caller, names: tuple[str, ...]) -> ResourceId:
+    verdict = gate.discover(caller, names)
+    if verdict.resource is None:
+        raise MissingError(gate.hidden(names))
+    return verdict.resource

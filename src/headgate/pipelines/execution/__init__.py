@@ -1,0 +1,1 @@
+"""Execution: workers claim runs and carry out their attempts on Spark."""

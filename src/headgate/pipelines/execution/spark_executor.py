@@ -1,0 +1,114 @@
+"""What an attempt does: its kind, with a Spark session of the run identity."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from headgate.control.kernel.command import MissingError
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.requirements import refused
+from headgate.control.pipelines.states import cleaned
+from headgate.pipelines.connections.path_access import Places, connection
+from headgate.pipelines.connections.targets import Place, PlaceError
+from headgate.pipelines.definitions.context import Execution, Range
+from headgate.pipelines.definitions.definition import parts
+from headgate.pipelines.execution.attempt import Attempt
+from headgate.pipelines.execution.commits import committed
+from headgate.pipelines.files.bounds import parquet_bound
+from headgate.pipelines.kinds import kind_of
+from headgate.pipelines.writing.cached_rows import keeper
+from headgate.untrusted_input.blocking_pool import BlockingPool
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+Connect = Callable[[str], "SparkSession"]
+"""Opens a session through the gateway as the holder of a token. Raises `ConnectionError` while there is none."""
+
+
+class OnSpark:
+    """Carries out attempts, each in the thread that calls."""
+
+    def __init__(self, connect: Connect, places: Callable[[Organization], Places], parsers: BlockingPool) -> None:
+        self._connect = connect
+        self._places = places
+        self._parsers = parsers
+
+    def __call__(self, attempt: Attempt) -> None:
+        """Carry it out. What its kind raises ends it."""
+        # Imported here: PySpark takes a second to load, and the server answers before it is needed.
+        from headgate.pipelines.execution.progress import Progress
+
+        carry_out = kind_of(attempt.definition).run
+        if carry_out is None:
+            raise MissingError(f"`{attempt.definition.name}` has no runs")
+        places = self._places(attempt.organization)
+        spark = self._connect(attempt.token)
+        try:
+            spark.registerProgressHandler(Progress(attempt.journal))
+            attempt.interrupted_by(lambda: _interrupt(spark))
+            execution = _execution(attempt, spark, places, self._parsers)
+            execution.staging.mkdir(parents=True, exist_ok=True)
+            execution.checkpoints.mkdir(parents=True, exist_ok=True)
+            if attempt.stopped is not None:
+                raise InterruptedError(attempt.stopped.value)
+            carry_out(attempt.definition, execution)
+        finally:
+            attempt.interrupted_by(lambda: None)
+            # Said once: where nobody hears it, the session has gone or goes with its identity.
+            spark.client.set_retry_policies([])
+            spark.stop()
+            _remove_copies(attempt, places)
+
+
+def _remove_copies(attempt: Attempt, places: Places) -> None:
+    """Remove what the attempt read and wrote, and what an earlier one may have left whose worker did not live to."""
+    shutil.rmtree(places.staging(attempt.row.run), ignore_errors=True)
+    is_gone = attempt.row.pipeline not in attempt.organization.control.snapshot.resources
+    # An attempt after this one reads from the same folder, and would find nothing of what has come.
+    if is_gone or not attempt.may_be_followed:
+        shutil.rmtree(places.incoming(attempt.row.pipeline), ignore_errors=True)
+
+
+def _interrupt(spark: "SparkSession") -> None:
+    with suppress(Exception):  # what cannot be interrupted is cut by the gateway, with the identity
+        spark.interruptAll()
+
+
+def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers: BlockingPool) -> Execution:
+    row, control, store = attempt.row, attempt.organization.control, attempt.organization.store
+
+    def place(name: str) -> Place:
+        # Decided here too: what the server reads and writes itself is not decided on by Spark's guard.
+        control.catch_up()
+        why = refused(control.answers, row.run, control.now)
+        if why is not None:
+            attempt.refuse(why)
+            raise InterruptedError(why)
+        found = connection(control.snapshot, row.pipeline, name)
+        if found is None:
+            raise PlaceError(f"`{attempt.definition.name}` declares no connection `{name}`")
+        return places.place(found)
+
+    def exists(table: str) -> bool:
+        control.catch_up()
+        return control.snapshot.find(parts(table)) is not None
+
+    return Execution(
+        spark=spark,
+        run=row.run,
+        say=attempt.journal.say,
+        metric=attempt.journal.metric,
+        exists=exists,
+        committed=lambda table: committed(store, control, row.run, table),
+        place=place,
+        staging=places.staging(row.run) / str(row.attempt),
+        checkpoints=places.checkpoints(row.pipeline),
+        incoming=places.incoming(row.pipeline),
+        parquet=parquet_bound(parsers, attempt.organization.id),
+        wait=attempt.wait,
+        cleaned=cleaned(control.snapshot.resources[row.pipeline]),
+        keep=keeper(control, store, row.run, row.pipeline),
+        range=Range(row.since, row.until) if (row.since, row.until) != (None, None) else None,
+    )

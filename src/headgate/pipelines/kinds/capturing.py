@@ -1,0 +1,240 @@
+"""Files taken into a table as they come: Spark's stream keeps a record of them, and each look begins with their columns.
+
+Each look copies the files that are new since the last one into a folder of the pipeline, by open descriptors, and Spark
+takes them from there: it opens no path that a user of the connection's folder could exchange for a link. It does so in
+batches, one commit each. Spark notes a batch's files before the batch begins, and that it is done after its commit, and
+Iceberg notes which batch a commit was of: so an attempt goes on where another was killed.
+"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.functions import col, lit
+from pyspark.sql.types import StructField, StructType
+
+from headgate.control.text.error_text import REFUSED, raw_words
+from headgate.pipelines.connections.egress import AllowedFolder
+from headgate.pipelines.connections.targets import folder_of
+from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.errors import failure
+from headgate.pipelines.files.bounds import require_short_lines
+from headgate.pipelines.files.csv_headers import require_one_header
+from headgate.pipelines.files.listing_marks import ListingMarks
+from headgate.pipelines.files.staging import FoundFile, copy_files, list_files, open_connected, require_no_links
+from headgate.pipelines.load_errors import EndedError, LoadError
+from headgate.pipelines.writing.lake_table import quoted, write_full
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from headgate.pipelines.kinds.stream_capture import StreamCaptureDefinition
+
+_LOOK: Final = 1
+"""Seconds between two questions whether a batch is done, or the run has to end."""
+_MOST_TOLD: Final = 100
+"""Files that are looked at one by one for their columns; of more, all of the folder are."""
+_UNREADABLE: Final = ("FAILED_READ_FILE", "MALFORMED_RECORD", "CANNOT_READ_FILE_FOOTER", "CANNOT_READ_FOOTER")
+
+
+def capture(definition: "StreamCaptureDefinition", execution: Execution) -> None:
+    """Take files in until the run has to end, or once. Raises `LoadError` or `EndedError`, or what Spark raises."""
+    name = definition.connection or definition.source or ""
+    each = Capture(definition, execution, lambda: folder_of(execution.place(name), name))
+    each.begin()
+    while True:
+        each.look()
+        if definition.every is None:
+            return
+        if execution.wait(definition.every):
+            raise EndedError
+
+
+class Capture:
+    """One attempt at a folder and a table. `connected` decides again at each call and returns the folder of the connection."""
+
+    def __init__(
+        self, definition: "StreamCaptureDefinition", execution: Execution, connected: Callable[[], AllowedFolder]
+    ) -> None:
+        self._definition = definition
+        self._execution = execution
+        self._connected = connected
+        self._folder = execution.incoming
+        self._progress = execution.checkpoints / str(execution.cleaned)
+        self._marks = ListingMarks(execution.checkpoints, execution.cleaned)
+        self._rows = 0
+        self._columns: StructType | None = None
+        """What the files that have come are read with, once that is settled."""
+
+    def begin(self) -> None:
+        """Go on where an earlier run was; after a clean and restart, with an empty table."""
+        into = self._definition.into
+        if self._execution.cleaned and not self._progress.exists() and self._execution.exists(into):
+            self._execution.say(f"clean and restart: {into} is emptied, and every file is taken in again")
+            write_full(self._execution.spark.table(into).limit(0), into, exists=True)
+        # Only now: who is killed before it empties the table again, into which nothing has come meanwhile.
+        self._progress.mkdir(parents=True, exist_ok=True)
+
+    def look(self) -> None:
+        """Take in what has come since the last look."""
+        listed, came = self._copy_new()
+        if not came:
+            return
+        try:
+            columns = self._schema(came)
+            if columns:
+                self._take(columns)
+        except PySparkException as error:
+            raise self._told(error, came) from error
+        self._marks.keep(listed)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _copy_new(self) -> tuple[Sequence[FoundFile], list[Path]]:
+        """Copy the files that are new since the last look; return the listing, and the copies, oldest first."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True)
+        folder = self._connected()
+        with open_connected(folder, self._definition.path or ".") as source:
+            require_no_links(source)
+            listed = list_files(source)
+            names = [each.name for each in self._marks.select_new(listed, _noted(self._progress))]
+            bound = self._execution.parquet if self._definition.format == "parquet" else require_short_lines
+            copied = copy_files(folder, source, names, self._folder, bound, partial(self._execution.wait, 0))
+        return listed, [self._folder / name for name in copied]
+
+    def _schema(self, came: Sequence[Path]) -> StructType:
+        """Return the columns to read with, in the files' order where that counts; the table has them all afterwards."""
+        found = self._found(came)
+        known = self._known()
+        new = [field for field in found if field.name.lower() not in known]
+        self._add(new, found)
+        columns = {**known, **{field.name.lower(): field for field in new}}
+        self._columns = StructType([columns[field.name.lower()] for field in found])
+        return self._columns
+
+    def _found(self, came: Sequence[Path]) -> StructType:
+        definition = self._definition
+        if definition.format == "csv":
+            require_one_header(came)
+        told = [str(each) for each in came] if len(came) <= _MOST_TOLD else [str(self._folder)]
+        reader = self._execution.spark.read.options(**self._options())
+        if definition.format == "csv":
+            reader = reader.option("inferSchema", "true")
+        if definition.format == "parquet":
+            reader = reader.option("mergeSchema", "true")
+        return reader.format(definition.format).load(told).schema
+
+    def _known(self) -> dict[str, StructField]:
+        """Return the columns whose types are settled, by their names in small letters."""
+        spark, definition = self._execution.spark, self._definition
+        if self._execution.exists(definition.into):
+            schema = spark.table(definition.into).schema
+        elif definition.columns:
+            schema = spark.createDataFrame([], definition.columns).schema
+        else:
+            return {}
+        return {field.name.lower(): StructField(field.name, field.dataType) for field in schema}
+
+    def _add(self, new: Sequence[StructField], found: StructType) -> None:
+        spark, into, stated = self._execution.spark, self._definition.into, self._definition.columns
+        if not self._execution.exists(into):
+            first = spark.createDataFrame([], stated).schema.fields if stated else []
+            named = {field.name.lower() for field in first}
+            rest = [field for field in found if field.name.lower() not in named]
+            spark.createDataFrame([], StructType([*first, *rest])).writeTo(into).create()
+        elif new:
+            names = ", ".join(f"`{field.name}`" for field in new)
+            self._execution.say(f"the files have new columns, which {into} gets: {names}")
+            spark.sql(f"ALTER TABLE {_name(into)} ADD COLUMNS ({', '.join(map(_declared, new))})").collect()
+
+    def _take(self, schema: StructType) -> None:
+        definition, spark = self._definition, self._execution.spark
+        files = spark.readStream.format(definition.format).schema(schema).options(**self._options())
+        # By name: that is what a copy has in common with its file, and with the copy of an earlier attempt.
+        files = files.option("maxFilesPerTrigger", str(definition.files_at_once)).option("fileNameOnly", "true")
+        frame = files.load(str(self._folder))
+        writer = self._fitting(frame, schema).writeStream.option("checkpointLocation", str(self._progress))
+        query = writer.trigger(availableNow=True).toTable(definition.into)
+        try:
+            while not query.awaitTermination(_LOOK):
+                if self._execution.wait(0):
+                    raise EndedError
+        finally:
+            if query.isActive:
+                query.stop()
+        self._count(query)
+
+    def _fitting(self, frame: "DataFrame", schema: StructType) -> "DataFrame":
+        """Give the rows every column of the table, in its order: Iceberg does not sort them out for a stream."""
+        there = {field.name.lower() for field in schema}
+        wanted = self._execution.spark.table(self._definition.into).schema
+        return frame.select(
+            *(
+                (col(quoted(field.name)) if field.name.lower() in there else lit(None).cast(field.dataType)).alias(
+                    field.name
+                )
+                for field in wanted
+            )
+        )
+
+    def _options(self) -> dict[str, str]:
+        # A row that does not fit fails its batch; a file whose columns are others is never read by position.
+        options = {"mode": "FAILFAST"} if self._definition.format != "parquet" else {}
+        if self._definition.format == "csv":
+            options |= {"header": "true", "enforceSchema": "false", "nullValue": self._definition.null_value}
+        return options
+
+    def _count(self, query: "StreamingQuery") -> None:
+        rows = sum(each.numInputRows for each in query.recentProgress)
+        if rows:
+            self._rows += rows
+            self._execution.metric(f"rows.{self._definition.into}", float(self._rows))
+            self._execution.say(f"{rows:,} rows into {self._definition.into}")
+
+    def _told(self, error: PySparkException, came: Sequence[Path]) -> Exception:
+        words = raw_words(error)
+        if REFUSED in words or not any(sign in words for sign in _UNREADABLE):
+            return error
+        # Spark's words do not lead out of the gateway with the path in them.
+        unfit = next((f"`{each.name}`" for each in came[:_MOST_TOLD] if not self._fits(each)), "a file")
+        return LoadError(
+            f"{unfit} does not fit {self._definition.into}, and nothing of its batch was taken in. Mend it under the same "
+            "name - an empty one will do - and run again, or take it away and begin anew with a clean and restart"
+        )
+
+    def _fits(self, file: Path) -> bool:
+        reader = self._execution.spark.read.format(self._definition.format).options(**self._options())
+        if self._columns:
+            reader = reader.schema(self._columns)
+        try:
+            reader.load(str(file)).write.format("noop").mode("overwrite").save()
+        except PySparkException as error:
+            if failure(error).away:
+                raise
+            return False
+        return True
+
+
+def _noted(progress: Path) -> float:
+    """Return when the files of the last batch that is done were noted."""
+    done = [int(each.name) for each in _in(progress / "commits") if each.name.isdecimal()]
+    with suppress(FileNotFoundError):
+        return (progress / "offsets" / str(max(done))).stat().st_mtime if done else 0.0
+    return 0.0
+
+
+def _in(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _name(table: str) -> str:
+    return ".".join(map(quoted, table.split(".")))
+
+
+def _declared(field: StructField) -> str:
+    return f"{quoted(field.name)} {field.dataType.simpleString()}"

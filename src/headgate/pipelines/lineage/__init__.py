@@ -1,0 +1,1 @@
+"""Lineage: which columns came from which, recorded, drawn and sent."""

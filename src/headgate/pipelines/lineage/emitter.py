@@ -1,0 +1,97 @@
+"""Events of runs, posted to whoever gathers lineage: from a queue that is bounded, so that no run ever waits for it."""
+
+import logging
+import queue
+import threading
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx
+
+from headgate.control.kernel.run_queue import ENDED, RunRow
+from headgate.control.kernel.supervision import BackgroundTasks
+from headgate.control.organizations.organization import Organization
+from headgate.pipelines.lineage.recorder import Trace
+
+log = logging.getLogger(__name__)
+
+_WAITING: Final = 1000
+"""So many events wait at most; what comes then is not sent, and said so in the log. It can be exported later."""
+_TRIES: Final = 6
+_TIMEOUT: Final = 10.0
+_AWAY: Final = 503
+_REFUSED: Final = 300
+_WORTH_TRYING: Final = (408, 425, 429, 500, 502, _AWAY, 504)
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """Where events are posted, and with which key."""
+
+    url: str
+    key: str = ""
+
+
+class Sending:
+    """Posts events in the order in which they come. A receiver that is away is tried again, with longer and longer waits."""
+
+    def __init__(self, receiver: Receiver, wait: float = 1.0, tasks: BackgroundTasks | None = None) -> None:
+        """`wait` is how many seconds there are before a second try; each further wait is twice as long."""
+        self._receiver = receiver
+        self._wait = wait
+        self._queue: queue.Queue[tuple[Organization, RunRow, Trace] | None] = queue.Queue(_WAITING)
+        self._ending = threading.Event()
+        self._thread = (tasks or BackgroundTasks()).start_thread(
+            "lineage", self._send_all, "events of runs do not reach the lineage receiver"
+        )
+
+    def tell(self, organization: Organization, row: RunRow, trace: Trace) -> None:
+        """Have the event of a run that has begun, or ended, sent when its turn comes."""
+        try:
+            self._queue.put_nowait((organization, row, trace))
+        except queue.Full:
+            log.warning("too many events wait for %s; one of the run `%s` is not sent", self._receiver.url, row.run)
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Send what waits, for so many seconds at most, and end."""
+        try:
+            self._queue.put_nowait(None)
+        except queue.Full:
+            self._ending.set()
+        self._thread.stop(seconds)
+        self._ending.set()
+
+    def _send_all(self) -> None:
+        headers = {"authorization": f"Bearer {self._receiver.key}"} if self._receiver.key else {}
+        with httpx.Client(headers=headers, timeout=_TIMEOUT) as client:
+            while (told := self._queue.get()) is not None and not self._ending.is_set():
+                try:
+                    self._send(client, _event(*told), told[1])
+                except Exception:
+                    # One event that cannot be sent keeps back no other.
+                    log.exception("an event of the run `%s` is not sent", told[1].run)
+
+    def _send(self, client: httpx.Client, event: dict[str, Any], row: RunRow) -> None:
+        status = _AWAY
+        for tried in range(_TRIES):
+            if tried and self._ending.wait(self._wait * 2 ** (tried - 1)):
+                break
+            status = self._posted(client, event)
+            if status not in _WORTH_TRYING:
+                break
+        if status >= _REFUSED:
+            log.warning("%s did not take an event of the run `%s`: %d", self._receiver.url, row.run, status)
+
+    def _posted(self, client: httpx.Client, event: dict[str, Any]) -> int:
+        try:
+            return client.post(self._receiver.url, json=event).status_code
+        except httpx.TransportError:
+            return _AWAY
+
+
+def _event(organization: Organization, row: RunRow, trace: Trace) -> dict[str, Any]:
+    # Imported in this thread: it takes a while, and most deployments send nothing.
+    from headgate.pipelines.lineage.events import Teller
+
+    teller = Teller(organization.control.snapshot)
+    return teller.ended(row, trace) if row.state in ENDED else teller.started(row)

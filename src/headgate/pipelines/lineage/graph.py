@@ -1,0 +1,43 @@
+"""What comes of what: the newest runs that succeeded as one graph, walked from a table up or down."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.lineage.recorder import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A run has made one table, or other end, of another. `columns` are those of the target that came of the source's."""
+
+    source: ResourceId
+    target: ResourceId
+    pipeline: ResourceId
+    run: RunId
+    columns: Mapping[str, tuple[str, ...]]
+
+
+def steps(pipeline: ResourceId, run: RunId, trace: Trace) -> Iterator[Step]:
+    """Yield what one run made of what."""
+    for target, left in trace.outputs.items():
+        for source in trace.inputs:
+            if source != target:
+                came = {name: tuple(of for id, of in whence if id == source) for name, whence in left.sources.items()}
+                columns = {name: of for name, of in came.items() if of}
+                yield Step(source, target, pipeline, run, columns)
+
+
+def walk(start: ResourceId, known: Iterable[Step], *, up: bool) -> Iterator[tuple[int, Step]]:
+    """Yield the steps that lead to the start, or away from it, each once with how far it is: the nearest are 1."""
+    near = dict[ResourceId, list[Step]]()
+    for step in known:
+        near.setdefault(step.target if up else step.source, []).append(step)
+    seen, here, distance = {start}, [start], 1
+    while here:
+        found = [step for place in here for step in near.get(place, ())]
+        yield from ((distance, step) for step in found)
+        ends = dict.fromkeys(step.source if up else step.target for step in found)
+        here = [each for each in ends if each not in seen]
+        seen.update(here)
+        distance += 1

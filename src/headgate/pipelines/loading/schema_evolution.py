@@ -1,0 +1,109 @@
+"""What a table's columns become when rows come that have others: data about types alone, without a driver."""
+
+from collections.abc import Iterator
+
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    CharType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    VarcharType,
+)
+
+from headgate.pipelines.writing.lake_table import quoted
+
+_KEPT_AS = (
+    ((ByteType, ShortType), IntegerType()),
+    ((CharType, VarcharType, NullType), StringType()),
+)
+"""What a table of the lake keeps a type as."""
+
+
+def evolved(table: StructType, rows: StructType) -> StructType:
+    """Return the columns of a table after these rows: new ones at its end, and those widened that can be."""
+    known = {field.name.lower() for field in table.fields}
+    widened = [StructField(field.name, _evolved(field.dataType, rows)) for field, rows in _paired(table, rows)]
+    new = [StructField(field.name, kept(field.dataType)) for field in rows.fields if field.name.lower() not in known]
+    return StructType([*widened, *new])
+
+
+def alterations(before: StructType, after: StructType) -> Iterator[str]:
+    """Yield what is behind `ALTER TABLE <name>` to give a table the columns that it `evolved` to."""
+    return _alterations(before, after, ())
+
+
+def named(schema: StructType, name: str) -> StructField | None:
+    """Return the field that Spark would find by this name, in whatever letters, or None."""
+    return next((field for field in schema.fields if field.name.lower() == name.lower()), None)
+
+
+def kept(type: DataType) -> DataType:
+    """Return the type as which a table of the lake keeps values."""
+    if isinstance(type, StructType):
+        return StructType([StructField(field.name, kept(field.dataType)) for field in type.fields])
+    if isinstance(type, ArrayType):
+        return ArrayType(kept(type.elementType))
+    if isinstance(type, MapType):
+        return MapType(kept(type.keyType), kept(type.valueType))
+    return next((kept for types, kept in _KEPT_AS if isinstance(type, types)), type)
+
+
+def written(type: DataType) -> str:
+    """Return a type as SQL writes it, whatever letters the names in it have."""
+    if isinstance(type, StructType):
+        return f"STRUCT<{', '.join(f'{quoted(each.name)}: {written(each.dataType)}' for each in type.fields)}>"
+    if isinstance(type, ArrayType):
+        return f"ARRAY<{written(type.elementType)}>"
+    if isinstance(type, MapType):
+        return f"MAP<{written(type.keyType)}, {written(type.valueType)}>"
+    return type.simpleString().upper()
+
+
+def _paired(table: StructType, rows: StructType) -> Iterator[tuple[StructField, DataType | None]]:
+    for field in table.fields:
+        found = named(rows, field.name)
+        yield field, found.dataType if found else None
+
+
+def _evolved(table: DataType, rows: DataType | None) -> DataType:
+    if isinstance(table, StructType) and isinstance(rows, StructType):
+        return evolved(table, rows)
+    if isinstance(table, ArrayType) and isinstance(rows, ArrayType):
+        return ArrayType(_evolved(table.elementType, rows.elementType))
+    return rows if rows is not None and _widens(table, rows) else table
+
+
+def _widens(table: DataType, rows: DataType) -> bool:
+    """Return whether Iceberg can turn the one into the other without touching a row."""
+    if isinstance(table, DecimalType) and isinstance(rows, DecimalType):
+        return table.scale == rows.scale and table.precision < rows.precision
+    return isinstance(rows, {IntegerType: LongType, FloatType: DoubleType}.get(type(table), ()))
+
+
+def _alterations(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterator[str]:
+    if isinstance(before, StructType) and isinstance(after, StructType):
+        for field in after.fields:
+            inner, known = (*path, field.name), named(before, field.name)
+            if known is None:
+                yield f"ADD COLUMN {_joined(inner)} {written(field.dataType)}"
+            else:
+                yield from _alterations(known.dataType, field.dataType, inner)
+    elif isinstance(before, ArrayType) and isinstance(after, ArrayType):
+        yield from _alterations(before.elementType, after.elementType, (*path, "element"))
+    elif written(before) != written(after):
+        yield f"ALTER COLUMN {_joined(path)} TYPE {written(after)}"
+
+
+def _joined(path: tuple[str, ...]) -> str:
+    return ".".join(map(quoted, path))

@@ -1,0 +1,112 @@
+"""Rows as their table has them, with what is wrong with each: those that do not fit end a load, or are kept apart."""
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.connect import functions as spark
+from pyspark.sql.types import StructType
+
+from headgate.control.text.error_text import raw_words, visible_words
+from headgate.pipelines.load_errors import LoadError
+from headgate.pipelines.loading.casting import Misfit, bad, fitted, misfits, missing, reasons
+from headgate.pipelines.loading.reading import FILE, RAW
+from headgate.pipelines.writing.lake_table import quoted
+
+_BAD, _WHY, _TEXT = "headgate_bad", "headgate_why", "headgate_text"
+_LONGEST = 100_000
+"""Characters of a bad row that are kept."""
+_SHOWN = 200
+"""Characters of it that a log shows."""
+_RAISED = "USER_RAISED_EXCEPTION"
+_UNREADABLE = "FAILED_READ_FILE"
+
+
+def data_of(frame: DataFrame) -> StructType:
+    """Return the columns of rows that were read, without what reading them added."""
+    return StructType([field for field in frame.schema.fields if field.name != RAW])
+
+
+def judged(
+    parts: Iterable[DataFrame], table: StructType, keys: Sequence[str], cursor: str | None, *, of_files: bool
+) -> DataFrame:
+    """Return the rows of all parts with the columns of the table, and beside them whether, and why, one is bad."""
+    every = (_judged(each, table, keys, cursor, of_files=of_files) for each in parts)
+    return reduce(lambda some, more: some.unionByName(more), every)
+
+
+def is_bad() -> Column:
+    """Return whether a judged row is bad."""
+    return spark.col(_BAD)
+
+
+def good_or_raised(rows: DataFrame, stream: str) -> DataFrame:
+    """Return the rows, which Spark cannot finish reading if one of them is bad: see `said_by`."""
+    sentence = spark.concat(
+        spark.lit(f"stream `{stream}`: "),
+        spark.col(_WHY),
+        spark.lit(": "),
+        spark.left(spark.col(_TEXT), spark.lit(_SHOWN)),
+        spark.lit("; mend it, or have such rows kept apart by `bad_rows: quarantine`"),
+    )
+    return _cleared(rows.where(spark.when(~is_bad(), ~is_bad()).otherwise(spark.raise_error(sentence).cast("boolean"))))
+
+
+def good(rows: DataFrame) -> DataFrame:
+    """Return the rows that fit."""
+    return _cleared(rows.where(~is_bad()))
+
+
+def quarantined(rows: DataFrame, run: str) -> DataFrame:
+    """Return those that do not, as text, each with the reason, the time and the run."""
+    bad_rows = rows.where(is_bad()).select(
+        spark.left(spark.col(_TEXT), spark.lit(_LONGEST)).alias("row"),
+        spark.col(_WHY).alias("reason"),
+        spark.current_timestamp().alias("at"),
+        spark.lit(run).alias("run"),
+    )
+    return bad_rows.dropDuplicates(["row"])
+
+
+def said_by(error: PySparkException, stream: str) -> LoadError | None:
+    """Return what Spark failed with in words for people: a bad row, or a file that it could not read; else None."""
+    words = raw_words(error)
+    if _RAISED in words:
+        return LoadError(words.partition(_RAISED)[2].lstrip("] ").partition(" SQLSTATE")[0])
+    if _UNREADABLE in words:
+        return LoadError(
+            f"stream `{stream}`: a file cannot be read to its end; it is damaged, or was moved or replaced meanwhile: "
+            f"{visible_words(error)}"
+        )
+    return None
+
+
+def _judged(
+    frame: DataFrame, table: StructType, keys: Sequence[str], cursor: str | None, *, of_files: bool
+) -> DataFrame:
+    data = data_of(frame)
+    names = frame.columns
+    found = [
+        *(_unread(data) if RAW in names else ()),
+        *missing(keys, "part of the key"),
+        *missing((cursor,) if cursor else (), "the cursor"),
+        *misfits(data, table),
+    ]
+    as_text = spark.to_json(spark.struct(*(quoted(each.name) for each in data.fields)))
+    text = spark.coalesce(spark.col(RAW), as_text) if RAW in names else as_text
+    # Only where a row can be bad: even if nothing asks for it in the end, Spark gathers it for every row.
+    file = (FILE,) if of_files and found else ()
+    why = spark.concat_ws(": ", *file, reasons(found))
+    return frame.select(*fitted(data, table), bad(found).alias(_BAD), why.alias(_WHY), text.alias(_TEXT))
+
+
+def _unread(data: StructType) -> list[Misfit]:
+    # Naming every column has Spark read every one, without which it does not see all that is wrong.
+    empty = (spark.when(spark.col(quoted(each.name)).isNull(), spark.lit(each.name)) for each in data.fields)
+    why = spark.concat(spark.lit("a row that does not fit the columns; nothing in: "), spark.concat_ws(", ", *empty))
+    return [Misfit(spark.col(RAW).isNotNull(), why)]
+
+
+def _cleared(rows: DataFrame) -> DataFrame:
+    return rows.drop(_BAD, _WHY, _TEXT)

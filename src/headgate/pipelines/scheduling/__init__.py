@@ -1,0 +1,1 @@
+"""Scheduling: when runs are due, and which pipelines follow which."""

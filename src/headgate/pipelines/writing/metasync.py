@@ -1,0 +1,96 @@
+"""Telling another Iceberg catalog, a REST API, where a table's newest metadata lies."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
+
+from headgate.pipelines.connections.http_answers import AnswerBounds, AnswerError, HttpReader
+from headgate.pipelines.connections.targets import HttpPlace
+from headgate.pipelines.load_errors import LoadError
+from headgate.untrusted_input.errors import UntrustedInputError
+from headgate.untrusted_input.json_documents import read_json
+
+_BOUNDS: Final = AnswerBounds(size=1 << 20, silence=30.0, whole=120.0)
+
+
+class SyncError(Exception):
+    """The other catalog did not take the table; the message says what it answered."""
+
+
+class _Settings(BaseModel):
+    """Of a catalog's configuration nothing is taken but the prefix of its paths."""
+
+    prefix: Annotated[str, StringConstraints(max_length=1000, pattern=r"^\P{C}*$")] | None = None
+    """Without control characters, and without halves of characters, which no address can have."""
+
+
+class _Configuration(BaseModel):
+    """What the Iceberg REST specification has a catalog answer first."""
+
+    defaults: _Settings = Field(default_factory=_Settings)
+    overrides: _Settings = Field(default_factory=_Settings)
+
+    @property
+    def prefix(self) -> str:
+        """The prefix, from the overrides if it is there."""
+        said = self.defaults.prefix if self.overrides.prefix is None else self.overrides.prefix
+        return (said or "").strip("/")
+
+
+def register(place: HttpPlace, into: str, metadata: str, has_to_end: Callable[[], bool]) -> None:
+    """Make a table of the other catalog, called `database.table` there, that of this metadata file.
+
+    Raises `SyncError`, and `EndedError` once the run has to end.
+    """
+    database, table = into.split(".")
+    with HttpReader(place, has_to_end, _BOUNDS) as http:
+        try:
+            _Other(http, place.base_url.rstrip("/")).register(database, table, metadata)
+        except (AnswerError, LoadError) as error:
+            raise SyncError(f"the other catalog did not take `{into}`: {error}") from error
+
+
+class _Other:
+    """The other catalog, asked as the Iceberg REST specification says. No redirect is followed."""
+
+    def __init__(self, http: HttpReader, base: str) -> None:
+        self._http = http
+        self._base = base
+
+    def register(self, database: str, table: str, metadata: str) -> None:
+        """Make the database where it is missing, and the table, or replace it. Raises as `HttpReader.get` does."""
+        root = self._root()
+        self._send("POST", f"{root}/namespaces", {"namespace": [database], "properties": {}}, HTTPStatus.CONFLICT)
+        place = f"{root}/namespaces/{quote(database, safe='')}"
+        found = self._send("GET", f"{place}/tables/{quote(table, safe='')}", None, HTTPStatus.NOT_FOUND)
+        wanted = {"name": table, "metadata-location": metadata, "overwrite": found != HTTPStatus.NOT_FOUND}
+        self._send("POST", f"{place}/register", wanted)
+
+    def _root(self) -> str:
+        answer = self._http.get(f"{self._base}/v1/config")
+        _require(answer.status)
+        prefix = _configuration(answer.body).prefix
+        return f"{self._base}/v1/{quote(prefix)}" if prefix else f"{self._base}/v1"
+
+    def _send(self, method: str, address: str, body: Any = None, also: HTTPStatus | None = None) -> int:
+        status = self._http.send(method, address, body)
+        if status != also:
+            _require(status)
+        return status
+
+
+def _require(status: int) -> None:
+    if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        raise AnswerError(f"it answered {status}")
+
+
+def _configuration(body: bytes | bytearray) -> _Configuration:
+    try:
+        return _Configuration.model_validate(read_json(body))
+    except UntrustedInputError as error:
+        raise AnswerError(f"its configuration is not taken: {error}") from None
+    except ValidationError:
+        raise AnswerError("its configuration is none of the Iceberg REST specification") from None
