@@ -23,7 +23,7 @@ from headgate.app.settings import Settings
 from headgate.control.identity.principals import CreateServicePrincipal
 from headgate.control.identity.tokens import IssueToken, written
 from headgate.control.kernel.ids import new_id
-from headgate.doors.http.connection import connections
+from headgate.endpoints.http.connection import connections
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.sessions.registry import Sparks
 

@@ -8,7 +8,7 @@ import pytest
 
 from headgate.app.api_page import api_page
 from headgate.app.deployment import over
-from headgate.doors.api.routing import NEEDS, OWN, PUBLIC
+from headgate.endpoints.common.route_metadata import NEEDS, OWN, PUBLIC
 from headgate.store import open_stores
 from tests.app.world import World, settings_in
 

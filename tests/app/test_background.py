@@ -29,7 +29,7 @@ from headgate.control.kernel.ports import AuditRecord, StoreError
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.organizations import audit as audit_module
 from headgate.control.organizations.audit import Audit
-from headgate.doors.http.tls import Certificate
+from headgate.endpoints.http.tls import Certificate
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.pipelines.execution import worker as worker_module
 from headgate.pipelines.lineage import emitter

@@ -15,8 +15,8 @@ from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.ports import AuditFilter, AuditRecord
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.suspension import SuspendOrganization
-from headgate.doors.freshness import Freshness
-from headgate.doors.gateway import gateway_application
+from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.internal.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.abandoned_sessions import AbandonedSessions

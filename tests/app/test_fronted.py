@@ -9,7 +9,7 @@ import pytest
 from headgate.app.fronted import Front, fronted
 from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.ports import StoreError
-from headgate.doors.http.limits import Limits
+from headgate.endpoints.http.limits import Limits
 from tests.app.world import World, world_in
 from tests.doors.http.asking import asks
 

@@ -21,7 +21,7 @@ from headgate.control.deployment.bootstrap import Founding, found
 from headgate.control.deployment.operators import add_operator
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.metadata import BY_ITSELF
-from headgate.doors.http.limits import Limits
+from headgate.endpoints.http.limits import Limits
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.app.routes import Route, routes
 from tests.app.world import Place

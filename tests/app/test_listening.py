@@ -18,10 +18,10 @@ from starlette.responses import PlainTextResponse
 from headgate.app.fronted import Front
 from headgate.app.listening import Listening, ServerError, listen
 from headgate.app.settings import HOST, Settings, default_settings
-from headgate.doors.http.express import Express
-from headgate.doors.http.limits import Limits
-from headgate.doors.http.probes import Readiness
-from headgate.doors.http.rates import of_principals
+from headgate.endpoints.http.fast_path import Express
+from headgate.endpoints.http.limits import Limits
+from headgate.endpoints.http.probes import Readiness
+from headgate.endpoints.http.rate_limits import of_principals
 from tests.doors.http.asking import guarded
 from tests.doors.http.test_tls import issue
 from tests.threads import event_loop

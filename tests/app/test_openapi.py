@@ -15,7 +15,7 @@ from schemathesis.specs.openapi import checks
 
 from headgate.app.background import running
 from headgate.app.settings import Settings
-from headgate.doors.http.limits import Limits
+from headgate.endpoints.http.limits import Limits
 from tests.app.world import Place
 from tests.soak import count
 

@@ -10,7 +10,7 @@ from headgate.app.settings import SettingsError, default_settings
 from headgate.app.settings_page import page
 from headgate.app.variables import VARIABLES
 from headgate.control.authentication.settings import Provider
-from headgate.doors.http.limits import Limits
+from headgate.endpoints.http.limits import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
 Configured = Callable[[str], dict[str, str]]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from headgate.cli import app
 from headgate.cli.api import ApiError
-from headgate.doors.api.sql_messages import PAGE
+from headgate.endpoints.api.sql.schemas import PAGE
 from headgate.spark.sql.statement_store import KeptStatements
 from headgate.spark.sql.statements import SqlLimits, StatementError
 from tests.app.world import World, world_in

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import grpc
 
-from headgate.doors.http.metrics import Figures, Metrics
+from headgate.endpoints.http.metrics import Figures, Metrics
 from tests.connect_fuzzer.mutation import Mutant
 from tests.connect_fuzzer.scene import Trouble
 from tests.gateway.hostile_client import Answer

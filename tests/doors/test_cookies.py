@@ -6,7 +6,7 @@ import pytest
 from fastapi import Request
 
 import headgate
-from headgate.doors.cookies import in_cookie
+from headgate.endpoints.common.cookies import in_cookie
 
 SECRET = "hgs.s_0f.a-b_c"  # noqa: S105 (of no session)
 SOURCES = Path(headgate.__file__).parent

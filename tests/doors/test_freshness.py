@@ -8,7 +8,7 @@ import pytest
 
 from headgate.control.kernel.ports import AuditRecord, Draft, Stores
 from headgate.control.organizations.organization import Organizations
-from headgate.doors.freshness import Freshness
+from headgate.endpoints.http.read_your_writes import Freshness
 from headgate.facts.changes import Change
 from headgate.store import open_stores
 from tests.fakes import world

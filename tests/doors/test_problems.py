@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from headgate.control.kernel.ports import StoreError
-from headgate.doors import problems
-from headgate.doors.api.bodies import Strict
+from headgate.endpoints.common import problems
+from headgate.endpoints.common.schemas import Strict
 from headgate.spark.sql.statements import DRIVER_LOST, LOST, STATEMENT_LOST, StatementError
 from tests.threads import served
 

@@ -9,8 +9,8 @@ from typing import Any
 from headgate.control.connections.commands import Entrance, NoEntranceError
 from headgate.control.kernel.command import SuspendedError
 from headgate.control.organizations.organization import Organizations, SeveralOrganizationsError
-from headgate.doors.freshness import Freshness
-from headgate.doors.gateway import gateway_application
+from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.internal.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.spark.abandoned_sessions import AbandonedSessions

@@ -15,8 +15,8 @@ from hostile_client import Answer, RawClient, bearer
 from running import KEY, FakeSpark
 
 from headgate.control.organizations.organization import Organizations, SeveralOrganizationsError
-from headgate.doors.freshness import Freshness
-from headgate.doors.gateway import gateway_application
+from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.internal.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.spark.abandoned_sessions import AbandonedSessions

@@ -17,9 +17,8 @@ from headgate.control.kernel.metadata import Call, Outcome
 from headgate.control.kernel.ports import UNAUTHENTICATED, Denial, DocumentPut, Draft, Pointer
 from headgate.control.organizations.commands import ORGANIZATION
 from headgate.control.questions.by_name import Verdict
-from headgate.doors.iceberg_rest import iceberg_router
-from headgate.doors.iceberg_rest.asking import ANSWER
-from headgate.doors.iceberg_rest.ports import (
+from headgate.endpoints.iceberg_rest import iceberg_router
+from headgate.endpoints.iceberg_rest.ports import (
     Identified,
     Identify,
     Lake,
@@ -30,6 +29,7 @@ from headgate.doors.iceberg_rest.ports import (
     SenderDeniedError,
     Sent,
 )
+from headgate.endpoints.iceberg_rest.request import ANSWER
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, ResourceCreated, ResourceDeleted, ResourceRenamed
 from headgate.facts.fold import fold

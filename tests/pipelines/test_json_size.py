@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from headgate.doors.api.sql_messages import ShownStatement
+from headgate.endpoints.api.sql.schemas import ShownStatement
 from headgate.pipelines.json_size import json_size, rows_within
 
 FRACTION = 0.05

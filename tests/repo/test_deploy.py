@@ -10,7 +10,7 @@ import yaml
 from headgate.app.settings import default_settings
 from headgate.app.variable import FILE
 from headgate.app.variables import VARIABLES
-from headgate.doors.http.probes import PATHS
+from headgate.endpoints.http.probes import PATHS
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 NAMES = {each.name for each in VARIABLES} | {each.name + FILE for each in VARIABLES if each.secret}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headgate.app.deployment import open_deployment
-from headgate.doors.http.probes import READY_FOR
+from headgate.endpoints.http.probes import READY_FOR
 from headgate.store import SqlStore
 from tests.app.serving import until
 from tests.soak import count

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from headgate.app.deployment import open_deployment
-from headgate.doors.http.probes import READY_FOR
+from headgate.endpoints.http.probes import READY_FOR
 from headgate.store import SqlStore, postgresql
 from tests.app.serving import until
 from tests.soak import count

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headgate.doors.api.routing import NEEDS, OWN, PUBLIC
+from headgate.endpoints.common.route_metadata import NEEDS, OWN, PUBLIC
 
 _HEAD = """\
 # The HTTP API

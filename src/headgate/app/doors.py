@@ -10,20 +10,21 @@ from fastapi.routing import iter_route_contexts
 
 from headgate.app.deployment import Deployment
 from headgate.app.lakes import Lakes, identifier, warehouse_of
-from headgate.doors import identity, problems
-from headgate.doors.api import api_routes, openapi, repeats
-from headgate.doors.authzen.at_once import AtOnce
-from headgate.doors.authzen.openapi import document
-from headgate.doors.authzen.serving import AuthZen
-from headgate.doors.broken_glass import BrokenGlass, Glass
-from headgate.doors.denials import record_denial
-from headgate.doors.freshness import Fresh, Freshness
-from headgate.doors.guard import guard_router
-from headgate.doors.http import hosts
-from headgate.doors.iceberg_rest import iceberg_router
-from headgate.doors.iceberg_rest.asking import DOOR
-from headgate.doors.services import CarriesOutRuns, Deployed
-from headgate.doors.tenants import Tenants
+from headgate.endpoints import auth
+from headgate.endpoints.api import api_routes, openapi
+from headgate.endpoints.authzen.fast_path import AtOnce
+from headgate.endpoints.authzen.openapi import document
+from headgate.endpoints.authzen.routes import AuthZen
+from headgate.endpoints.common import idempotency, problems
+from headgate.endpoints.common.context import CarriesOutRuns, Deployed
+from headgate.endpoints.common.denials import record_denial
+from headgate.endpoints.http import hosts
+from headgate.endpoints.http.break_glass_header import BrokenGlass, Glass
+from headgate.endpoints.http.organization_path import Tenants
+from headgate.endpoints.http.read_your_writes import Fresh, Freshness
+from headgate.endpoints.iceberg_rest import iceberg_router
+from headgate.endpoints.iceberg_rest.request import DOOR
+from headgate.endpoints.internal.guard import guard_router
 from headgate.spark.sessions.registry import Sparks
 from headgate.spark.sql.statement_store import KeptStatements
 from headgate.spark.sql.statements import RunsStatements
@@ -52,7 +53,7 @@ def http_application(
         egress=deployment.egress,
     )
     problems.install(app)
-    repeats.install(app)
+    idempotency.install(app)
     document(app)
     # The last one added comes first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
@@ -65,7 +66,7 @@ def http_application(
     hosts.install(app, deployment.settings.logins.address)
     app.router.routes.extend(api_routes())
     openapi.document(app)
-    identity.install(app, deployment.entrance)
+    auth.install(app, deployment.entrance)
     app.include_router(guard_router(sparks, deployment.audit))
     organizations = deployment.organizations
     lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now, deployment.audit)

@@ -12,13 +12,13 @@ from headgate.control.authentication.authenticator import Identity, Presented
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organizations
-from headgate.doors.cookies import bearer, in_cookie
-from headgate.doors.http.around import around, observers
-from headgate.doors.http.express import Express
-from headgate.doors.http.metrics import Figures, Metrics
-from headgate.doors.http.probes import MetricsAccess, Readiness
-from headgate.doors.http.rates import Identify, of_principals
-from headgate.doors.problems import NO_STORE
+from headgate.endpoints.common.cookies import bearer, in_cookie
+from headgate.endpoints.common.problems import NO_STORE
+from headgate.endpoints.http.fast_path import Express
+from headgate.endpoints.http.metrics import Figures, Metrics
+from headgate.endpoints.http.probes import MetricsAccess, Readiness
+from headgate.endpoints.http.rate_limits import Identify, of_principals
+from headgate.endpoints.http.stack import around, observers
 from headgate.facts.caller import Caller
 from headgate.spark.sessions.sessions import PREFIX
 

@@ -9,8 +9,8 @@ from headgate.control.kernel.command import SuspendedError
 from headgate.control.kernel.ports import Denial
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.doors.denials import recording_organization
-from headgate.doors.guard import DOOR
+from headgate.endpoints.common.denials import recording_organization
+from headgate.endpoints.internal.guard import DOOR
 from headgate.facts.caller import Caller
 from headgate.spark.authority import Credential
 from headgate.spark.deciding_authority import Known

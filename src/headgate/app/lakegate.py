@@ -25,8 +25,8 @@ from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.by_name import Verdict
 from headgate.control.resources.commands import CreateResource
-from headgate.doors.iceberg_rest import ports
-from headgate.doors.iceberg_rest.asking import ANSWER, DOOR
+from headgate.endpoints.iceberg_rest import ports
+from headgate.endpoints.iceberg_rest.request import ANSWER, DOOR
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 

@@ -11,7 +11,7 @@ from headgate.control.kernel.command import MissingError
 from headgate.control.kernel.ports import SUSPENDED, UNAUTHENTICATED
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.doors.iceberg_rest.ports import Identified, Identify, Lake, SenderDeniedError, Sent
+from headgate.endpoints.iceberg_rest.ports import Identified, Identify, Lake, SenderDeniedError, Sent
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.former_databases import FormerDatabases

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp
 from headgate.app.fronted import Front
 from headgate.app.settings import HOST, Settings
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
-from headgate.doors.http.connection import connections
-from headgate.doors.http.tls import Certificate, TlsError, factory
+from headgate.endpoints.http.connection import connections
+from headgate.endpoints.http.tls import Certificate, TlsError, factory
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 (compared with, not bound to)
 

@@ -30,7 +30,7 @@ from headgate.control.kernel.parsing import Entry, entry
 from headgate.control.kernel.ports import Draft, Head, Stores
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.commands import DEPLOYMENT
-from headgate.doors.services import Deployed
+from headgate.endpoints.common.context import Deployed
 from headgate.facts.ids import ResourceId
 from headgate.model.model import Model
 from headgate.spark.authority import Credential

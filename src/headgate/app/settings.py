@@ -12,7 +12,7 @@ from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.control.egress import EgressPolicy
 from headgate.control.organizations.audit import Level
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.doors.http.limits import Limits
+from headgate.endpoints.http.limits import Limits
 from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.sql.statements import SqlLimits
 from headgate.spark.toolchain.prepare import default_cache, default_jars_folder

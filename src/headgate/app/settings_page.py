@@ -7,7 +7,7 @@ from headgate.app.settings import Settings
 from headgate.app.variable import FILE, Variable
 from headgate.app.variables import GROUPS
 from headgate.control.authentication.settings import LoginSettings, Provider
-from headgate.doors.http.limits import Limits
+from headgate.endpoints.http.limits import Limits
 from headgate.spark.sql.statements import SqlLimits
 
 _HEAD = """\

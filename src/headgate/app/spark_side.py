@@ -25,8 +25,8 @@ from headgate.control.connections.commands import Entrance
 from headgate.control.kernel.supervision import BackgroundTask
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.doors.freshness import Freshness
-from headgate.doors.gateway import gateway_application
+from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.internal.gateway import gateway_application
 from headgate.sandbox import Level
 from headgate.sandbox.machine import find_level
 from headgate.spark.abandoned_sessions import AbandonedSessions

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.kernel.command import Plan, View
 from headgate.control.kernel.ports import DocumentPut
-from headgate.doors.api.access import OneAccess
-from headgate.doors.api.change_requests import OneChange
-from headgate.doors.api.requests import OneRequest
+from headgate.endpoints.api.access.agreements import OneAccess
+from headgate.endpoints.api.access.change_requests import OneChange
+from headgate.endpoints.api.access.requests import OneRequest
 from tests.app.api.conftest import Make
 from tests.app.world import Place
 

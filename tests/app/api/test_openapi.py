@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from headgate.doors.api import openapi
+from headgate.endpoints.api import openapi
 from tests.doors.http.asking import ask
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headgate.control.kernel.run_queue import RunPut, RunRow, RunWanted
-from headgate.doors.api import running
-from headgate.doors.api.runs import read_cursor
-from headgate.doors.problems import ProblemError
+from headgate.endpoints.api.pipelines import triggers
+from headgate.endpoints.api.pipelines.runs import read_cursor
+from headgate.endpoints.common.problems import ProblemError
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from tests.app.api.conftest import Make
 from tests.app.world import Place, World
@@ -315,7 +315,7 @@ class TestBackfill:
         home.call("ed", "POST", "/pipelines/delays/runs")
         queued = home.deployment.home.store.count_runs(RunWanted(states=("queued",)))
         room = 0 if body is None else 1
-        monkeypatch.setattr(running, "MOST_QUEUED", queued + room)
+        monkeypatch.setattr(triggers, "MOST_QUEUED", queued + room)
 
         answer = home.call("ed", "POST", f"/pipelines/delays/{path}", body)
 

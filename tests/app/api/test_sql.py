@@ -9,7 +9,7 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from headgate.doors.api.sql_messages import ARROW, PAGE
+from headgate.endpoints.api.sql.schemas import ARROW, PAGE
 from headgate.spark.sql.statement_store import KeptStatements
 from headgate.spark.sql.statements import SEVERAL, SqlLimits, StatementError, Wanted
 from tests.app.world import World, world_in

@@ -10,9 +10,9 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from headgate.doors.api import sql_pages
-from headgate.doors.api.sql import _StreamedRows
-from headgate.doors.api.sql_messages import ARROW, ShownStatement
+from headgate.endpoints.api.sql import pages
+from headgate.endpoints.api.sql.schemas import ARROW, ShownStatement
+from headgate.endpoints.api.sql.sql import _StreamedRows
 from headgate.spark.sql.statement_store import KeptStatement
 from headgate.spark.sql.statements import RowsDeniedError, SqlLimits, StatementError
 from tests.app.api.test_sql import Spark, sent, spark, streamed, world
@@ -175,14 +175,14 @@ class TestAPage:
         self, spark: Spark, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         spark.has(booleans(2, 1_000), waits=True)
-        id, show = sent(spark, wait_seconds=0).json()["id"], sql_pages.shown
+        id, show = sent(spark, wait_seconds=0).json()["id"], pages.shown
 
         def late(kept: KeptStatement, start: int, rows: int) -> ShownStatement:
             spark.made.last.go.set()
             kept.ended.result(PATIENCE)
             return show(kept, start, rows)
 
-        monkeypatch.setattr(sql_pages, "shown", late)
+        monkeypatch.setattr(pages, "shown", late)
         answer = page(spark, id).json()
 
         assert (answer["state"], answer["rows"], answer["next"]) == ("succeeded", [], 0)

@@ -12,7 +12,7 @@ from headgate.conformance.world_builder import build
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.engine.engine import Engine
-from headgate.doors.authzen.endpoints import ENDPOINTS, Response, respond
+from headgate.endpoints.authzen.endpoints import ENDPOINTS, Response, respond
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId

@@ -8,7 +8,7 @@ import pytest
 
 from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.ports import AuditFilter
-from headgate.doors.authzen.at_once import AtOnce
+from headgate.endpoints.authzen.fast_path import AtOnce
 from headgate.facts.ids import TokenId
 from tests.app.serving import until
 from tests.app.world import World, world_in

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headgate.doors.authzen.endpoints import ENDPOINTS, TEXT, respond
+from headgate.endpoints.authzen.endpoints import ENDPOINTS, TEXT, respond
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from tests.doors.authzen.asking import answer, company, sent

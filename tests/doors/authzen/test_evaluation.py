@@ -7,8 +7,8 @@ import pytest
 
 from headgate.control.kernel.ports import Draft
 from headgate.control.organizations.organization import Organization
-from headgate.doors.authzen.asker import MOST_EXPLAINED
-from headgate.doors.authzen.evaluation import MOST
+from headgate.endpoints.authzen.evaluation import MOST
+from headgate.endpoints.authzen.subjects import MOST_EXPLAINED
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, PrincipalAdded, RoleRevoked, TokenIssued
 from headgate.facts.ids import PrincipalId, TokenId

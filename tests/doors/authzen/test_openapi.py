@@ -4,10 +4,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from headgate.doors.api.routing import OWN, PUBLIC
-from headgate.doors.authzen.discovery import WELL_KNOWN
-from headgate.doors.authzen.endpoints import ENDPOINTS
-from headgate.doors.authzen.openapi import document
+from headgate.endpoints.authzen.discovery import WELL_KNOWN
+from headgate.endpoints.authzen.endpoints import ENDPOINTS
+from headgate.endpoints.authzen.openapi import document
+from headgate.endpoints.common.route_metadata import OWN, PUBLIC
 
 
 def told() -> dict[str, Any]:

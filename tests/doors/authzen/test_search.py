@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.control.organizations.organization import Organization
-from headgate.doors.authzen.paging import MOST
+from headgate.endpoints.authzen.paging import MOST
 from headgate.facts.caller import Caller
 from headgate.facts.changes import PrincipalAdded, ResourceCreated, TokenIssued
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId

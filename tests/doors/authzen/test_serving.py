@@ -9,8 +9,8 @@ import pytest
 from headgate.app.fronted import fronted
 from headgate.control.deployment.bootstrap import Founding, found
 from headgate.control.kernel.ports import AuditFilter
-from headgate.doors.authzen.discovery import WELL_KNOWN
-from headgate.doors.authzen.endpoints import ENDPOINTS
+from headgate.endpoints.authzen.discovery import WELL_KNOWN
+from headgate.endpoints.authzen.endpoints import ENDPOINTS
 from headgate.facts.ids import ResourceId
 from tests.app.world import World, world_in
 from tests.doors.authzen.asking import asked

@@ -9,10 +9,10 @@ import httpx
 from fastapi import APIRouter, FastAPI, Request
 from starlette.types import ASGIApp
 
-from headgate.doors.http.around import around
-from headgate.doors.http.metrics import Metrics
-from headgate.doors.http.probes import Readiness
-from headgate.doors.scope import CALLER
+from headgate.endpoints.common.scope import CALLER
+from headgate.endpoints.http.metrics import Metrics
+from headgate.endpoints.http.probes import Readiness
+from headgate.endpoints.http.stack import around
 
 
 def behind() -> FastAPI:

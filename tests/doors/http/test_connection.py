@@ -13,10 +13,10 @@ import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.doors.http.connection import MAX_PIPELINED, connections
-from headgate.doors.http.express import Express
-from headgate.doors.http.limits import Limits
-from headgate.doors.http.rates import of_principals
+from headgate.endpoints.http.connection import MAX_PIPELINED, connections
+from headgate.endpoints.http.fast_path import Express
+from headgate.endpoints.http.limits import Limits
+from headgate.endpoints.http.rate_limits import of_principals
 from tests.app.serving import until
 from tests.doors.http.asking import guarded
 

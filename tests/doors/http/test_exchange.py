@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from headgate.doors.tenants import Tenants
+from headgate.endpoints.http.organization_path import Tenants
 from tests.doors.http.asking import ask, behind, guarded
 
 

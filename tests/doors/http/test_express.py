@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from headgate.doors.http.exchange import Exchange
-from headgate.doors.http.express import Express, Ready
-from headgate.doors.http.limits import Limits
-from headgate.doors.http.rates import of_principals
+from headgate.endpoints.http.fast_path import Express, Ready
+from headgate.endpoints.http.limits import Limits
+from headgate.endpoints.http.rate_limits import of_principals
+from headgate.endpoints.http.request_context import Exchange
 from tests.doors.http.asking import guarded
 from tests.doors.http.test_connection import LAST, Address, exchange, listening, statuses
 

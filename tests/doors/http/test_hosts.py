@@ -3,7 +3,7 @@
 import pytest
 from starlette.datastructures import URL
 
-from headgate.doors.http.hosts import Hosts
+from headgate.endpoints.http.hosts import Hosts
 
 LISTENER = "192.0.2.7"
 OWN = ["localhost", "LOCALHOST:8020", "localhost.", "a.localhost", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:8020"]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.doors.http.limits import Limits
-from headgate.doors.http.rates import Buckets
+from headgate.endpoints.http.limits import Limits
+from headgate.endpoints.http.rate_limits import Buckets
 from tests.doors.http.asking import ask, asks, guarded
 
 PROBLEM = "application/problem+json"

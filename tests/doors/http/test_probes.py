@@ -2,8 +2,8 @@
 
 import pytest
 
-from headgate.doors.http.metrics import Figures, Metrics
-from headgate.doors.http.probes import MetricsAccess, Readiness
+from headgate.endpoints.http.metrics import Figures, Metrics
+from headgate.endpoints.http.probes import MetricsAccess, Readiness
 from tests.doors.http.asking import ask, asks, guarded
 
 FAR = ("192.0.2.7", 5)

@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from headgate.doors.http.tls import Certificate, TlsError, factory
+from headgate.endpoints.http.tls import Certificate, TlsError, factory
 from tests.doors.http.asking import guarded
 from tests.doors.http.test_connection import LAST, Address, exchange, listening, statuses
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headgate.doors.iceberg_rest.errors import SpecError
-from headgate.doors.iceberg_rest.messages import CommitTable, CreateNamespace, CreateTable, parsed
+from headgate.endpoints.iceberg_rest.errors import SpecError
+from headgate.endpoints.iceberg_rest.messages import CommitTable, CreateNamespace, CreateTable, parsed
 
 
 @pytest.mark.parametrize(

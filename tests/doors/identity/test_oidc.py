@@ -10,8 +10,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from headgate.control.authentication.errors import LoginError
 from headgate.control.authentication.settings import Provider
-from headgate.doors.identity.oidc.client import Attempt, ProviderClient
-from headgate.doors.identity.oidc.errors import ProviderError
+from headgate.endpoints.auth.oidc.client import Attempt, ProviderClient
+from headgate.endpoints.auth.oidc.errors import ProviderError
 from tests.doors.identity.forging import FORGERIES
 from tests.doors.identity.provider import CLIENT, ELLIPTIC, RSA, SECRET, Doorway, FakeProvider
 from tests.doors.identity.world import Front, World

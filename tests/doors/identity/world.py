@@ -18,10 +18,11 @@ from headgate.control.identity.tokens import IssueToken, written
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.types import Question
-from headgate.doors import identity, problems
-from headgate.doors.http import hosts
-from headgate.doors.services import By, Deployed, Uses
-from headgate.doors.tenants import Tenants
+from headgate.endpoints import auth
+from headgate.endpoints.common import problems
+from headgate.endpoints.common.context import By, Deployed, Uses
+from headgate.endpoints.http import hosts
+from headgate.endpoints.http.organization_path import Tenants
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.spark.authority import Credential
 from headgate.spark.sql.statement_store import KeptStatements
@@ -86,7 +87,7 @@ class World:
             self.organizations, known, self.audit, NoSpark(), KeptStatements(NoSpark(), SqlLimits()), dict
         )
         problems.install(app)
-        identity.install(app, self.entrance)
+        auth.install(app, self.entrance)
         app.add_middleware(Tenants)
         hosts.install(app, self.settings.address)
 

@@ -9,7 +9,7 @@ from cryptography import x509
 from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.settings import Settings
 from headgate.control.kernel.ports import StoreError
-from headgate.doors.http.tls import Certificate, TlsError
+from headgate.endpoints.http.tls import Certificate, TlsError
 from headgate.spark.driver.ports import is_free
 from headgate.store import FolderInUseError, FolderLock
 

@@ -1,5 +1,0 @@
-"""The Iceberg REST catalog: namespaces, tables and commits for any engine, decided per call."""
-
-from headgate.doors.iceberg_rest.router import iceberg_router
-
-__all__ = ["iceberg_router"]

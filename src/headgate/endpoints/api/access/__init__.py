@@ -1,0 +1,1 @@
+"""Access over the API: assignments, roles, requests, questions."""

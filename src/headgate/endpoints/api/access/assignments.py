@@ -1,0 +1,218 @@
+"""Who holds which role where."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.kernel.several import Several
+from headgate.decision.types import Question
+from headgate.endpoints.common import lookup
+from headgate.endpoints.common.context import By, Services, Uses
+from headgate.endpoints.common.evaluation_time import Asking, Moment
+from headgate.endpoints.common.lookup import full_name, seen
+from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.schemas import Called, Page, Strict, Time
+from headgate.endpoints.common.subject_lookup import meant
+from headgate.endpoints.common.writes import DONE, Writes
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import NOTHING_HELD, Assignment
+
+router = APIRouter(tags=["assignments"])
+
+_MOST = 100
+"""So many assignments in one command at most."""
+
+
+class Shown(BaseModel):
+    """A subject holds a role on a resource, from `starts` until `ends` (seconds since the epoch; None = open).
+
+    `reason` is the id of what it was made for.
+    """
+
+    id: str
+    subject: str
+    subject_id: str
+    role: str
+    resource: str
+    resource_id: str
+    model: str
+    grantor: str | None
+    starts: float | None
+    ends: float | None
+    reason: str
+
+
+class NewAssignment(Strict):
+    """A role on a resource, for a user, service principal, group or team by id or name."""
+
+    subject: Called
+    role: Annotated[Called, Field(max_length=100)]
+    resource: Called
+    starts: Time | None = None
+    ends: Time | None = None
+    reason: Annotated[Called, Field(max_length=200)] | None = None
+
+
+class NewAssignments(Strict):
+    """Several assignments: all are made, at one revision, or none."""
+
+    assignments: Annotated[list[NewAssignment], Field(min_length=1, max_length=_MOST)]
+
+
+class NewRole(Strict):
+    """The role that is held instead."""
+
+    role: Annotated[Called, Field(max_length=100)]
+
+
+SubjectSaid = Annotated[Called, Query(description="whose it is: an id or name")]
+RoleSaid = Annotated[Called, Query(max_length=100)]
+ResourceSaid = Annotated[Called, Query(description="what it is on: an id or name")]
+ReasonSaid = Annotated[str, Query(max_length=200, description="what it was made for; nothing if left out")]
+
+
+@router.get("/assignments", response_model=Page[Shown], **needs(DISCOVER))
+def list_assignments(
+    services: Uses,
+    asking: Asking,
+    pages: Pages,
+    subject: SubjectSaid | None = None,
+    role: RoleSaid | None = None,
+    resource: ResourceSaid | None = None,
+    reason: ReasonSaid | None = None,
+) -> dict[str, Any]:
+    """List the caller's own assignments, and those on what the caller may see."""
+    place = asking.resource(resource) if resource is not None else None
+    whose = None if subject is None else _whose(services, asking, subject)
+    rows = (
+        _row(services, asking, each)
+        for each in _seen(asking, whose, place.id if place else None)
+        if role in (None, each.role) and reason in (None, each.reason)
+    )
+    return page(rows, pages, ("subject", "resource", "role", "ends"), asking.facts.revision)
+
+
+@router.post("/assignments", status_code=201, **DONE, **needs("assignment.add"))
+def assign(body: NewAssignment, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Give a role."""
+    command = _assigning(services, caller, body)
+    return write.send(command, command.resource, id=_id(command))
+
+
+@router.post("/assignments/batch", status_code=201, **DONE, **needs("assignment.add"))
+def assign_several(body: NewAssignments, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Give several roles at one revision, or none of them."""
+    commands = tuple(_assigning(services, caller, each) for each in body.assignments)
+    return write.send(Several(commands, "role.assign_several"), ids=[_id(each) for each in commands])
+
+
+@router.patch("/assignments", **DONE, **needs("assignment.change"))
+def change(
+    body: NewRole,
+    services: Uses,
+    caller: By,
+    write: Writes,
+    subject: SubjectSaid,
+    role: RoleSaid,
+    resource: ResourceSaid,
+    reason: ReasonSaid = "",
+) -> dict[str, Any]:
+    """Give another role instead of one; its dates and its reason stay."""
+    named = Question(caller, "assignment.change", ResourceId(resource), role=role, new_role=body.role)
+    asked = _about(services, named, subject)
+    place = asked.resource
+    command = ChangeRole(meant(services, asked, subject), role, body.role, place, reason)
+    return write.send(command, place, id=f"{command.subject}:{body.role}:{place}:{reason}")
+
+
+@router.delete("/assignments", **DONE, **needs("assignment.remove"))
+def revoke(
+    services: Uses,
+    caller: By,
+    write: Writes,
+    subject: SubjectSaid,
+    role: RoleSaid,
+    resource: ResourceSaid,
+    reason: ReasonSaid = "",
+) -> dict[str, Any]:
+    """Take a role back. Once this has returned, no decision allows by it."""
+    asked = _about(services, Question(caller, "assignment.remove", ResourceId(resource), role=role), subject)
+    command = RevokeRole(meant(services, asked, subject), role, asked.resource, reason)
+    return write.send(command, asked.resource, id=_id(command))
+
+
+def _assigning(services: Services, caller: Caller, body: NewAssignment) -> AssignRole:
+    named = Question(caller, "assignment.add", ResourceId(body.resource), role=body.role)
+    asked = _about(services, named, body.subject)
+    subject = meant(services, asked, body.subject)
+    return AssignRole(subject, body.role, asked.resource, body.ends, body.starts, body.reason or "")
+
+
+def _about(services: Services, named: Question, whose: str) -> Question:
+    """Return the question on what its resource names, to who may see that, or may do it there unseen.
+
+    Some models let somebody hand out what they cannot see.
+    """
+    control, subject = services.control, services.directory.find(whose)
+    for id in lookup.called(control.snapshot, named.resource):
+        asked = replace(named, resource=id)
+        if subject is not None and control.ask(replace(asked, subject=subject)).allowed:
+            return asked
+    return replace(named, resource=lookup.resource(services, named.caller, named.resource))
+
+
+def _whose(services: Services, moment: Moment, name: str) -> SubjectId:
+    """Return whom a name means; of whom nothing is known, nothing is listed."""
+    team = seen(moment.answers, moment.caller, moment.now, name)
+    return services.directory.find(name) or team or PrincipalId(name)
+
+
+def _seen(moment: Moment, whose: SubjectId | None, place: ResourceId | None) -> Iterator[Assignment]:
+    facts = moment.facts
+    subjects = facts.assignments if whose is None else (whose,)
+    if place is not None:
+        subjects = [each for each in facts.subjects.get(place, ()) if whose in (None, each)]
+    own = None if is_narrowed(facts, moment.caller) else moment.caller.principal
+    known: dict[ResourceId, bool] = {}
+    for subject in subjects:
+        for each in facts.assignments.get(subject, NOTHING_HELD).values():
+            if place not in (None, each.resource):
+                continue
+            if each.resource not in known:
+                known[each.resource] = moment.sees(each.resource)
+            if known[each.resource] or subject == own:
+                yield each
+
+
+def _id(command: AssignRole | RevokeRole | Assignment) -> str:
+    return f"{command.subject}:{command.role}:{command.resource}:{command.reason}"
+
+
+def _row(services: Services, moment: Moment, given: Assignment) -> dict[str, Any]:
+    return {
+        "id": _id(given),
+        "subject": _called(services, moment, given.subject),
+        "subject_id": given.subject,
+        "role": given.role,
+        "resource": full_name(moment.facts, given.resource),
+        "resource_id": given.resource,
+        "model": given.model,
+        "grantor": services.directory.name(given.grantor) if given.grantor else None,
+        "starts": given.starts,
+        "ends": given.ends,
+        "reason": given.reason,
+    }
+
+
+def _called(services: Services, moment: Moment, subject: SubjectId) -> str:
+    name, team = services.directory.name(subject), ResourceId(subject)
+    if name == subject and team in moment.facts.resources and moment.sees(team):
+        return full_name(moment.facts, team)
+    return name

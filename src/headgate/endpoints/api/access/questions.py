@@ -1,0 +1,266 @@
+"""Questions: may somebody do something, who may, where may they, and why or why not."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field, JsonValue
+
+from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.parsing import UnreadableError
+from headgate.control.questions.parsing import question
+from headgate.decision.explain.explain import explain, smallest_fixes
+from headgate.decision.types import Decision, Fix, Needed, Path, Question
+from headgate.endpoints.api.resources.resources import Line, listed
+from headgate.endpoints.authzen.routes import keep
+from headgate.endpoints.common.context import Services, Uses
+from headgate.endpoints.common.evaluation_time import Asking, Moment
+from headgate.endpoints.common.lookup import Text, full_name, require
+from headgate.endpoints.common.paging import Pages, Paging, page
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.route_metadata import needs, own
+from headgate.endpoints.common.schemas import Called, Page, Strict
+from headgate.endpoints.common.scope import REQUEST
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Resource
+
+router = APIRouter(tags=["questions"])
+
+ASK = "organization.ask"
+"""What asking about somebody else needs."""
+
+_TEAMS = ("team", "domain")
+
+Action = Annotated[Text, Field(min_length=1, max_length=100)]
+Properties = Annotated[dict[Text, JsonValue], Field(max_length=50)]
+
+
+class Asked(Strict):
+    """An action, for the caller or for somebody else (an id or name), and what else the call would say, by ids."""
+
+    action: Action
+    subject: Called | None = None
+    properties: Properties = Field(default_factory=dict)
+
+
+class AskedOf(Asked):
+    """An action on a resource."""
+
+    resource: Called
+
+
+class Who(Strict):
+    """An action on a resource, for whoever."""
+
+    action: Action
+    resource: Called
+    properties: Properties = Field(default_factory=dict)
+
+
+class Answer(BaseModel):
+    """A decision, the model in force and the revision that it was taken at."""
+
+    allowed: bool
+    action: str
+    resource: str
+    model: str
+    revision: int
+
+
+class Because(BaseModel):
+    """One way that allows it: the role, and who was assigned which role on what; `weakest` decided among several."""
+
+    role: str
+    subject: str
+    assigned: str
+    on: str
+    weakest: str | None
+    reason: str
+
+
+class Lacking(BaseModel):
+    """What a refused call lacks."""
+
+    code: str
+    roles: list[str]
+    what: str
+
+
+class Assignable(BaseModel):
+    """One assignment to make, and who could make it."""
+
+    role: str
+    resource: str
+    approvers: list[str]
+
+
+class Mending(BaseModel):
+    """Assignments that together would allow it."""
+
+    assignments: list[Assignable]
+
+
+class Explained(Answer):
+    """A decision with every way that allows it, or with what is missing and the smallest fixes."""
+
+    because: list[Because]
+    missing: Lacking | None
+    fixes: list[Mending]
+
+
+class Able(BaseModel):
+    """Somebody who may."""
+
+    id: str
+    name: str
+    kind: str
+
+
+_OWN = own("asks about the caller; about anybody else it needs `organization.ask`")
+
+
+@router.post("/questions", response_model=Answer, **_OWN)
+def ask(body: AskedOf, request: Request, services: Uses, moment: Asking) -> dict[str, Any]:
+    """Answer whether the caller, or somebody else, may do something on a resource."""
+    place = moment.resource(body.resource)
+    asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
+    decision = moment.answers.check(asked, moment.now)
+    _kept(request, services, moment, decision)
+    return {
+        "allowed": decision.allowed,
+        "action": body.action,
+        "resource": body.resource,
+        "model": decision.model,
+        "revision": decision.revision,
+    }
+
+
+@router.post("/questions/explain", response_model=Explained, **_OWN)
+def explain_answer(body: AskedOf, request: Request, services: Uses, moment: Asking) -> dict[str, Any]:
+    """Answer with the reasons: every way that allows it, or what is missing and the smallest fixes."""
+    place = moment.resource(body.resource)
+    asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
+    answers = moment.answers
+    found = explain(answers.models, answers.facts, asked, moment.now, answers)
+    decision, fixes = found.decision, found.fixes
+    _kept(request, services, moment, decision)
+    if asked.caller != moment.caller and not decision.allowed:
+        fixes = smallest_fixes(answers.models, answers.facts, asked, moment.now, answers)
+    missing = decision.missing
+    return {
+        "allowed": decision.allowed,
+        "action": body.action,
+        "resource": body.resource,
+        "model": decision.model,
+        "revision": decision.revision,
+        "because": [_because(services, moment, each) for each in decision.paths],
+        "missing": {"code": missing.code, "roles": missing.roles, "what": missing.what} if missing else None,
+        "fixes": [_fix(services, moment, each) for each in fixes],
+    }
+
+
+@router.post("/questions/who", response_model=Page[Able], **needs(ASK))
+def ask_who(body: Who, services: Uses, moment: Asking, pages: Pages) -> dict[str, Any]:
+    """List who may do something on a resource, by themselves."""
+    require(services, moment.caller, ASK)
+    return able(services, moment, moment.resource(body.resource), (body.action, body.properties), pages)
+
+
+@router.get("/resources/{resource}/who", response_model=Page[Able], **needs(ASK))
+def list_who(
+    resource: Called, action: Annotated[Action, Query()], services: Uses, moment: Asking, pages: Pages
+) -> dict[str, Any]:
+    """List who may do something on a resource, by themselves."""
+    return ask_who(Who(action=action, resource=resource), services, moment, pages)
+
+
+@router.post("/questions/which", response_model=Page[Line], **_OWN)
+def ask_which(body: Asked, services: Uses, moment: Asking, pages: Pages) -> dict[str, Any]:
+    """List where the caller, or somebody else, may do something."""
+    caller, facts = about(services, moment, body.subject), moment.facts
+    if not body.properties:
+        found: Iterable[ResourceId] = moment.answers.which(caller, body.action, moment.now)
+    else:
+        type = body.action.partition(".")[0]
+        there = (id for id, each in facts.resources.items() if type in ("assignment", each.type))
+        found = _allowed(moment, [_question(moment, caller, body.action, id, body.properties) for id in there])
+    return listed(moment, (facts.resources[id] for id in found), pages)
+
+
+def able(
+    services: Services, moment: Moment, place: Resource, asked: tuple[str, Properties], pages: Paging
+) -> dict[str, Any]:
+    """Return a page of who may do an action, with these properties, on a resource."""
+    (action, said), known = asked, moment.facts.principals
+    if said:
+        questions = [_question(moment, Caller(id), action, place.id, said) for id in known]
+        checked = moment.answers.check_many(questions, moment.now)
+        found: Iterable[PrincipalId] = (each.question.caller.principal for each in checked if each.allowed)
+    else:
+        found = moment.answers.who(action, place.id, moment.now)
+    rows = ({"id": id, "name": services.directory.name(id), "kind": known[id].kind} for id in found)
+    return page(rows, pages, ("name", "kind"), moment.facts.revision)
+
+
+def about(services: Services, moment: Moment, name: str | None) -> Caller:
+    """Return whom a question is about. Raises `RefusedError` to who may only ask about themselves."""
+    mine = moment.caller.principal
+    if name is None or name in (mine, services.directory.name(mine)):
+        return moment.caller
+    require(services, moment.caller, ASK)
+    if PrincipalId(name) in moment.facts.principals:
+        return Caller(PrincipalId(name))
+    found = services.directory.find(name)
+    if found is not None and found in services.control.snapshot.principals:
+        return Caller(PrincipalId(found))
+    team = moment.resource(name)
+    if team.type not in _TEAMS:
+        raise MissingError(services.wording.hidden((name,)))
+    return Caller(PrincipalId(team.id))
+
+
+def _kept(request: Request, services: Services, moment: Moment, decision: Decision) -> None:
+    """Have the audit keep the answer, as far as it wants to know."""
+    keep(
+        services.deployed,
+        services.organization,
+        moment.caller,
+        (decision,),
+        str(request.scope.get(REQUEST, "")),
+        "api",
+    )
+
+
+def _question(moment: Moment, caller: Caller, action: str, place: ResourceId, said: Properties) -> Question:
+    try:
+        return question(moment.answers, caller, action, place, said)
+    except UnreadableError as error:
+        raise ProblemError(422, "invalid", f"`properties`: {error}") from None
+
+
+def _allowed(moment: Moment, asked: Sequence[Question]) -> Iterable[ResourceId]:
+    return (each.question.resource for each in moment.answers.check_many(asked, moment.now) if each.allowed)
+
+
+def _fix(services: Services, moment: Moment, fix: Fix) -> dict[str, Any]:
+    return {"assignments": [_needed(services, moment, each) for each in fix.assignments]}
+
+
+def _needed(services: Services, moment: Moment, needed: Needed) -> dict[str, Any]:
+    return {
+        "role": needed.role,
+        "resource": full_name(moment.facts, needed.resource),
+        "approvers": [services.directory.name(each) for each in needed.approvers],
+    }
+
+
+def _because(services: Services, moment: Moment, path: Path) -> dict[str, Any]:
+    return {
+        "role": path.role,
+        "subject": services.directory.name(path.subject),
+        "assigned": path.assigned_role,
+        "on": full_name(moment.facts, path.assigned_on),
+        "weakest": full_name(moment.facts, path.weakest) if path.weakest else None,
+        "reason": path.reason,
+    }

@@ -1,0 +1,170 @@
+"""Asking to be allowed something under any name, and approving it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
+
+from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.ids import new_id
+from headgate.endpoints.common.context import By, Services, Uses
+from headgate.endpoints.common.evaluation_time import Present
+from headgate.endpoints.common.lookup import ORGANIZATION, Text, called, full_name
+from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.route_metadata import needs, own
+from headgate.endpoints.common.schemas import Called, Page, Strict, Time
+from headgate.endpoints.common.versions import approval_version, set_version
+from headgate.endpoints.common.writes import DONE, Writes
+from headgate.facts.caller import Caller
+from headgate.facts.ids import RequestId, ResourceId
+from headgate.facts.snapshot import Request, Snapshot
+
+router = APIRouter(tags=["requests"])
+
+_KIND = "request"
+
+
+class NewRequest(Strict):
+    """An action on what goes by an id or full name, whether there is such a thing or not, and for which purpose."""
+
+    action: Annotated[Text, Field(min_length=1, max_length=100)]
+    resource: Called
+    purpose: Annotated[Text, Field(min_length=1, max_length=10_000)]
+
+
+class Approval(Strict):
+    """Until when it is allowed (seconds since the epoch); without an end where it is not said."""
+
+    ends: Time | None = None
+
+
+class ShownRequest(BaseModel):
+    """A request. `own` is the caller's, `waiting` one that the caller could approve.
+
+    `resource` is the name of what it is about now, to a caller that may see it; to any other, what it was filed under.
+    """
+
+    id: str
+    action: str
+    resource: str
+    purpose: str
+    author: str
+    state: Literal["requested", "approved", "rejected"]
+    own: bool
+    waiting: bool
+
+
+class OneRequest(ShownRequest):
+    """A request, its version and the revision that it was read at."""
+
+    version: str
+    revision: int
+
+
+_OWN = own("the caller's own requests, and those that only they, among others, could approve")
+
+
+@router.get("/requests", response_model=Page[ShownRequest], **_OWN)
+def list_requests(
+    services: Uses,
+    caller: By,
+    pages: Pages,
+    which: Annotated[Literal["all", "own", "waiting"], Query()] = "all",
+    action: Annotated[Text | None, Query(max_length=100, description="only those for this action")] = None,
+    resource: Annotated[Text | None, Query(max_length=1000, description="only those on what goes by this name")] = None,
+) -> dict[str, Any]:
+    """List the caller's own requests, and those that wait for them.
+
+    A refusal leads here, with what it was about: what has become of asking for that, or nothing yet.
+    """
+    rows = [
+        each
+        for each in requests_for(services, caller)
+        if which == "all" or each[which]
+        if action in (None, each["action"]) and resource in (None, each["resource"], each["filed"])
+    ]
+    return page(rows, pages, ("state", "resource", "action", "author"), services.control.snapshot.revision)
+
+
+@router.post("/requests", status_code=201, **DONE, **own("anybody may ask for anything, under any name"))
+def file_request(body: NewRequest, services: Uses, write: Writes) -> dict[str, Any]:
+    """Ask to be allowed something. What is there, hidden or missing is asked for alike, and gives the same answer."""
+    id = RequestId(new_id("q"))
+    place = _place(services.control.snapshot, body.resource)
+    answer = write.send(FileRequest(id, body.action, place, body.resource, body.purpose), id=id)
+    if answer.get("dry_run"):
+        # Which resource it is about would tell whether there is one.
+        answer["changes"] = [{**each, "resource": None} for each in answer["changes"]]
+    return answer
+
+
+@router.get("/requests/{request}", response_model=OneRequest, **_OWN)
+def show_request(request: Called, services: Uses, moment: Present, response: Response) -> dict[str, Any]:
+    """Show one of the caller's own requests, or one that waits for them."""
+    stated = approval_version(services, moment, ResourceId(request))
+    for each in requests_for(services, moment.caller):
+        if each["id"] == request:
+            set_version(response, stated)
+            return {**each, "version": stated, "revision": moment.facts.revision}
+    raise MissingError(f"there is no request `{request}` that is yours or waits for you")
+
+
+@router.post("/requests/{request}/approve", **DONE, **needs("assignment.add"))
+def approve_request(request: Called, body: Approval, write: Writes) -> dict[str, Any]:
+    """Make the smallest assignments that allow it, as far as the caller may, with the request as their reason."""
+    return write.send(ApproveRequest(RequestId(request), body.ends), of=ResourceId(request), id=request)
+
+
+@router.post("/requests/{request}/reject", **DONE, **needs("assignment.add"))
+def reject_request(request: Called, write: Writes) -> dict[str, Any]:
+    """Reject it."""
+    return write.send(RejectRequest(RequestId(request)), of=ResourceId(request), id=request)
+
+
+def requests_for(services: Services, caller: Caller) -> Iterator[dict[str, Any]]:
+    """Yield the caller's own requests, and those that wait for them."""
+    known, waiting = services.control.snapshot.requests, set(services.control.waiting(caller))
+    found = {id: each for id, each in known.items() if id in waiting or _is_shown(services, caller, each)}
+    documents = services.store.documents(_KIND, list(found))
+    for id, each in found.items():
+        mine = each.author == caller.principal
+        row = _row(services, caller, id, each, documents.get(id, {}))
+        yield {**row, "own": mine, "waiting": id in waiting}
+
+
+def _is_shown(services: Services, caller: Caller, request: Request) -> bool:
+    """Return whether a request is the caller's own, and about something that a narrowed caller may see."""
+    if request.author != caller.principal:
+        return False
+    narrowed = is_narrowed(services.control.snapshot, caller)
+    return not narrowed or (request.resource is not None and services.control.sees(caller, request.resource))
+
+
+def _row(
+    services: Services, caller: Caller, id: RequestId, found: Request, document: Mapping[str, Any]
+) -> dict[str, Any]:
+    filed = str(document.get("name", ""))
+    return {
+        "id": id,
+        "action": found.action,
+        "resource": _name(services, caller, found.resource) or filed,
+        "filed": filed,
+        "purpose": str(document.get("purpose", "")),
+        "author": services.directory.name(found.author),
+        "state": found.state,
+    }
+
+
+def _name(services: Services, caller: Caller, resource: ResourceId | None) -> str | None:
+    """Return the name of a resource that the caller may see."""
+    facts = services.control.snapshot
+    if resource is None or resource not in facts.resources or not services.control.sees(caller, resource):
+        return None
+    return full_name(facts, resource)
+
+
+def _place(facts: Snapshot, name: str) -> ResourceId | None:
+    return facts.organization if name == ORGANIZATION else next(called(facts, name), None)

@@ -1,0 +1,89 @@
+"""The roles of the access models in force, and those that the organization defined for itself."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from headgate.control.access.roles import DefineRole, DeleteRole
+from headgate.control.organizations.models_in_force import in_force
+from headgate.endpoints.common.context import Services, Uses
+from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.route_metadata import needs, own
+from headgate.endpoints.common.schemas import Called, Page, Strict
+from headgate.endpoints.common.writes import DONE, Writes
+from headgate.model.model import Model, Role
+
+router = APIRouter(tags=["roles"])
+
+
+class Shown(BaseModel):
+    """A role: the types that it is assigned on, the kinds of subjects that can hold it, and every action that it gives.
+
+    A `custom` one was defined by the organization, out of `includes`.
+    """
+
+    id: str
+    name: str
+    model: str
+    custom: bool
+    on: list[str]
+    to: list[str]
+    includes: list[str]
+    actions: list[str]
+
+
+class Permissions(Strict):
+    """What a role of the organization's own is made of."""
+
+    permissions: Annotated[list[Called], Field(max_length=200)]
+
+
+@router.get("/roles", response_model=Page[Shown], **own("the words in which everybody's rights here are told"))
+def list_roles(services: Uses, pages: Pages) -> dict[str, Any]:
+    """List the roles that can be assigned somewhere here, and what they give."""
+    return page(_rows(services), pages, ("name", "model"), services.control.snapshot.revision)
+
+
+@router.put("/roles/{role}", **DONE, **needs("organization.define_role"))
+def define_role(role: Called, body: Permissions, write: Writes) -> dict[str, Any]:
+    """Define a role of the organization's own; it replaces the one of that name."""
+    return write.send(DefineRole(role, tuple(dict.fromkeys(body.permissions))), id=role)
+
+
+@router.delete("/roles/{role}", **DONE, **needs("organization.delete_role"))
+def delete_role(role: Called, write: Writes) -> dict[str, Any]:
+    """Delete a role of the organization's own, which nobody holds."""
+    return write.send(DeleteRole(role), id=role)
+
+
+def _rows(services: Services) -> Iterator[dict[str, Any]]:
+    for model in in_force(services.control):
+        yield from (_row(model, role) for role in model.roles.values() if role.on)
+        custom = model.custom_roles
+        for name, permissions in services.control.snapshot.custom_roles.items() if custom else ():
+            made = [model.roles[each] for each in permissions if each in model.roles]
+            yield {
+                "id": f"{model.name}.custom.{name}",
+                "name": name,
+                "model": model.name,
+                "custom": True,
+                "on": sorted(custom.on) if custom else [],
+                "to": sorted(custom.to) if custom else [],
+                "includes": sorted(permissions),
+                "actions": sorted(frozenset[str]().union(*(each.actions for each in made))),
+            }
+
+
+def _row(model: Model, role: Role) -> dict[str, Any]:
+    return {
+        "id": f"{model.name}.{role.name}",
+        "name": role.name,
+        "model": model.name,
+        "custom": False,
+        "on": sorted(role.on),
+        "to": sorted(role.to),
+        "includes": sorted(role.closure - {role.name}),
+        "actions": sorted(role.actions),
+    }

@@ -1,0 +1,1 @@
+"""Identities over the API: users, groups, teams, service principals and tokens."""

@@ -1,0 +1,117 @@
+"""Who am I."""
+
+from operator import itemgetter
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from headgate.control.access.visibility import knows_of
+from headgate.control.deployment.break_glass import break_glass
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.endpoints.common.context import By, Services, Uses
+from headgate.endpoints.common.lookup import written
+from headgate.endpoints.common.route_metadata import own
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import NOTHING_HELD
+
+router = APIRouter(tags=["me"])
+
+
+class Held(BaseModel):
+    """A role on a resource, from `starts` until `ends` (seconds since the epoch; None = open)."""
+
+    role: str
+    resource: str
+    resource_id: str
+    starts: float | None
+    ends: float | None
+    reason: str
+
+
+class Named(BaseModel):
+    """Something by its id, and what people call it."""
+
+    id: str
+    name: str
+
+
+class Me(BaseModel):
+    """The caller here: what was assigned directly, and the groups and teams it is in.
+
+    `break_glass` is until when the organization's glass is broken (seconds since the epoch), None while it is whole.
+    """
+
+    name: str
+    principal: str
+    kind: str
+    token: str | None
+    organization: Named
+    roles: list[Held]
+    groups: list[str]
+    teams: list[str]
+    break_glass: float | None
+    revision: int
+
+
+@router.get("/me", response_model=Me, **own("says who the caller is"))
+def me(services: Uses, caller: By) -> dict[str, Any]:
+    """Tell who the caller is, and what that one holds."""
+    facts, directory = services.control.snapshot, services.directory
+    return {
+        "name": directory.name(caller.principal),
+        "principal": caller.principal,
+        "kind": facts.principals[caller.principal].kind,
+        "token": caller.token,
+        "organization": {"id": services.organization.id, "name": organization_name(services)},
+        "roles": held(services, caller, caller.principal),
+        "groups": sorted(
+            directory.name(each) for each in facts.groups_of(caller.principal) if _sees(services, caller, each)
+        ),
+        "teams": sorted(
+            written(services, each) for each in _teams(services, caller.principal) if _sees(services, caller, each)
+        ),
+        "break_glass": break_glass(facts, services.control.now),
+        "revision": facts.revision,
+    }
+
+
+def held(services: Services, caller: Caller, subject: str) -> list[dict[str, Any]]:
+    """Return what was assigned to a subject, as rows, on what the caller may see; one's own wherever it is."""
+    facts = services.control.snapshot
+    found = facts.assignments.get(ResourceId(subject), NOTHING_HELD).values()
+    own = subject == caller.principal and not is_narrowed(facts, caller)
+    rows = (
+        {
+            "role": each.role,
+            "resource": written(services, each.resource),
+            "resource_id": each.resource,
+            "starts": each.starts,
+            "ends": each.ends,
+            "reason": each.reason,
+        }
+        for each in found
+        if own or services.control.sees(caller, each.resource)
+    )
+    return sorted(rows, key=itemgetter("resource", "role", "reason"))
+
+
+def _sees(services: Services, caller: Caller, own: str) -> bool:
+    """Return whether the caller may see a group or team of its principal."""
+    control = services.control
+    return not is_narrowed(control.snapshot, caller) or knows_of(control.answers, caller, ResourceId(own), control.now)
+
+
+def organization_name(services: Services) -> str:
+    """Return what the organization is called in the deployment."""
+    there = services.deployed.organizations.deployment.control.snapshot.resources
+    found = there.get(services.organization.id)
+    return found.name if found else services.organization.id
+
+
+def _teams(services: Services, principal: str) -> set[ResourceId]:
+    facts, models = services.control.snapshot, services.control.models.values()
+    types = frozenset[str]().union(*(each.members for each in models))
+    places = (place for _, place, _ in facts.assignments.get(ResourceId(principal), NOTHING_HELD))
+    return {place for place in places if facts.resources[place].type in types}

@@ -1,0 +1,131 @@
+"""Service principals: programs that act here. Their secrets are tokens."""
+
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from headgate.control.identity.principals import (
+    CreateServicePrincipal,
+    DeleteServicePrincipal,
+    ExpirePrincipal,
+    RenameServicePrincipal,
+)
+from headgate.control.kernel.command import Command
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.several import Several
+from headgate.endpoints.api.identity.me import Held, held
+from headgate.endpoints.common.context import By, Services, Uses
+from headgate.endpoints.common.evaluation_time import Asking
+from headgate.endpoints.common.lookup import resource
+from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.schemas import Called, Page, Strict, Time, Title
+from headgate.endpoints.common.subject_lookup import principal, require_free, shown
+from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.writes import DONE, Writes
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+
+router = APIRouter(tags=["service principals"])
+
+_SERVICE = "service_principal"
+
+
+class ServicePrincipal(BaseModel):
+    """A program, with rights until `ends` (seconds since the epoch; None = no end)."""
+
+    id: str
+    name: str
+    ends: float | None
+
+
+class OneServicePrincipal(ServicePrincipal):
+    """A program, with what was assigned on what the caller may see, and its groups."""
+
+    held: list[Held]
+    groups: list[str]
+    version: str
+
+
+class NewServicePrincipal(Strict):
+    """A program to add, with a role, or with the roles of a `scope` that the model has; `place` is where it belongs."""
+
+    name: Title
+    role: Annotated[Called, Field(max_length=100)] | None = None
+    scope: Annotated[Called, Field(max_length=100)] | None = None
+    place: Called | None = None
+
+
+class ServicePrincipalPatch(Strict):
+    """What is to be different; what is left out stays. `ends` null takes the end away."""
+
+    name: Title | None = None
+    ends: Time | None = None
+
+
+@router.get("/service-principals", response_model=Page[ServicePrincipal], **needs(DISCOVER))
+def list_service_principals(services: Uses, asking: Asking, pages: Pages) -> dict[str, Any]:
+    """List the programs that the caller may know of."""
+    facts, seen = asking.facts, shown(asking)
+    rows = (_row(services, facts, id) for id, each in facts.principals.items() if each.kind == _SERVICE and seen(id))
+    return page(rows, pages, ("name", "id", "ends"), facts.revision)
+
+
+@router.post(
+    "/service-principals",
+    status_code=201,
+    **DONE,
+    **needs("{type}.create_service_principal", "assignment.add"),
+)
+def create_service_principal(body: NewServicePrincipal, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Add a program."""
+    id = PrincipalId(new_id("p"))
+    place = resource(services, caller, body.place) if body.place else None
+    command = CreateServicePrincipal(id, body.name, body.role, body.scope, place)
+    return write.send(command, ResourceId(id), unless=partial(require_free, write, body.name), id=id, name=body.name)
+
+
+@router.get("/service-principals/{service_principal}", response_model=OneServicePrincipal, **needs(DISCOVER))
+def show_service_principal(service_principal: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
+    """Tell about a program."""
+    id, facts = principal(services, caller, service_principal, _SERVICE), services.control.snapshot
+    found = tagged(response, services, facts, ResourceId(id))
+    groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
+    return {**_row(services, facts, id), "held": held(services, caller, id), "groups": groups, "version": found}
+
+
+@router.patch(
+    "/service-principals/{service_principal}",
+    **DONE,
+    **needs("service_principal.edit", "organization.manage_users", "assignment.remove"),
+)
+def change_service_principal(
+    service_principal: str, body: ServicePrincipalPatch, services: Uses, caller: By, write: Writes
+) -> dict[str, Any]:
+    """Give a program another name or another end."""
+    id = principal(services, caller, service_principal, _SERVICE)
+    commands: list[Command] = []
+    if body.name is not None:
+        commands.append(RenameServicePrincipal(id, body.name))
+    if "ends" in body.model_fields_set:
+        commands.append(ExpirePrincipal(id, body.ends))
+    name = body.name
+    unless = partial(require_free, write, name, id) if name is not None else None
+    return write.send(Several(tuple(commands), "service_principal.change"), ResourceId(id), unless=unless, id=id)
+
+
+@router.delete(
+    "/service-principals/{service_principal}",
+    **DONE,
+    **needs("service_principal.delete", "organization.manage_users", "assignment.remove"),
+)
+def delete_service_principal(service_principal: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """End a program, with its tokens and everything that it was assigned."""
+    id = principal(services, caller, service_principal, _SERVICE)
+    return write.send(DeleteServicePrincipal(id), ResourceId(id), id=id)
+
+
+def _row(services: Services, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
+    return {"id": id, "name": services.directory.name(id), "ends": facts.principals[id].ends}

@@ -1,0 +1,184 @@
+"""Teams and domains: the tree of who owns what, and who is in it with which role."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
+from headgate.control.approvals.change_payload import proposed
+from headgate.control.kernel.command import Command, MissingError
+from headgate.control.kernel.ids import new_id
+from headgate.control.resources.commands import CreateResource, DeleteResource
+from headgate.decision.types import Question
+from headgate.endpoints.common.context import By, Services, Uses
+from headgate.endpoints.common.evaluation_time import Asking
+from headgate.endpoints.common.lookup import ORGANIZATION, full_name, resource
+from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.schemas import Called, Page, Strict, Title
+from headgate.endpoints.common.subject_lookup import meant
+from headgate.endpoints.common.typed import one
+from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.writes import DONE, Writes
+from headgate.facts.ids import ResourceId, SubjectId
+from headgate.facts.snapshot import NO_SUBJECTS, Assignment, Resource, Snapshot
+
+router = APIRouter(tags=["teams"])
+
+
+async def kind(request: Request) -> str:
+    """Return the type that an address is about."""
+    return "team" if "/teams" in request.scope["route"].path else "domain"
+
+
+Kind = Annotated[str, Depends(kind)]
+
+
+class Team(BaseModel):
+    """A node of the ownership tree, with its full name and what it lies under."""
+
+    id: str
+    type: str
+    name: str
+    parent: str
+
+
+class OneTeam(Team):
+    """A node of the ownership tree, at a version."""
+
+    version: str
+
+
+class Member(BaseModel):
+    """Somebody in a team with a role there, from `starts` until `ends` (seconds since the epoch; None = open)."""
+
+    id: str
+    name: str
+    role: str
+    starts: float | None
+    ends: float | None
+
+
+class NewTeam(Strict):
+    """A team or domain to make, below another one or the organization."""
+
+    name: Title
+    parent: Called = ORGANIZATION
+
+
+class TeamPatch(Strict):
+    """What is to be different, one of these: another name, or another parent."""
+
+    name: Title | None = None
+    parent: Called | None = None
+
+
+class Membership(Strict):
+    """The role that somebody has in a team."""
+
+    role: Annotated[Called, Field(max_length=100)]
+
+
+@router.get("/teams", response_model=Page[Team], **needs(DISCOVER))
+@router.get("/domains", response_model=Page[Team], **needs(DISCOVER))
+def list_nodes(
+    type: Kind, asking: Asking, pages: Pages, parent: Annotated[Called | None, Query()] = None
+) -> dict[str, Any]:
+    """List the teams or domains that the caller may see: all of them, or those right below a parent."""
+    above = asking.resource(parent).id if parent is not None else None
+    found = (each for each in asking.facts.resources.values() if each.type == type and above in (None, each.parent))
+    rows = (_row(asking.facts, each) for each in found if asking.sees(each.id))
+    return page(rows, pages, ("name", "id"), asking.facts.revision)
+
+
+@router.post("/teams", status_code=201, **DONE, **needs("{type}.create_team"))
+@router.post("/domains", status_code=201, **DONE, **needs("{type}.create_domain"))
+def create_node(type: Kind, body: NewTeam, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Make a team or domain."""
+    id, parent = ResourceId(new_id("r")), resource(services, caller, body.parent)
+    name = full_name(services.control.snapshot, parent, body.name)
+    return write.send(CreateResource(id, type, parent, body.name), id, id=id, name=name)
+
+
+@router.get("/teams/{team}", response_model=OneTeam, **needs(DISCOVER))
+@router.get("/domains/{team}", response_model=OneTeam, **needs(DISCOVER))
+def show_node(type: Kind, team: Called, services: Uses, caller: By, response: Response) -> dict[str, Any]:
+    """Tell about a team or domain."""
+    found, facts = one(services, caller, team, type), services.control.snapshot
+    shown = tagged(response, services, facts, found.id)
+    return {**_row(facts, found), "version": shown}
+
+
+@router.patch("/teams/{team}", **DONE, **needs("team.edit", "team.delete", "{parent}.create_team"))
+@router.patch("/domains/{team}", **DONE, **needs("domain.edit", "domain.delete", "{parent}.create_domain"))
+def change_node(type: Kind, team: Called, body: TeamPatch, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Give a team or domain another name or another parent."""
+    found, said = one(services, caller, team, type), dict(body.model_dump(exclude_none=True))
+    if body.parent is not None:
+        said["parent"] = resource(services, caller, body.parent)
+    return write.send(proposed(found, said), found.id, id=found.id)
+
+
+@router.delete("/teams/{team}", **DONE, **needs("team.delete"))
+@router.delete("/domains/{team}", **DONE, **needs("domain.delete"))
+def delete_node(type: Kind, team: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Delete a team or domain, with everything below it."""
+    found = one(services, caller, team, type)
+    return write.send(DeleteResource(found.id), found.id, id=found.id)
+
+
+@router.get("/teams/{team}/members", response_model=Page[Member], **needs(DISCOVER))
+@router.get("/domains/{team}/members", response_model=Page[Member], **needs(DISCOVER))
+def list_members(type: Kind, team: Called, services: Uses, caller: By, pages: Pages) -> dict[str, Any]:
+    """List who is in a team or domain itself, with which role, for who may see it."""
+    found, facts = one(services, caller, team, type), services.control.snapshot
+    rows = (_member(services, each) for each in facts.assigned_on(found.id))
+    return page(rows, pages, ("name", "role", "id"), facts.revision)
+
+
+@router.put("/teams/{team}/members/{member}", **DONE, **needs("assignment.add", "assignment.change"))
+@router.put("/domains/{team}/members/{member}", **DONE, **needs("assignment.add", "assignment.change"))
+def set_member(
+    type: Kind, team: Called, member: Called, body: Membership, services: Uses, caller: By, write: Writes
+) -> dict[str, Any]:
+    """Put somebody into a team or domain with a role, or give another role to who is there."""
+    place = one(services, caller, team, type)
+    held = _held(services, place.id, member)
+    command: Command
+    if held is None:
+        asked = Question(caller, "assignment.add", place.id, role=body.role)
+        command = AssignRole(meant(services, asked, member), body.role, place.id)
+    else:
+        command = ChangeRole(held.subject, held.role, body.role, place.id, held.reason)
+    return write.send(command, place.id, id=place.id)
+
+
+@router.delete("/teams/{team}/members/{member}", **DONE, **needs("assignment.remove"))
+@router.delete("/domains/{team}/members/{member}", **DONE, **needs("assignment.remove"))
+def remove_member(
+    type: Kind, team: Called, member: Called, services: Uses, caller: By, write: Writes
+) -> dict[str, Any]:
+    """Take somebody out of a team or domain."""
+    place = one(services, caller, team, type)
+    held = _held(services, place.id, member)
+    if held is None:
+        raise MissingError(services.wording.hidden((member,)))
+    return write.send(RevokeRole(held.subject, held.role, place.id, held.reason), place.id, id=place.id)
+
+
+def _held(services: Services, team: ResourceId, name: str) -> Assignment | None:
+    """Return what somebody of this id or name holds in a team. Who sees the team sees who is in it."""
+    facts = services.control.snapshot
+    subject: SubjectId | None = services.directory.find(name)
+    keys = facts.subjects.get(team, NO_SUBJECTS).get(subject, ()) if subject else ()
+    return facts.assignments[subject][keys[0]] if subject and keys else None
+
+
+def _row(facts: Snapshot, found: Resource) -> dict[str, Any]:
+    return {"id": found.id, "type": found.type, "name": full_name(facts, found.id), "parent": found.parent}
+
+
+def _member(services: Services, held: Assignment) -> dict[str, Any]:
+    name = services.directory.name(held.subject)
+    return {"id": held.subject, "name": name, "role": held.role, "starts": held.starts, "ends": held.ends}

@@ -1,0 +1,1 @@
+"""Operations over the API: audit, notifications, status, and the deployment."""

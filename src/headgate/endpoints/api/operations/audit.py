@@ -1,0 +1,289 @@
+"""The audit: every change with who, through which door, why and by what right; and the decisions that were kept."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, BeforeValidator, Field
+
+from headgate.control.kernel.ports import AuditFilter, AuditRecord, Entry, Ground
+from headgate.endpoints.common.context import By, Services, Uses
+from headgate.endpoints.common.evaluation_time import NEWEST, Asking, Moment, seconds
+from headgate.endpoints.common.lookup import full_name, require, seen
+from headgate.endpoints.common.ndjson import in_lines, lined, lines
+from headgate.endpoints.common.paging import MOST
+from headgate.endpoints.common.schemas import Called
+from headgate.facts.encoding import encode
+from headgate.facts.ids import PrincipalId, ResourceId
+
+router = APIRouter(tags=["audit"])
+
+READ = "organization.read_audit"
+
+_AT_ONCE = 200
+"""So many entries are looked up together."""
+
+
+class ShownGround(BaseModel):
+    """What was asked and allowed for a change: the action, the model, and the role and where that is assigned."""
+
+    action: str
+    resource: str
+    model: str
+    role: str
+    on: str | None
+
+
+class ShownEntry(BaseModel):
+    """One accepted command: when (seconds since the epoch), who, through which door, why, by what right, its changes.
+
+    `names` says how those are called now who are known by an id here.
+    """
+
+    revision: int
+    at: float
+    actor: str | None
+    command: str
+    door: str
+    request: str
+    token: str | None
+    why: str
+    grounds: list[ShownGround]
+    changes: list[dict[str, Any]]
+    names: dict[str, str]
+
+
+class Entries(BaseModel):
+    """Entries, oldest first; `next` is the `after` of the following part, None at the end."""
+
+    items: list[ShownEntry]
+    next: int | None
+    revision: int
+
+
+class ShownDecision(BaseModel):
+    """A denied call or, where the level says so, any decision: who asked what, when, and the answer."""
+
+    number: int
+    at: float
+    principal: str | None
+    action: str
+    resource: str
+    allowed: bool
+    revision: int
+    model: str
+    code: str
+    door: str
+    request: str
+    token: str | None
+    names: dict[str, str]
+
+
+class Decisions(BaseModel):
+    """Decisions, newest first; `next` is the `before` of the following part, None at the end."""
+
+    items: list[ShownDecision]
+    next: int | None
+
+
+def _when(said: object) -> object:
+    try:
+        return seconds(said) if isinstance(said, str) and not said.replace(".", "", 1).isdecimal() else said
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
+
+
+When = Annotated[
+    float,
+    BeforeValidator(_when),
+    Field(ge=0, le=1e11, description="seconds since the epoch, or a time with its zone as in RFC 3339"),
+]
+Count = Annotated[int, Query(ge=1, le=MOST, description="so many at most")]
+Word = Annotated[Called, Field(max_length=200)]
+
+
+class Wanted(BaseModel):
+    """Which entries are wanted, None wants all; who and what are said by ids or names."""
+
+    actor: Word | None = None
+    command: Word | None = None
+    door: Word | None = None
+    resource: Called | None = None
+    since: When | None = None
+    until: When | None = None
+
+    def has(self, entry: Entry) -> bool:
+        """Say whether an entry is wanted; who and what are said by ids here."""
+        return (
+            self.actor in (None, entry.actor)
+            and self.command in (None, entry.command)
+            and self.door in (None, entry.origin.door)
+            and (self.since is None or self.since <= entry.at)
+            and (self.until is None or entry.at < self.until)
+            and (self.resource is None or self.resource in _named(entry))
+        )
+
+
+class WantedDecisions(BaseModel):
+    """Which decisions are wanted, None wants all; who and what are said by ids or names."""
+
+    principal: Word | None = None
+    action: Word | None = None
+    resource: Called | None = None
+    allowed: bool | None = None
+    door: Word | None = None
+    request: Word | None = None
+    since: When | None = None
+    until: When | None = None
+
+
+def wanted(services: Uses, caller: By, moment: Asking, said: Annotated[Wanted, Query()]) -> Wanted:
+    """Return which entries are wanted, by ids, to who may read them."""
+    require(services, caller, READ)
+    ids = {"actor": _who(services, said.actor), "resource": _what(moment, said.resource)}
+    return said.model_copy(update=ids)
+
+
+def wanted_decisions(
+    services: Uses, caller: By, moment: Asking, said: Annotated[WantedDecisions, Query()]
+) -> AuditFilter:
+    """Return which decisions are wanted, by ids, to who may read them."""
+    require(services, caller, READ)
+    # A denial to a caller that may not discover the resource has its full name, every other record its id.
+    resource = _what(moment, said.resource)
+    found = resource and services.control.snapshot.resources.get(ResourceId(resource))
+    names = (resource, full_name(services.control.snapshot, found.id)) if resource and found else resource
+    ids = {"principal": _who(services, said.principal), "resource": names}
+    return AuditFilter(**{**dict(said), **ids})
+
+
+def _who(services: Services, name: str | None) -> str | None:
+    return name and (services.directory.find(name) or name)
+
+
+def _what(moment: Moment, name: str | None) -> str | None:
+    # What is gone is still called by its id.
+    return name and (seen(moment.answers, moment.caller, moment.now, name) or name)
+
+
+@router.get("/audit", response_model=Entries, **lined(READ))
+def read_changes(
+    request: Request,
+    services: Uses,
+    moment: Asking,
+    entries: Annotated[Wanted, Depends(wanted)],
+    after: Annotated[int, Query(ge=0, le=NEWEST, description="only what came after this revision")] = 0,
+    limit: Count = 100,
+) -> Any:
+    """Read who changed what, oldest first; with `Accept: application/x-ndjson` all of it, in lines."""
+    newest = moment.facts.revision
+    until = (each for each in _until(services.store.entries(after), newest) if entries.has(each))
+    if in_lines(request):
+        return lines(_shown(services, until))
+    items = list(_shown(services, islice(until, limit + 1)))
+    more = len(items) > limit
+    return {"items": items[:limit], "next": items[limit - 1]["revision"] if more else None, "revision": newest}
+
+
+@router.get("/audit/decisions", response_model=Decisions, **lined(READ))
+def read_decisions(
+    request: Request,
+    services: Uses,
+    asked: Annotated[AuditFilter, Depends(wanted_decisions)],
+    before: Annotated[int | None, Query(ge=0, le=NEWEST, description="only what has a lower number")] = None,
+    limit: Count = 100,
+) -> Any:
+    """Read the denied calls and, where the level says so, every decision, newest first, or in lines."""
+    if in_lines(request):
+        return lines(_decision(services, *each) for each in _kept(services, asked, before))
+    items = [_decision(services, *each) for each in _audited(services, asked, before, limit + 1)]
+    more = len(items) > limit
+    return {"items": items[:limit], "next": items[limit - 1]["number"] if more else None}
+
+
+def _until(entries: Iterable[Entry], newest: int) -> Iterator[Entry]:
+    for entry in entries:
+        if entry.revision > newest:
+            return
+        yield entry
+
+
+def _shown(services: Services, entries: Iterator[Entry]) -> Iterator[dict[str, Any]]:
+    while some := list(islice(entries, _AT_ONCE)):
+        whys = services.store.documents("why", [str(each.revision) for each in some])
+        yield from (_entry(services, each, str(whys.get(str(each.revision), {}).get("text", ""))) for each in some)
+
+
+def _entry(services: Services, entry: Entry, why: str) -> dict[str, Any]:
+    return {
+        "revision": entry.revision,
+        "at": entry.at,
+        "actor": entry.actor,
+        "command": entry.command,
+        "door": entry.origin.door,
+        "request": entry.origin.request,
+        "token": entry.origin.token,
+        "why": why,
+        "grounds": [_ground(each) for each in entry.grounds],
+        "changes": [encode(each) for each in entry.changes],
+        "names": _names(services, _named(entry)),
+    }
+
+
+def _ground(ground: Ground) -> dict[str, Any]:
+    return {
+        "action": ground.action,
+        "resource": ground.resource,
+        "model": ground.model,
+        "role": ground.role,
+        "on": ground.on,
+    }
+
+
+def _named(entry: Entry) -> set[str]:
+    """Return every id that an entry is about, and other words."""
+    said = {value for each in entry.changes for value in encode(each).values() if isinstance(value, str)}
+    asked = {each.resource for each in entry.grounds}
+    return {each for each in (*said, *asked, entry.actor) if each}
+
+
+def _names(services: Services, ids: Iterable[str]) -> dict[str, str]:
+    facts, directory = services.control.snapshot, services.directory
+    found = dict[str, str]()
+    for id in sorted(ids):
+        if PrincipalId(id) in facts.principals or id in facts.groups:
+            found[id] = directory.name(PrincipalId(id))
+        elif ResourceId(id) in facts.resources:
+            found[id] = full_name(facts, ResourceId(id))
+    return found
+
+
+def _decision(services: Services, number: int, record: AuditRecord) -> dict[str, Any]:
+    return {
+        "number": number,
+        "at": record.at,
+        "principal": record.principal,
+        "action": record.action,
+        "resource": record.resource,
+        "allowed": record.allowed,
+        "revision": record.revision,
+        "model": record.model,
+        "code": record.code,
+        "door": record.origin.door,
+        "request": record.origin.request,
+        "token": record.origin.token,
+        "names": _names(services, {each for each in (record.principal, record.resource) if each}),
+    }
+
+
+def _audited(
+    services: Services, asked: AuditFilter, before: int | None, limit: int
+) -> Iterable[tuple[int, AuditRecord]]:
+    return services.deployed.organizations.stores.audited(services.organization.id, asked, before, limit)
+
+
+def _kept(services: Services, asked: AuditFilter, before: int | None) -> Iterator[tuple[int, AuditRecord]]:
+    while some := list(_audited(services, asked, before, _AT_ONCE)):
+        yield from some
+        before = some[-1][0]

@@ -1,0 +1,25 @@
+"""Is it up."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
+
+from headgate.endpoints.common.context import Everything
+from headgate.endpoints.common.route_metadata import public
+
+router = APIRouter(tags=["status"])
+
+
+class Health(BaseModel):
+    """Whether the API and Spark answer."""
+
+    model_config = ConfigDict(extra="allow")
+
+    api: str
+
+
+@router.get("/health", response_model=Health, **public("whether the API and Spark answer, and nothing about anybody"))
+def health(deployed: Everything) -> dict[str, Any]:
+    """Tell whether the API and Spark answer."""
+    return dict(deployed.health())

@@ -1,0 +1,1 @@
+"""Pipelines over the API: definitions, runs, triggers, charts and lineage."""

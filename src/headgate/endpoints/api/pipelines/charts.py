@@ -1,0 +1,129 @@
+"""What a SELECT of a pipeline shows: its rows, and a chart of them."""
+
+from typing import Any
+
+import anyio.to_thread
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from headgate.control.kernel.command import InvalidError, MissingError
+from headgate.decision.types import Question
+from headgate.endpoints.api.pipelines.select_checks import rows_for
+from headgate.endpoints.api.resources.resources import readable
+from headgate.endpoints.common.context import Presents, Services, Uses, require_spark
+from headgate.endpoints.common.evaluation_time import Moment, Present
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.route_metadata import needs
+from headgate.endpoints.common.schemas import Called
+from headgate.facts.snapshot import Resource
+from headgate.pipelines.definitions.chart import ChartError, Rows, require_writable_title, specify_chart
+from headgate.pipelines.definitions.chart_drawing import ChartsBusyError, draw
+from headgate.pipelines.definitions.definition import PipelineDefinition
+from headgate.pipelines.kinds import defined
+from headgate.pipelines.kinds.saved_query import SavedQueryDefinition
+from headgate.pipelines.kinds.visualization import VisualizationDefinition
+from headgate.pipelines.writing.cached_rows import shown
+from headgate.spark.authority import Credential
+
+router = APIRouter(tags=["pipelines"])
+
+SVG = "image/svg+xml"
+_ALONE = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "x-content-type-options": "nosniff",
+}
+"""A picture that loads and runs nothing, also where somebody opens it by itself."""
+
+_Showing = VisualizationDefinition | SavedQueryDefinition
+
+_NEEDS = needs("{type}.describe", "organization.execute_query", "table.select")
+_DRAWN = {**_NEEDS, "responses": {**_NEEDS["responses"], 200: {"content": {SVG: {}}, "description": "The chart."}}}
+
+
+class ShownRows(BaseModel):
+    """The first rows of a SELECT; `columns` are names and Spark's types, `cut` says that there are more.
+
+    Those of a visualization are of its last run, `at` seconds since the epoch.
+    """
+
+    columns: list[tuple[str, str]]
+    rows: list[list[Any]]
+    cut: bool
+    run: str | None
+    at: float
+
+
+@router.get("/pipelines/{pipeline}/rows", response_model=ShownRows, **_NEEDS)
+def show_rows(pipeline: Called, services: Uses, moment: Present, credential: Presents) -> dict[str, Any]:
+    """Show the rows of a visualization's last run, or what a saved query gives now with the caller's rights."""
+    return _rows(services, moment, *_showing(services, moment, pipeline), credential)
+
+
+@router.get("/pipelines/{pipeline}/chart.svg", response_class=Response, **_DRAWN)
+async def show_chart(pipeline: Called, services: Uses, moment: Present, credential: Presents) -> Response:
+    """Draw the same rows."""
+    specification = await anyio.to_thread.run_sync(_specification, services, moment, pipeline, credential)
+    # No thread waits for the process that draws: there are few of them, for all requests.
+    try:
+        picture = await draw(services.deployed.charts, services.organization.id, specification)
+    except ChartError as error:
+        raise ProblemError(409, "no-chart", str(error)) from None
+    except ChartsBusyError as error:
+        raise ProblemError(503, "busy", str(error)) from None
+    return Response(picture, media_type=SVG, headers=_ALONE)
+
+
+def require_chart(definition: PipelineDefinition) -> None:
+    """Raise `InvalidError` for a definition whose chart has a title that cannot be drawn."""
+    if isinstance(definition, _Showing) and definition.chart is not None:
+        try:
+            require_writable_title(definition.chart)
+        except ChartError as error:
+            raise InvalidError(str(error)) from None
+
+
+def _specification(services: Services, moment: Moment, pipeline: str, credential: Credential) -> bytes:
+    found, definition = _showing(services, moment, pipeline)
+    if definition.chart is None:
+        raise ProblemError(409, "no-chart", f"`{pipeline}` says nothing of a chart; its rows can be had")
+    rows = _rows(services, moment, found, definition, credential)
+    try:
+        return specify_chart(definition.chart, Rows(columns=rows["columns"], rows=rows["rows"]))
+    except ChartError as error:
+        raise ProblemError(409, "no-chart", str(error)) from None
+
+
+def _showing(services: Services, moment: Moment, name: str) -> tuple[Resource, _Showing]:
+    found = readable(services, moment, name)
+    document = services.store.document("pipeline", found.id)
+    definition = defined(document) if document is not None else None
+    if not isinstance(definition, _Showing):
+        raise ProblemError(409, "no-rows", f"`{name}` shows no rows; a visualization or a saved query does")
+    return found, definition
+
+
+def _rows(
+    services: Services, moment: Moment, found: Resource, definition: _Showing, credential: Credential
+) -> dict[str, Any]:
+    if isinstance(definition, SavedQueryDefinition):
+        return _asked(services, moment, found, definition, credential)
+    return _kept(services, moment, found)
+
+
+def _kept(services: Services, moment: Moment, found: Resource) -> dict[str, Any]:
+    kept = shown(services.store, found.id)
+    # Rows of tables that it does not read any more, and that the caller may not, are as if they were not there.
+    if kept is None or not kept.may_be_seen(services.control, moment.caller):
+        raise MissingError(f"no run of `{found.name}` has kept rows that you may see")
+    return {**kept.rows.model_dump(), "run": kept.run, "at": kept.at}
+
+
+def _asked(
+    services: Services, moment: Moment, found: Resource, definition: SavedQueryDefinition, credential: Credential
+) -> dict[str, Any]:
+    require_spark(services.deployed, services.organization)
+    root = moment.facts.organization
+    if root is not None:
+        reads = tuple(edge.target for edge in found.edges("inputs"))
+        services.control.require(Question(moment.caller, "organization.execute_query", root, {"reads": reads}))
+    return {**rows_for(services, credential, moment.caller, definition).model_dump(), "run": None, "at": moment.now}

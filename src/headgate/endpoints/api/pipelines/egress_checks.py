@@ -1,0 +1,27 @@
+"""The operator's egress rules, asked before a pipeline is saved that names connections."""
+
+from headgate.control.connections.commands import CONNECTION
+from headgate.control.egress.policy import SETTING
+from headgate.control.kernel.command import InvalidError
+from headgate.endpoints.common.context import Services
+from headgate.facts.changes import Relations
+from headgate.pipelines.connections.path_access import CONNECTIONS
+
+_SOURCE = "source"
+
+
+def require_egress(services: Services, relations: Relations) -> None:
+    """Raise `InvalidError` if a connection that a pipeline declares, by itself or by its source, may not be reached.
+
+    The text names the connection, and not what is behind it: the caller may use it, but perhaps not describe it.
+    """
+    resources, egress = services.control.snapshot.resources, services.egress
+    sources = [resources[edge.target] for edge in relations.get(_SOURCE, ()) if edge.target in resources]
+    through = (edge for each in sources for edge in each.edges(CONNECTIONS))
+    for edge in (*relations.get(CONNECTIONS, ()), *through):
+        document = services.store.document(CONNECTION, edge.target)
+        if document is not None and egress.fault(document) is not None:
+            raise InvalidError(
+                f"what is behind the connection `{resources[edge.target].name}` is not allowed to this organization; "
+                f"the operator lists it in the file that {SETTING} names"
+            )

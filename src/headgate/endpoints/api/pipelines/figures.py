@@ -1,0 +1,72 @@
+"""Figures of a run, as far as the caller may learn them: how many rows a table has is for callers that may read it."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+from headgate.control.kernel.command import knows
+from headgate.decision.context import model_for
+from headgate.decision.types import Question
+from headgate.endpoints.common.evaluation_time import Moment
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource
+from headgate.pipelines.execution.run_log import METRICS, PROGRESS, ROWS
+
+_TABLE: Final = "table"
+_WORK: Final = frozenset(("stages", "stages_done", "tasks", "tasks_done"))
+"""How far Spark is. The other figures of the progress are rows and bytes that it has read and written."""
+
+
+class VisibleFigures:
+    """Says which figures of runs the caller may learn at one moment."""
+
+    def __init__(self, moment: Moment) -> None:
+        self._moment = moment
+        self.reads = cache(self._reads)
+
+    def of(self, pipeline: Resource, figures: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+        """Return `progress` and `metrics` of a run, without what counts rows that the caller may not read.
+
+        Where the access model has `view_metrics` for a pipeline of this type, that alone decides.
+        """
+        progress, metrics = figures.get(PROGRESS, {}), figures.get(METRICS, {})
+        whole = self._may(pipeline, "view_metrics")
+        if whole is None:
+            whole = self._reads_all(pipeline)
+            shown = {name: value for name, value in metrics.items() if self._reads_counted(name, whole=whole)}
+        else:
+            shown = dict(metrics) if whole else {}
+        return {
+            PROGRESS: {name: value for name, value in progress.items() if whole or name in _WORK},
+            METRICS: shown,
+        }
+
+    def _reads_counted(self, metric: str, *, whole: bool) -> bool:
+        """Return whether the caller may learn a metric: that of a table by its name, any other by all of the tables."""
+        if not metric.startswith(ROWS):
+            return whole
+        found = self._moment.facts.find(tuple(metric.removeprefix(ROWS).split(".")))
+        return found is not None and self.reads(found.id)
+
+    def _reads_all(self, pipeline: Resource) -> bool:
+        tables = set(self._tables(pipeline))
+        return bool(tables) and all(map(self.reads, tables))
+
+    def _tables(self, pipeline: Resource) -> Iterator[ResourceId]:
+        for edges in pipeline.relations.values():
+            for edge in edges:
+                found = self._moment.facts.resources.get(edge.target)
+                if found is not None and found.type == _TABLE:
+                    yield found.id
+
+    def _reads(self, table: ResourceId) -> bool:
+        found = self._moment.facts.resources.get(table)
+        return found is not None and bool(self._may(found, "select"))
+
+    def _may(self, found: Resource, verb: str) -> bool | None:
+        """Return whether the caller may do this; None if the access model there has no such action."""
+        moment, action = self._moment, f"{found.type}.{verb}"
+        model = model_for(moment.answers.models, moment.facts, found.type, found.id)
+        if model is None or not knows(model, action):
+            return None
+        return moment.answers.check(Question(moment.caller, action, found.id), moment.now).allowed

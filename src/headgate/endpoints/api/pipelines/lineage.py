@@ -1,0 +1,132 @@
+"""Lineage: what runs read and wrote, as OpenLineage events, and what a table came of and what came of it."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import islice
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel
+
+from headgate.control.kernel.run_queue import RunRow, RunWanted
+from headgate.endpoints.api.pipelines.figures import VisibleFigures
+from headgate.endpoints.api.pipelines.runs import cursor_at, may_read, may_see, read_cursor, runs_for
+from headgate.endpoints.common.context import Services, Uses
+from headgate.endpoints.common.evaluation_time import Moment, Present
+from headgate.endpoints.common.lookup import Text
+from headgate.endpoints.common.ndjson import in_lines, lined, lines
+from headgate.endpoints.common.paging import MOST
+from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.schemas import Called
+from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.snapshot import Resource
+from headgate.pipelines.lineage.graph import Step, steps, walk
+from headgate.pipelines.lineage.recorder import LATEST, trace_in, trace_of
+
+router = APIRouter(tags=["lineage"])
+
+
+class Events(BaseModel):
+    """A page of OpenLineage run events, the newest runs first; `next` is None at the end."""
+
+    items: list[dict[str, Any]]
+    next: str | None
+    revision: int
+
+
+class ShownStep(BaseModel):
+    """A run made `target` of `source`. `columns` says which columns of the target came of which of the source's.
+
+    `distance` is 1 next to what was asked about, and so on.
+    """
+
+    source: str
+    target: str
+    pipeline: str
+    run: str
+    distance: int
+    columns: dict[str, list[str]]
+
+
+class Shown(BaseModel):
+    """What a table came of, and what came of it, by the newest runs that succeeded, as far as the caller may see them."""
+
+    of: str
+    upstream: list[ShownStep]
+    downstream: list[ShownStep]
+    revision: int
+
+
+@router.get("/lineage", response_model=Shown, **needs(DISCOVER, "{type}.see_runs"))
+def show_lineage(
+    services: Uses, moment: Present, of: Annotated[Called, Query(description="a table, or a connection")]
+) -> dict[str, Any]:
+    """Show what a table came of, and what came of it, through every pipeline and table that the caller may see."""
+    found, known = moment.resource(of), list(_steps(services, moment))
+    return {
+        "of": moment.name(found.id),
+        "upstream": [_step(moment, *each) for each in walk(found.id, known, up=True)],
+        "downstream": [_step(moment, *each) for each in walk(found.id, known, up=False)],
+        "revision": moment.facts.revision,
+    }
+
+
+@router.get("/lineage/events", response_model=Events, **lined("{type}.see_runs"))
+def read_events(
+    request: Request,
+    services: Uses,
+    moment: Present,
+    pipeline: Annotated[Called | None, Query(description="only of this pipeline")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST, description="of so many runs at most")] = 50,
+    cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
+) -> Any:
+    """Read the runs that the caller may see as OpenLineage events, newest first; with `Accept: application/x-ndjson` all."""
+    wanted = RunWanted(
+        pipeline=moment.resource(pipeline).id if pipeline is not None else None,
+        before=None if cursor is None else read_cursor(cursor),
+    )
+    found = runs_for(services.store, moment, wanted)
+    told = _telling(services, moment)
+    if in_lines(request):
+        return lines(event for each in found for event in told(*each))
+    page = list(islice(found, limit + 1))
+    last = page[limit - 1][0] if len(page) > limit else None
+    return {
+        "items": [event for each in page[:limit] for event in told(*each)],
+        "next": None if last is None else cursor_at(last),
+        "revision": moment.facts.revision,
+    }
+
+
+def _telling(services: Services, moment: Moment) -> Callable[[RunRow, Resource], Iterator[dict[str, Any]]]:
+    # Imported here: the library takes a while to load, and who asks for no events does without.
+    from headgate.pipelines.lineage.events import Teller  # noqa: PLC0415 (loaded late)
+
+    sees, figures = cache(moment.sees), VisibleFigures(moment)
+
+    def told(row: RunRow, pipeline: Resource) -> Iterator[dict[str, Any]]:
+        teller = Teller(moment.facts, sees, counts=figures.reads, says_why=may_read(moment, pipeline))
+        return teller.all(row, lambda: trace_of(services.organization, row))
+
+    return told
+
+
+def _steps(services: Services, moment: Moment) -> Iterator[Step]:
+    """Yield the steps whose pipeline and both ends the caller may see."""
+    sees = cache(moment.sees)
+    for id, document in services.store.documents(LATEST).items():
+        pipeline = moment.facts.resources.get(ResourceId(id))
+        if pipeline is not None and may_see(moment, pipeline):
+            found = steps(pipeline.id, RunId(str(document["run"])), trace_in(document))
+            yield from (each for each in found if sees(each.source) and sees(each.target))
+
+
+def _step(moment: Moment, distance: int, step: Step) -> dict[str, Any]:
+    return {
+        "source": moment.name(step.source),
+        "target": moment.name(step.target),
+        "pipeline": moment.name(step.pipeline),
+        "run": step.run,
+        "distance": distance,
+        "columns": {name: list(of) for name, of in step.columns.items()},
+    }

@@ -1,0 +1,252 @@
+"""Runs of pipelines: how they go and went, and ending them. What begins them is in `running`."""
+
+import base64
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from headgate.control.kernel.command import MissingError, knows
+from headgate.control.kernel.ports import RunConflictError, Store
+from headgate.control.kernel.run_queue import Line, RunRow, RunWanted
+from headgate.control.pipelines.runs import CancelRun
+from headgate.decision.context import model_for
+from headgate.decision.types import Question
+from headgate.endpoints.api.pipelines.figures import VisibleFigures
+from headgate.endpoints.common.context import Services, Uses
+from headgate.endpoints.common.evaluation_time import Moment, Present
+from headgate.endpoints.common.lookup import Text, full_name
+from headgate.endpoints.common.paging import MOST
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.route_metadata import needs
+from headgate.endpoints.common.schemas import Called, Page, Time
+from headgate.endpoints.common.subject_lookup import naming
+from headgate.endpoints.common.writes import DONE, Writes
+from headgate.facts.ids import ResourceId, RunId
+from headgate.facts.snapshot import Resource
+
+router = APIRouter(tags=["pipelines"])
+
+_SEEING = ("see_runs", "describe")
+_LOGS = "see_logs"
+_AT_A_TIME = 200
+_TRIES = 5
+
+_NO_CURSOR = ProblemError(422, "invalid", "this is no cursor of this list; begin again without one")
+
+State = Literal["queued", "running", "succeeded", "failed", "cancelled", "refused"]
+
+
+class RunLine(BaseModel):
+    """A run of a pipeline: its state, what began it, and its times (seconds since the epoch).
+
+    `why` says what it waits for, or why it failed or was refused, to who may read its log. `attempts` were begun so far.
+    """
+
+    run: str
+    pipeline: str
+    name: str
+    state: State
+    trigger: str
+    by: str | None
+    queued: float
+    due: float
+    started: float | None
+    ended: float | None
+    attempts: int
+    cluster: str
+    why: str | None
+    since: str | None
+    until: str | None
+
+
+class LogLine(BaseModel):
+    """A line of a run's log, and when it was said (seconds since the epoch)."""
+
+    number: int
+    at: float
+    line: str
+
+
+class ShownRun(RunLine):
+    """A run with how far Spark is, what it has counted, and the beginning of its log, as far as the caller may read it.
+
+    Counts of rows are for callers that may read the tables, or view the metrics of a table service.
+    """
+
+    progress: dict[str, float]
+    metrics: dict[str, float]
+    log: list[LogLine]
+    revision: int
+
+
+class Log(BaseModel):
+    """A part of a run's log. `next` is what to ask for the following part after; `ended` says that nothing follows."""
+
+    items: list[LogLine]
+    next: int
+    ended: bool
+
+
+@router.get("/runs", response_model=Page[RunLine], **needs("{type}.see_runs"))
+def list_runs(
+    services: Uses,
+    moment: Present,
+    pipeline: Annotated[Called | None, Query()] = None,
+    state: Annotated[State | None, Query()] = None,
+    since: Annotated[Time | None, Query(description="only those that were queued at this time or later")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST, description="so many entries at most")] = 50,
+    cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
+) -> dict[str, Any]:
+    """List the runs of a pipeline, or of every pipeline, whose runs the caller may see, the newest first."""
+    wanted = RunWanted(
+        pipeline=moment.resource(pipeline).id if pipeline is not None else None,
+        states=None if state is None else (state,),
+        since=since,
+        before=None if cursor is None else read_cursor(cursor),
+    )
+    found = list(islice(runs_for(services.store, moment, wanted), limit + 1))
+    page = found[:limit]
+    last = page[-1][0] if len(found) > limit else None
+    return {
+        "items": [_line(services, moment, row, pipeline) for row, pipeline in page],
+        "next": None if last is None else cursor_at(last),
+        "revision": moment.facts.revision,
+    }
+
+
+@router.get("/runs/{run}", response_model=ShownRun, **needs("{type}.see_runs"))
+def show_run(run: Called, services: Uses, moment: Present) -> dict[str, Any]:
+    """Show a run's state, progress and figures, and how its log begins."""
+    row, pipeline = shown(services, moment, run)
+    said = services.store.lines(row.run) if may_read(moment, pipeline) else ()
+    return {
+        **_line(services, moment, row, pipeline),
+        **VisibleFigures(moment).of(pipeline, row.figures),
+        "log": [_said(each) for each in said],
+        "revision": moment.facts.revision,
+    }
+
+
+@router.get("/runs/{run}/log", response_model=Log, **needs("{type}.see_logs"))
+def show_log(
+    run: Called,
+    services: Uses,
+    moment: Present,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="only what was said after this line")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="so many lines at most")] = 1000,
+) -> dict[str, Any]:
+    """Show a part of a run's log."""
+    row, pipeline = shown(services, moment, run)
+    if not may_read(moment, pipeline):
+        services.control.require(Question(moment.caller, f"{pipeline.type}.{_LOGS}", pipeline.id))
+    said = services.store.lines(row.run, after, limit)
+    items = [_said(each) for each in said]
+    # The state was read before the lines: whoever has heard the last word of an ended run has heard all.
+    over = row.ended is not None and len(said) < limit
+    return {"items": items, "next": said[-1].number if said else after, "ended": over}
+
+
+@router.post("/runs/{run}/cancel", **DONE, **needs("{type}.cancel", "{type}.trigger"))
+def cancel_run(run: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+    """End a run before its time, or take it from the queue."""
+    for _ in range(_TRIES):
+        row, _pipeline = shown(services, moment, run)
+        try:
+            return write.send(CancelRun(row), id=run)
+        except RunConflictError:  # it has just begun or ended
+            continue
+    raise ProblemError(409, "changed", f"the run `{run}` does not stand still; try again")
+
+
+def shown(services: Services, moment: Moment, run: str) -> tuple[RunRow, Resource]:
+    """Return a run that the caller may see, with its pipeline. Raises the same `MissingError` for any other."""
+    row = services.store.run(RunId(run))
+    pipeline = moment.facts.resources.get(row.pipeline) if row else None
+    if row is None or pipeline is None or not may_see(moment, pipeline):
+        raise MissingError(f"there is no run `{run}` that you may see")
+    return row, pipeline
+
+
+def runs_for(store: Store, moment: Moment, wanted: RunWanted) -> Iterator[tuple[RunRow, Resource]]:
+    """Yield the runs that are wanted and that the caller may see, newest first, each with its pipeline."""
+    seen = dict[ResourceId, Resource | None]()
+    while rows := store.runs(wanted, _AT_A_TIME):
+        for row in rows:
+            if row.pipeline not in seen:
+                found = moment.facts.resources.get(row.pipeline)
+                seen[row.pipeline] = found if found is not None and may_see(moment, found) else None
+            pipeline = seen[row.pipeline]
+            if pipeline is not None:
+                yield row, pipeline
+        wanted = replace(wanted, before=(rows[-1].queued, rows[-1].run))
+
+
+def may_see(moment: Moment, pipeline: Resource) -> bool:
+    """Say whether the caller may see the runs of a pipeline."""
+    known = next((each for each in _SEEING if known_action(moment, pipeline, each)), None)
+    return known is not None and _allowed(moment, pipeline, known)
+
+
+def known_action(moment: Moment, found: Resource, verb: str) -> str | None:
+    """Return the action of this verb on a resource, if the access model there knows it."""
+    action = f"{found.type}.{verb}"
+    model = model_for(moment.answers.models, moment.facts, found.type, found.id)
+    return action if model is not None and knows(model, action) else None
+
+
+def _line(services: Services, moment: Moment, row: RunRow, pipeline: Resource) -> dict[str, Any]:
+    name = naming(services, moment)
+    return {
+        "run": row.run,
+        "pipeline": pipeline.id,
+        "name": full_name(moment.facts, pipeline.id),
+        "state": row.state,
+        "trigger": row.trigger,
+        "by": None if row.actor is None else name(row.actor),
+        "queued": row.queued,
+        "due": row.due,
+        "started": row.started,
+        "ended": row.ended,
+        "attempts": row.attempt,
+        "cluster": row.cluster,
+        "why": row.why if row.why and may_read(moment, pipeline) else None,
+        "since": row.since,
+        "until": row.until,
+    }
+
+
+def _said(line: Line) -> dict[str, Any]:
+    return {"number": line.number, "at": line.at, "line": line.text}
+
+
+def may_read(moment: Moment, pipeline: Resource) -> bool:
+    """Say whether the caller may read what the runs of a pipeline have said."""
+    return known_action(moment, pipeline, _LOGS) is None or _allowed(moment, pipeline, _LOGS)
+
+
+def _allowed(moment: Moment, pipeline: Resource, verb: str) -> bool:
+    question = Question(moment.caller, f"{pipeline.type}.{verb}", pipeline.id)
+    return moment.answers.check(question, moment.now).allowed
+
+
+def cursor_at(row: RunRow) -> str:
+    """Return the cursor of what comes after a run."""
+    return base64.urlsafe_b64encode(json.dumps([row.queued, row.run]).encode()).decode()
+
+
+def read_cursor(cursor: str) -> tuple[float, RunId]:
+    """Return when the last run before was queued, and which it was. Raises `ProblemError`."""
+    try:
+        queued, run = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        last = float(queued), RunId(str(run))
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise _NO_CURSOR from None
+    if not math.isfinite(last[0]) or not last[1].isprintable():  # nothing is stored under such an id
+        raise _NO_CURSOR
+    return last

@@ -1,0 +1,30 @@
+"""That the schedule of a pipeline does not have it follow itself."""
+
+from collections.abc import Iterator
+
+from headgate.control.kernel.command import InvalidError
+from headgate.endpoints.common.context import Services
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.pipelines.scheduling.cycles import goes_round
+from headgate.pipelines.scheduling.scheduler import beside
+
+
+def require_no_circle(services: Services, caller: Caller, name: str, place: ResourceId, after: str | None) -> None:
+    """Raise `InvalidError` if a pipeline would come after itself, as far as the caller may see what it comes after."""
+    if after is None:
+        return
+    control, documents = services.control, services.store.documents("pipeline")
+    there = [each for each in control.snapshot.resources.values() if each.id in documents]
+
+    def before(pipeline: str) -> Iterator[str]:
+        if pipeline == name:
+            yield after
+            return
+        for each in there:
+            if each.name == pipeline and beside(control.snapshot, place, each.id) and control.sees(caller, each.id):
+                schedule = documents[each.id].get("schedule") or {}
+                yield from filter(None, (schedule.get("after"),))
+
+    if goes_round(name, before):
+        raise InvalidError(f"`{name}` would come after itself: `{after}` comes after it, or is it")

@@ -1,0 +1,93 @@
+"""The SELECT of a definition, given to Spark as the caller: what it reads, and its rows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from headgate.control.kernel.command import InvalidError
+from headgate.control.questions.messages import asked
+from headgate.control.text.error_text import REFUSED, mask
+from headgate.endpoints.common.context import Services
+from headgate.endpoints.common.problems import ProblemError
+from headgate.facts.caller import Caller
+from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_ROWS, Rows, as_json
+from headgate.pipelines.definitions.select import (
+    InputsError,
+    SelectingDefinition,
+    parameters,
+    reads,
+    require_same,
+    wrapped,
+)
+from headgate.pipelines.json_size import RowSizeError, within
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statements import TOO_MANY, StatementError, Wanted
+
+_SECONDS = 60.0
+_BYTES = 64 * 1024**2
+_MISTAKES = ("42", "54")
+"""The classes of SQLSTATEs of mistakes in the text, and of a text that is too large or too deep."""
+_FAILED = "Error occurred during query planning:"
+"""How EXPLAIN begins to say that there is no plan."""
+
+
+def require_inputs(services: Services, credential: Credential, caller: Caller, definition: Any) -> None:
+    """Raise `InvalidError` for a definition whose SELECT Spark cannot read, or that does not declare what it reads.
+
+    What the caller may not read, and everything while there is no Spark, is left to the runs: they are held to it.
+    What is refused to everybody is not.
+    """
+    if not isinstance(definition, SelectingDefinition) or not services.deployed.has_spark(services.organization):
+        return
+    try:
+        answer = _answer(services, credential, caller, f"EXPLAIN EXTENDED {wrapped(definition.sql)}", _BYTES)
+    except StatementError as error:
+        if error.condition == TOO_MANY:
+            raise
+        if _is_of_the_text(error):
+            raise InvalidError(f"Spark cannot read the SELECT: {error}") from None
+        return
+    explained = "\n".join(str(line) for line, *_ in answer.rows)
+    if explained.startswith(_FAILED):
+        raise InvalidError(f"Spark cannot read the SELECT: {mask(explained.removeprefix(_FAILED).strip())}")
+    try:
+        require_same(definition.inputs, reads(explained))
+    except InputsError as error:
+        raise InvalidError(str(error)) from None
+
+
+def _is_of_the_text(error: StatementError) -> bool:
+    """Say whether another text is the only remedy. A refusal that a right would lift says where to ask for it."""
+    if error.sqlstate == REFUSED:
+        return asked(str(error))[1] is None
+    return (error.sqlstate or "").startswith(_MISTAKES)
+
+
+def rows_for(services: Services, credential: Credential, caller: Caller, definition: SelectingDefinition) -> Rows:
+    """Return the first rows of a definition's SELECT, with the caller's rights.
+
+    Raises:
+        StatementError: Spark or the guard did not run the SELECT.
+        ProblemError: the first row is too large.
+    """
+    return _answer(services, credential, caller, wrapped(definition.sql), MOST_BYTES)
+
+
+def _answer(services: Services, credential: Credential, caller: Caller, text: str, size: int) -> Rows:
+    wanted = Wanted(text, parameters(None), MOST_ROWS, _BYTES, _SECONDS)
+    reading = services.statements.begin(credential, caller.principal, wanted)
+    try:
+        columns, _ = reading.open()
+        batches, is_cut = within(reading.batches(), size)
+        rows = tuple(as_json(row) for batch in batches for row in _of(batch))
+        return Rows(columns=tuple((each.name, each.type) for each in columns), rows=rows, cut=is_cut or reading.more)
+    except RowSizeError as error:
+        raise ProblemError(413, "too-large", str(error)) from None
+    except (OverflowError, ValueError) as error:
+        raise ProblemError(400, "statement-failed", f"a value cannot be shown ({error}); cast it") from None
+    finally:
+        reading.close()
+
+
+def _of(batch: Any) -> Iterator[tuple[Any, ...]]:
+    # Column by column: two of them may have one name.
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -1,0 +1,1 @@
+"""Resources over the API: organizations, projects, connections, models and what lies in them."""

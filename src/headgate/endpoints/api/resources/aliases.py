@@ -1,0 +1,76 @@
+"""Friendlier addresses for some types of resources: the same as `/resources`, with the type said and a usual parent."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from headgate.endpoints.api.resources.resources import Line, NewResource, create_resource, list_resources
+from headgate.endpoints.common.evaluation_time import Asking, Present
+from headgate.endpoints.common.lookup import LAKE, ORGANIZATION
+from headgate.endpoints.common.paging import Pages
+from headgate.endpoints.common.resource_changes import Attributes, Edges
+from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.schemas import Called, Page, Strict, Title
+from headgate.endpoints.common.writes import DONE, Writes
+
+router = APIRouter(tags=["resources"])
+
+
+class _Noun(NamedTuple):
+    type: str
+    parent: str
+
+
+NOUNS: Mapping[str, _Noun] = {
+    "databases": _Noun("database", LAKE),
+    "clusters": _Noun("cluster", "project"),
+    "data-products": _Noun("data_product", ORGANIZATION),
+    "data-contracts": _Noun("data_contract", ORGANIZATION),
+}
+
+
+def _list(noun: _Noun) -> Callable[..., Any]:
+    def list_them(moment: Asking, pages: Pages) -> dict[str, Any]:
+        return list_resources(moment, pages, type=noun.type)
+
+    return list_them
+
+
+def _create(noun: _Noun) -> Callable[..., Any]:
+    class New(Strict):
+        name: Title
+        parent: Called = noun.parent
+        relations: Edges = Field(default_factory=dict)
+        attributes: Attributes = Field(default_factory=dict)
+
+    New.__name__ = f"New{''.join(each.title() for each in noun.type.split('_'))}"
+
+    def create(body: New, moment: Present, write: Writes) -> dict[str, Any]:
+        return create_resource(NewResource(type=noun.type, **dict(body)), moment, write)
+
+    return create
+
+
+for _name, _noun in NOUNS.items():
+    _words = _noun.type.replace("_", " ")
+    router.add_api_route(
+        f"/{_name}",
+        _list(_noun),
+        methods=["GET"],
+        name=f"list_{_noun.type}s",
+        summary=f"List {_words}s",
+        response_model=Page[Line],
+        **needs(DISCOVER),
+    )
+    router.add_api_route(
+        f"/{_name}",
+        _create(_noun),
+        methods=["POST"],
+        status_code=201,
+        name=f"create_{_noun.type}",
+        summary=f"Create a {_words}",
+        **DONE,
+        **needs(f"{{parent}}.create_{_noun.type}"),
+    )

@@ -1,0 +1,209 @@
+"""Connections: places outside the lake that pipelines may read and write. No answer holds a secret of one."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field, model_validator
+
+from headgate.control.connections.commands import (
+    CONNECTION,
+    Behind,
+    ChangeSecret,
+    CreateConnection,
+    DeleteConnection,
+    Folder,
+    Http,
+    PostgreSql,
+    secret_of,
+)
+from headgate.control.connections.vault import VaultError
+from headgate.control.connections.vault_rotation import reseal_new_secret
+from headgate.control.kernel.command import InvalidError, MissingError
+from headgate.control.kernel.ids import new_id
+from headgate.endpoints.api.resources.resources import Line, list_resources, readable
+from headgate.endpoints.common.context import By, Services, Uses
+from headgate.endpoints.common.evaluation_time import Asking, Present
+from headgate.endpoints.common.lookup import Text, project, resource
+from headgate.endpoints.common.paging import Pages
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.schemas import Called, Page, Strict, Title
+from headgate.endpoints.common.writes import DONE, Writes
+from headgate.facts.ids import ResourceId
+
+router = APIRouter(tags=["connections"])
+
+_TYPE = "connection"
+
+Password = Annotated[str, Field(max_length=1000)]
+Headers = Annotated[dict[str, str], Field(max_length=50)]
+
+
+class NewPostgreSql(Strict):
+    """A PostgreSQL database, and as whom it is entered. The password is never shown again."""
+
+    host: Annotated[Text, Field(max_length=253)]
+    port: int = Field(default=5432, ge=1, le=65535)
+    database: Annotated[Text, Field(max_length=63)]
+    user: Annotated[Text, Field(max_length=63)]
+    password: Password = ""
+    sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] = "prefer"
+
+
+class NewHttp(Strict):
+    """An HTTP API, and the headers that it is asked with; their values are never shown again."""
+
+    base_url: Annotated[Text, Field(max_length=2000)]
+    headers: Headers = Field(default_factory=dict[str, str])
+
+
+class NewConnection(Strict):
+    """A folder of the server's machine, a PostgreSQL database or an HTTP API, for the pipelines of a project.
+
+    Where no project is named, of the only one.
+    """
+
+    name: Title
+    folder: Annotated[Text, Field(max_length=4000)] | None = None
+    postgresql: NewPostgreSql | None = None
+    http: NewHttp | None = None
+    project: Called | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "NewConnection":
+        if sum(each is not None for each in (self.folder, self.postgresql, self.http)) != 1:
+            raise ValueError("say one of `folder`, `postgresql` and `http`")
+        return self
+
+
+class Secret(Strict):
+    """Another secret: the password of a database, or all headers of an HTTP API."""
+
+    password: Password | None = None
+    headers: Headers | None = None
+
+
+class OneConnection(BaseModel):
+    """A connection, and what is behind it as far as it is no secret."""
+
+    id: str
+    name: str
+    kind: str
+    folder: str | None = None
+    host: str | None = None
+    port: int | None = None
+    database: str | None = None
+    user: str | None = None
+    sslmode: str | None = None
+    base_url: str | None = None
+    refused: str | None = None
+    """Why the operator's settings keep pipelines from reaching it; None where they allow it."""
+    revision: int
+
+
+@router.get("/connections", response_model=Page[Line], **needs(DISCOVER))
+def list_connections(moment: Asking, pages: Pages) -> dict[str, Any]:
+    """List the connections that the caller may see."""
+    return list_resources(moment, pages, type=_TYPE)
+
+
+@router.post(
+    "/connections",
+    status_code=201,
+    **DONE,
+    **needs("project.create_connection"),
+)
+def create_connection(body: NewConnection, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Declare a place. Who makes a connection lends its use to others by assignments."""
+    place = project(services) if body.project is None else resource(services, caller, body.project)
+    id = ResourceId(new_id("c"))
+    behind, secret = _behind(body), _secret(body)
+    sealed = _sealed(services, id, secret)
+    command = CreateConnection(id, place, body.name, behind, sealed)
+
+    def is_allowed() -> None:
+        fault = services.egress.fault(behind.document())
+        if fault is not None:
+            raise InvalidError(fault)
+
+    warning: dict[str, Any] = _warning(behind) if services.egress.fault(behind.document()) is None else {}
+    answer = write.send(command, of=id, unless=is_allowed, id=id, name=body.name, **warning)
+    _reseal(services, id, sealed, secret)
+    return answer
+
+
+@router.get(
+    "/connections/{connection}",
+    response_model=OneConnection,
+    response_model_exclude_none=True,
+    **needs("connection.describe"),
+)
+def show_connection(connection: Called, services: Uses, moment: Present) -> dict[str, Any]:
+    """Show what is behind a connection."""
+    found = readable(services, moment, connection)
+    document = services.store.document(CONNECTION, found.id)
+    if found.type != _TYPE or document is None:
+        raise MissingError(services.wording.hidden((connection,)))
+    shown = {**document, "id": found.id, "name": found.name, "refused": services.egress.fault(document)}
+    return {**shown, "revision": moment.facts.revision}
+
+
+@router.put("/connections/{connection}/secret", **DONE, **needs("connection.edit"))
+def change_secret(connection: Called, body: Secret, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Put another secret in the place of a connection's; runs that connect from now on use that."""
+    id = resource(services, caller, connection)
+    document = services.store.document(CONNECTION, id) or {}
+    secret = secret_of(str(document.get("kind", _TYPE)), body.password, body.headers)
+    if body.password is None and body.headers is None:
+        raise InvalidError("say the new `password`, or the new `headers`")
+    sealed = _sealed(services, id, secret) or {}
+    answer = write.send(ChangeSecret(id, sealed), of=id, id=id)
+    _reseal(services, id, sealed, secret)
+    return answer
+
+
+@router.delete("/connections/{connection}", **DONE, **needs("connection.delete"))
+def delete_connection(connection: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Delete a connection; what declares it can no longer reach what was behind it."""
+    id = resource(services, caller, connection)
+    return write.send(DeleteConnection(id), of=id, id=id)
+
+
+def _behind(body: NewConnection) -> Behind:
+    if body.postgresql is not None:
+        return PostgreSql(**body.postgresql.model_dump(exclude={"password"}))
+    return Http(body.http.base_url) if body.http is not None else Folder(body.folder or "")
+
+
+def _warning(behind: Behind) -> dict[str, Any]:
+    """Return what pipelines would not find, of a place that they may reach."""
+    if isinstance(behind, Folder) and not Path(behind.path).is_dir():
+        return {
+            "warning": f"there is no folder `{behind.path}` on the server's machine yet; create it before a run uses it"
+        }
+    return {}
+
+
+def _secret(body: NewConnection) -> dict[str, str] | None:
+    if body.postgresql is not None:
+        return dict(secret_of("postgresql", body.postgresql.password, None))
+    return dict(secret_of("http", None, body.http.headers)) if body.http is not None else None
+
+
+def _sealed(services: Services, connection: ResourceId, secret: Any) -> Any:
+    if secret is None:
+        return None
+    try:
+        return services.deployed.vault.seal(connection, secret)
+    except VaultError as error:
+        raise ProblemError(503, "unavailable", str(error)) from error
+
+
+def _reseal(services: Services, connection: ResourceId, sealed: Any, secret: Any) -> None:
+    if not sealed:
+        return
+    try:
+        reseal_new_secret(services.store, services.deployed.vault, connection, sealed, secret)
+    except VaultError as error:
+        raise ProblemError(503, "unavailable", str(error)) from error

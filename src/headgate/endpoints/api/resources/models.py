@@ -1,0 +1,110 @@
+"""The access models of the deployment: what they say, as data."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from headgate.control.kernel.command import MissingError
+from headgate.control.organizations.models_in_force import in_force
+from headgate.endpoints.common.context import Uses
+from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.route_metadata import own
+from headgate.endpoints.common.schemas import Called, Page
+from headgate.model.describe import condition
+from headgate.model.model import Model
+
+router = APIRouter(tags=["models"])
+
+
+class Line(BaseModel):
+    """An access model: its version, the hash of its source, and whether it decides anything in this organization."""
+
+    name: str
+    version: int
+    hash: str
+    in_force: bool
+
+
+class Type(BaseModel):
+    """A type of the tree under a model: the model's own word for it, and what it lies under."""
+
+    name: str
+    word: str
+    parents: list[str]
+    implicit: bool
+
+
+class Setting(BaseModel):
+    """A switch: on which type it is set, its values, and the one that holds until it is set."""
+
+    name: str
+    on: str
+    values: list[str]
+    default: str
+
+
+class Role(BaseModel):
+    """A role: where and to whom it is assigned, what it includes, and while which conditions an assignment counts."""
+
+    name: str
+    on: list[str]
+    to: list[str]
+    includes: list[str]
+    when: list[str]
+
+
+class One(Line):
+    """An access model. `matrix` says for each action which roles give it."""
+
+    types: list[Type]
+    settings: list[Setting]
+    roles: list[Role]
+    matrix: dict[str, dict[str, list[str]]]
+
+
+@router.get("/models", response_model=Page[Line], **own("by which rules everybody here is decided about"))
+def list_models(services: Uses, pages: Pages) -> dict[str, Any]:
+    """List the access models of the deployment."""
+    models = services.control.models.values()
+    rows = (_line(services, each) for each in models)
+    return page(rows, pages, ("name",), services.control.snapshot.revision, key="name")
+
+
+@router.get("/models/{model}", response_model=One, **own("by which rules everybody here is decided about"))
+def show_model(model: Called, services: Uses) -> dict[str, Any]:
+    """Tell what an access model says: its types, its switches, its roles and what they give."""
+    found = services.control.models.get(model)
+    if found is None:
+        raise MissingError(services.wording.hidden((model,)))
+    return {
+        **_line(services, found),
+        "types": [
+            {"name": each.name, "word": each.word, "parents": list(each.parents), "implicit": each.implicit}
+            for each in found.types.values()
+        ],
+        "settings": [
+            {"name": each.name, "on": each.on, "values": list(each.values), "default": each.default}
+            for each in found.settings.values()
+        ],
+        "roles": [
+            {
+                "name": each.name,
+                "on": sorted(each.on),
+                "to": sorted(each.to),
+                "includes": sorted(each.closure - {each.name}),
+                "when": [condition(term).replace("`", "") for term in each.when],
+            }
+            for each in found.roles.values()
+        ],
+        "matrix": {type: _matrix(found, type) for type in found.types},
+    }
+
+
+def _line(services: Uses, model: Model) -> dict[str, Any]:
+    there = any(each.name == model.name for each in in_force(services.control))
+    return {"name": model.name, "version": model.version, "hash": model.hash, "in_force": there}
+
+
+def _matrix(model: Model, type: str) -> dict[str, list[str]]:
+    return {action: list(model.giving(action)) for action in model.actions_on(type)}

@@ -1,0 +1,101 @@
+"""Projects: what one access model governs."""
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.commands import GovernProject
+from headgate.control.resources.changes import RenameResource
+from headgate.control.resources.commands import CreateResource, DeleteResource
+from headgate.endpoints.common.context import By, Uses
+from headgate.endpoints.common.evaluation_time import Asking
+from headgate.endpoints.common.lookup import ORGANIZATION, resource
+from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.schemas import Called, Page, Strict, Title
+from headgate.endpoints.common.typed import one
+from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.writes import DONE, Writes
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Resource, Snapshot
+
+router = APIRouter(tags=["projects"])
+
+_TYPE = "project"
+
+
+class Project(BaseModel):
+    """A project, and the access model that decides in it."""
+
+    id: str
+    name: str
+    model: str
+
+
+class OneProject(Project):
+    """A project, at a version."""
+
+    version: str
+
+
+class ProjectBody(Strict):
+    """What a project is called."""
+
+    name: Title
+
+
+class Governing(Strict):
+    """The access model that is to decide in a project."""
+
+    model: Called
+
+
+@router.get("/projects", response_model=Page[Project], **needs(DISCOVER))
+def list_projects(asking: Asking, pages: Pages) -> dict[str, Any]:
+    """List the projects that the caller may see."""
+    found = (each for each in asking.facts.resources.values() if each.type == _TYPE)
+    rows = (_row(asking.facts, each) for each in found if asking.sees(each.id))
+    return page(rows, pages, ("name", "id", "model"), asking.facts.revision)
+
+
+@router.post("/projects", status_code=201, **DONE, **needs("organization.create_project"))
+def create_project(body: ProjectBody, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Make a project."""
+    id = ResourceId(new_id("r"))
+    command = CreateResource(id, _TYPE, resource(services, caller, ORGANIZATION), body.name)
+    return write.send(command, id, id=id, name=body.name)
+
+
+@router.get("/projects/{project}", response_model=OneProject, **needs(DISCOVER))
+def show_project(project: Called, services: Uses, caller: By, response: Response) -> dict[str, Any]:
+    """Tell about a project."""
+    found, facts = one(services, caller, project, _TYPE), services.control.snapshot
+    shown = tagged(response, services, facts, found.id)
+    return {**_row(facts, found), "version": shown}
+
+
+@router.patch("/projects/{project}", **DONE, **needs("project.edit"))
+def rename_project(project: Called, body: ProjectBody, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Give a project another name."""
+    found = one(services, caller, project, _TYPE)
+    return write.send(RenameResource(found.id, body.name), found.id, id=found.id, name=body.name)
+
+
+@router.delete("/projects/{project}", **DONE, **needs("project.delete"))
+def delete_project(project: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Delete a project, with everything in it."""
+    found = one(services, caller, project, _TYPE)
+    return write.send(DeleteResource(found.id), found.id, id=found.id)
+
+
+@router.put("/projects/{project}/model", **DONE, **needs(DISCOVER))
+def govern_project(project: Called, body: Governing, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    """Have another access model decide in a project. The deployment alone does; anybody else hears so."""
+    found = one(services, caller, project, _TYPE)
+    return write.send(GovernProject(found.id, body.model), found.id, id=found.id)
+
+
+def _row(facts: Snapshot, found: Resource) -> dict[str, Any]:
+    return {"id": found.id, "name": found.name, "model": facts.governing(found.id)[0]}

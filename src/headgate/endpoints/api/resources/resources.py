@@ -1,0 +1,242 @@
+"""The resource tree as the caller may see it: any type that the access model knows at a place."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
+
+from headgate.control.approvals.change_payload import proposed
+from headgate.control.kernel.command import knows
+from headgate.control.kernel.ids import new_id
+from headgate.control.resources.commands import DESCRIPTION, CreateResource, DeleteResource
+from headgate.control.resources.documents import DOCUMENTED, ChangeDocument, Describe
+from headgate.decision.context import model_for
+from headgate.decision.types import Question
+from headgate.endpoints.common.cluster_checks import require_configured
+from headgate.endpoints.common.context import Services, Uses
+from headgate.endpoints.common.documents import Document
+from headgate.endpoints.common.evaluation_time import Asking, Moment, Present
+from headgate.endpoints.common.lookup import full_name
+from headgate.endpoints.common.paging import Pages, Paging, page
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.resource_changes import Attributes, Edges, Prose, ResourceChange, edges, proposal
+from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.schemas import Called, Page, Strict, Title
+from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.writes import DONE, Writes
+from headgate.facts.changes import Edge
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import NO_SETTINGS, Resource
+
+router = APIRouter(tags=["resources"])
+
+_ELSEWHERE = ("organization", "group", "service_principal", "token", "access", "change_request")
+"""Types that have lists of their own, as they are more than resources."""
+
+
+class Line(BaseModel):
+    """A resource in a list, with its full name."""
+
+    id: str
+    type: str
+    name: str
+    parent: str
+
+
+class ShownEdge(BaseModel):
+    """One end of a relation; `name` is the full name of what it leads to, None for what is hidden or gone."""
+
+    to: str
+    name: str | None
+    enabled: bool
+    stream: str
+
+
+class Shown(Line):
+    """A resource: what is stated about it, its version, and the actions on it that are allowed to the caller."""
+
+    relations: dict[str, list[ShownEdge]]
+    attributes: dict[str, list[str]]
+    settings: dict[str, str]
+    actions: list[str]
+    version: str
+    revision: int
+
+
+class NewResource(Strict):
+    """A resource to make below a parent. What is named, is named by its id or full name."""
+
+    type: Called
+    parent: Called
+    name: Title
+    relations: Edges = Field(default_factory=dict)
+    attributes: Attributes = Field(default_factory=dict)
+
+
+class Description(Strict):
+    """A description in prose; empty for none."""
+
+    text: Prose = ""
+
+
+class Kept(BaseModel):
+    """The document of a resource."""
+
+    document: dict[str, Any]
+
+
+Filter = Annotated[Called | None, Query()]
+
+
+@router.get("/resources", response_model=Page[Line], **needs(DISCOVER))
+def list_resources(
+    moment: Asking, pages: Pages, type: Filter = None, parent: Filter = None, name: Filter = None
+) -> dict[str, Any]:
+    """List what the caller may see: all of it, of a type, right below a parent, or of a full name."""
+    above = moment.resource(parent).id if parent is not None else None
+    found = (
+        each
+        for each in moment.facts.resources.values()
+        if each.type not in _ELSEWHERE and type in (None, each.type) and above in (None, each.parent)
+    )
+    named = (each for each in found if name in (None, full_name(moment.facts, each.id)))
+    return listed(moment, named, pages)
+
+
+@router.post(
+    "/resources",
+    status_code=201,
+    **DONE,
+    **needs("{parent}.create_{type}"),
+)
+def create_resource(body: NewResource, moment: Present, write: Writes) -> dict[str, Any]:
+    """Make a resource of any type that the access model knows there."""
+    if body.type == "connection":
+        raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
+    command = creation(moment, body)
+    name = full_name(moment.facts, command.parent, body.name)
+    fits = None if body.type != "cluster" else lambda: require_configured(write.services, body.attributes)
+    return write.send(command, of=command.resource, unless=fits, id=command.resource, name=name)
+
+
+@router.get("/resources/{resource}", response_model=Shown, **needs(DISCOVER))
+def show_resource(resource: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
+    """Show one resource, and what the caller may do with it."""
+    found = moment.resource(resource)
+    shown = tagged(response, services, moment.facts, found.id)
+    return {
+        **line(moment, found),
+        "relations": {name: [_edge(moment, each) for each in ends] for name, ends in found.relations.items()},
+        "attributes": found.attributes,
+        "settings": dict(moment.facts.settings.get(found.id, NO_SETTINGS)),
+        "actions": _allowed(moment, found),
+        "version": shown,
+        "revision": moment.facts.revision,
+    }
+
+
+@router.patch(
+    "/resources/{resource}",
+    **DONE,
+    **needs("{type}.edit", "{type}.alter", "{type}.delete", "{type}.drop", "{parent}.create_{type}"),
+)
+def change_resource(resource: Called, body: ResourceChange, moment: Present, write: Writes) -> dict[str, Any]:
+    """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
+    found = moment.resource(resource)
+    fits = None if found.type != "cluster" else lambda: require_configured(write.services, body.attributes)
+    return write.send(proposed(found, proposal(moment, body)), of=found.id, unless=fits, id=found.id)
+
+
+@router.delete("/resources/{resource}", **DONE, **needs("{type}.delete", "{type}.drop"))
+def delete_resource(resource: Called, moment: Present, write: Writes) -> dict[str, Any]:
+    """Delete a resource with everything below it. Tables go with `DROP TABLE`, which takes their data too."""
+    found = moment.resource(resource)
+    return write.send(DeleteResource(found.id), of=found.id, id=found.id)
+
+
+@router.get("/resources/{resource}/children", response_model=Page[Line], **needs(DISCOVER))
+def list_children(resource: Called, moment: Asking, pages: Pages) -> dict[str, Any]:
+    """List what lies right below a resource, as far as the caller may see it."""
+    above = moment.resource(resource).id
+    below = moment.facts.children.get(above, {}).values()
+    return listed(moment, (moment.facts.resources[id] for id in below), pages)
+
+
+@router.get("/resources/{resource}/description", response_model=Description, **needs("{type}.describe"))
+def show_description(resource: Called, services: Uses, moment: Present) -> dict[str, Any]:
+    """Show the description of a resource."""
+    found = readable(services, moment, resource)
+    return {"text": (services.store.document(DESCRIPTION, found.id) or {}).get("text", "")}
+
+
+@router.put(
+    "/resources/{resource}/description",
+    **DONE,
+    **needs("{type}.change_description", "{type}.edit", "{type}.alter"),
+)
+def describe(resource: Called, body: Description, moment: Present, write: Writes) -> dict[str, Any]:
+    """Describe a resource; an empty text takes the description away."""
+    found = moment.resource(resource)
+    return write.send(Describe(found.id, body.text), of=found.id, id=found.id)
+
+
+@router.get("/resources/{resource}/document", response_model=Kept, **needs("{type}.describe"))
+def show_document(resource: Called, services: Uses, moment: Present) -> dict[str, Any]:
+    """Show the document of a contract, a definition, a policy and the like; an empty one where none was written."""
+    found = readable(services, moment, resource)
+    if found.type not in DOCUMENTED:
+        raise ProblemError(422, "invalid", f"a `{found.type}` has no document")
+    return {"document": services.store.document(found.type, found.id) or {}}
+
+
+@router.put("/resources/{resource}/document", **DONE, **needs("{type}.edit", "{type}.alter"))
+def change_document(resource: Called, body: Document, moment: Present, write: Writes) -> dict[str, Any]:
+    """Write the document of a contract, a definition, a policy and the like: any JSON object."""
+    found = moment.resource(resource)
+    return write.send(ChangeDocument(found.id, body), of=found.id, id=found.id)
+
+
+def creation(moment: Moment, body: NewResource) -> CreateResource:
+    """Return the command that makes what a body says."""
+    return CreateResource(
+        ResourceId(new_id("r")),
+        body.type,
+        moment.resource(body.parent).id,
+        body.name,
+        edges(moment, body.relations),
+        {key: tuple(words) for key, words in body.attributes.items()},
+    )
+
+
+def listed(moment: Moment, found: Iterable[Resource], pages: Paging) -> dict[str, Any]:
+    """Return a page of those resources that the caller may see."""
+    lines = (line(moment, each) for each in found if moment.sees(each.id))
+    return page(lines, pages, ("name", "type"), moment.facts.revision)
+
+
+def line(moment: Moment, found: Resource) -> dict[str, Any]:
+    """Return a resource as in a list."""
+    return {"id": found.id, "type": found.type, "name": full_name(moment.facts, found.id), "parent": found.parent}
+
+
+def readable(services: Services, moment: Moment, name: str) -> Resource:
+    """Return a resource whose documents the caller may read now. Raises `MissingError` or `RefusedError`."""
+    found = moment.resource(name)
+    model = model_for(moment.answers.models, moment.facts, found.type, found.id)
+    if model is not None and knows(model, f"{found.type}.describe"):
+        services.control.require(Question(moment.caller, f"{found.type}.describe", found.id))
+    return found
+
+
+def _edge(moment: Moment, edge: Edge) -> dict[str, Any]:
+    there = edge.target in moment.facts.resources and moment.sees(edge.target)
+    name = full_name(moment.facts, edge.target) if there else None
+    return {"to": edge.target, "name": name, "enabled": edge.enabled, "stream": edge.name}
+
+
+def _allowed(moment: Moment, found: Resource) -> list[str]:
+    model = model_for(moment.answers.models, moment.facts, found.type, found.id)
+    actions = model.actions_on(found.type) if model else ()
+    asked = [Question(moment.caller, action, found.id) for action in actions]
+    return [each.question.action for each in moment.answers.check_many(asked, moment.now) if each.allowed]

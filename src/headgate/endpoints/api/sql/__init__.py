@@ -1,0 +1,1 @@
+"""SQL over the API: statements and pages of their rows."""

@@ -1,0 +1,192 @@
+"""SQL over HTTP: one statement at a time, as the caller, through the same gateway as everybody."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from headgate.control.kernel.command import MissingError
+from headgate.endpoints.api.sql.arrow import Stream
+from headgate.endpoints.api.sql.pages import Page
+from headgate.endpoints.api.sql.schemas import ARROW, PAGE, ROWS, RowTooLargeError, ShownStatement, Statement
+from headgate.endpoints.common.context import By, Presents, Uses, on_spark
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.route_metadata import own
+from headgate.endpoints.common.schemas import Called
+from headgate.facts.caller import Caller
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statement_store import KeptStatement, KeptStatements
+from headgate.spark.sql.statements import Reading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+router = APIRouter(tags=["sql"], dependencies=[Depends(on_spark)])
+
+GONE = "whoever sent it has gone"
+_MOST_ROWS = "how many rows are wanted at most; fewer come where more would be too large for one answer"
+_CUT = "the result is larger than one may be here; ask for less of it"
+
+_TOO_LARGE = {"description": "The body, or one row of the result, is too large."}
+_OWN = own("only who sent a statement knows of it, by the same token")
+_RUN = own("Spark's guard decides on everything that the statement touches")
+_RUN["responses"] = _RUN["responses"] | {
+    200: {"content": {ARROW: {}}, "description": "Its rows; as an Arrow stream for who accepts one."},
+    202: {"model": ShownStatement, "description": "It is under way; `Location` says where to ask for it."},
+    413: _RUN["responses"][413] | _TOO_LARGE,
+}
+_OWN["responses"] = _OWN["responses"] | {413: _OWN["responses"][413] | _TOO_LARGE}
+
+
+@router.post("/sql", response_model=ShownStatement, **_RUN)
+async def run_sql(body: Statement, request: Request, services: Uses, credential: Presents, caller: By) -> Response:
+    """Run it; a refusal is a problem with SQLSTATE 42501, why, what is missing, and where to ask for it."""
+    statements = services.statements
+    if ARROW in request.headers.get("accept", ""):
+        if body.wait_seconds is not None:
+            raise ProblemError(422, "invalid", "an Arrow stream begins when the rows do; leave out `wait_seconds`")
+        return await _streamed(statements, body, request, credential, caller)
+    kept = statements.start(credential, caller.principal, body.wanted(statements.limits, kept=True))
+    try:
+        ended = await _ended(kept, request, body.wait_seconds)
+        return await _first_page(statements, kept, request, caller, ended=ended)
+    except RowTooLargeError:
+        raise
+    except BaseException:
+        statements.drop(kept, GONE)
+        raise
+
+
+async def _first_page(
+    statements: KeptStatements, kept: KeptStatement, request: Request, caller: Caller, *, ended: bool
+) -> Response:
+    async with Page(statements, kept, caller) as page:
+        if ended and kept.error is not None:
+            raise kept.error
+        await page.make(0, PAGE, is_kept=not ended)
+        if not ended:
+            location = str(request.url_for("show_statement", statement=kept.id).path)
+            return page.response(202, {"location": location})
+        if page.next is None:
+            statements.drop(kept)
+        return page.response()
+
+
+@router.get("/sql/{statement}", response_model=ShownStatement, **_OWN)
+async def show_statement(
+    statement: Called,
+    request: Request,
+    services: Uses,
+    credential: Presents,
+    caller: By,
+    start: Annotated[int, Query(ge=0, description="the first row that is wanted")] = 0,
+    rows: Annotated[int, Query(ge=1, le=PAGE, description=_MOST_ROWS)] = ROWS,
+    wait_seconds: Annotated[float, Query(ge=0, le=3600, description="how long to wait for its end")] = 0.0,
+) -> Response:
+    """Show where a statement is, and rows of its result once there is one: those of `start` that fit into one answer."""
+    kept = _found(services.statements, credential, statement)
+    await _ended(kept, request, wait_seconds)
+    async with Page(services.statements, kept, caller) as page:
+        await page.make(start, rows, is_kept=True)
+        return page.response()
+
+
+@router.delete("/sql/{statement}", status_code=204, **_OWN)
+def end_statement(statement: Called, services: Uses, credential: Presents, _: By) -> None:
+    """End a statement if it still runs, and keep nothing of it."""
+    services.statements.drop(_found(services.statements, credential, statement))
+
+
+def _found(statements: KeptStatements, credential: Credential, id: str) -> KeptStatement:
+    found = statements.find(credential, id)
+    if found is None:
+        raise MissingError(f"there is no statement `{id}` of yours; rows are kept for a while only")
+    return found
+
+
+async def _ended(kept: KeptStatement, request: Request, seconds: float | None) -> bool:
+    """Wait until it has ended, so many seconds at most; say whether it has. Raises `ProblemError` if nobody listens."""
+    kept.waiting += 1
+    gone = asyncio.create_task(_gone(request))
+    ended = asyncio.wrap_future(kept.ended)
+    try:
+        await asyncio.wait({gone, ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        kept.waiting -= 1
+        gone.cancel()
+    if gone.done() and not gone.cancelled() and not ended.done():
+        raise ProblemError(499, "gone", GONE)
+    return ended.done()
+
+
+async def _gone(request: Request) -> None:
+    """Return when whoever sent the request has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _streamed(
+    statements: KeptStatements, body: Statement, request: Request, credential: Credential, caller: Caller
+) -> Response:
+    """Return the rows as Spark makes them: no more of them is here than is on its way."""
+    reading = statements.begin(credential, caller.principal, body.wanted(statements.limits, kept=False))
+    loop, workers = asyncio.get_running_loop(), statements.workers
+    watch = asyncio.create_task(_cancel_when_gone(request, reading))
+
+    async def close() -> None:
+        watch.cancel()
+        reading.cancel(GONE)
+        # Submitted, as a future of the loop would be cancelled with the request before its thread has begun.
+        await asyncio.shield(asyncio.wrap_future(workers.submit(reading.close)))
+
+    try:
+        _, schema = await loop.run_in_executor(workers, reading.open)
+    except BaseException:
+        await close()
+        raise
+    wanted_less = body.limit is not None or body.bytes is not None
+
+    async def rows() -> AsyncIterator[bytes]:
+        stream, batches = Stream(schema), reading.batches()
+        while (piece := await loop.run_in_executor(workers, _next_piece, reading, batches, stream, caller)) is not None:
+            yield piece
+        if reading.more and not wanted_less:
+            # What is cut off must not look like all there is: the stream ends without its end.
+            raise ProblemError(413, "too-large", _CUT)
+        # Before the end of the answer: the client's next statement finds the place free.
+        await close()
+        yield stream.end()
+
+    return _StreamedRows(rows(), close)
+
+
+def _next_piece(reading: Reading, batches: Iterator["pa.RecordBatch"], stream: Stream, caller: Caller) -> bytes | None:
+    """Return the next rows, decided on again, or None after the last ones."""
+    batch = next(batches, None)
+    if batch is None:
+        return None
+    # The rows of a script come from Spark in an operation that needs nothing: the gateway would not end it.
+    reading.decide_again(caller)
+    return stream.batch(batch)
+
+
+class _StreamedRows(StreamingResponse):
+    """An Arrow stream whose statement is closed when the answer ends, also where none of it was sent."""
+
+    def __init__(self, rows: AsyncIterator[bytes], close: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(rows, media_type=ARROW)
+        self._close = close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._close()
+
+
+async def _cancel_when_gone(request: Request, reading: Reading) -> None:
+    await _gone(request)
+    reading.cancel(GONE)

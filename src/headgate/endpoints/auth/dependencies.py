@@ -1,0 +1,47 @@
+"""What the routes of logins are given: the ways in, and whose session it is."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from headgate.control.authentication.secrets import SESSION, read
+from headgate.control.authentication.services import Entrance
+from headgate.control.authentication.sessions import Session
+from headgate.endpoints.common.cookies import presented
+from headgate.endpoints.common.problems import ProblemError
+
+_AGENT = 200
+
+
+def entrance(request: Request) -> Entrance:
+    """Return the ways in that the application was wired with."""
+    found: Entrance = request.app.state.entrance
+    return found
+
+
+def session(request: Request, ways: Annotated[Entrance, Depends(entrance)]) -> Session:
+    """Return the session that a request presents, or answer 401. A token is none: it logs nobody in or out."""
+    secret = presented(request)
+    if read(SESSION, secret) is None:
+        raise ProblemError(401, "session-needed", "a token cannot do this, only the session of a login; log in")
+    found = ways.logins.sessions.find(secret)
+    if found is None:
+        raise ProblemError(401, "unauthenticated", "the session is unknown or has ended; log in")
+    return found
+
+
+def told(request: Request) -> Mapping[str, str]:
+    """Return what a client says of itself, for the list of sessions."""
+    host = request.client.host if request.client else ""
+    return {"address": host, "agent": agent(request.headers.get("user-agent", ""))}
+
+
+def agent(said: str) -> str:
+    """Return what a client calls itself, as far as that can be shown."""
+    return "".join(letter for letter in said if letter.isprintable())[:_AGENT]
+
+
+Enters = Annotated[Entrance, Depends(entrance)]
+Own = Annotated[Session, Depends(session)]
+Told = Annotated[Mapping[str, str], Depends(told)]

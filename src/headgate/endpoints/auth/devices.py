@@ -1,0 +1,106 @@
+"""Letting in a device: for programs as a route, for people as a page without scripts."""
+
+from html import escape
+from string import Template
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from headgate.control.authentication.errors import LoginError, TooOftenError
+from headgate.control.authentication.services import Entrance
+from headgate.control.authentication.sessions import Session
+from headgate.control.kernel.command import MissingError
+from headgate.endpoints.auth.dependencies import Enters, Own, Told
+from headgate.endpoints.auth.oauth import Form
+from headgate.endpoints.common.cookies import csrf, in_cookie, remember, require_own_origin, require_own_page
+from headgate.endpoints.common.lookup import Text
+from headgate.endpoints.common.route_metadata import own, public
+from headgate.endpoints.common.schemas import Strict
+
+router = APIRouter(tags=["logins"])
+
+# Under the policy that answers are sent with, browsers would not say of a form which page it comes from.
+_PAGE = Template("""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Headgate: let a device in</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="same-origin"></head>
+<body><main><h1>Let a device in</h1>$body</main></body></html>
+""")
+_LOGIN = Template("""$said<form method="post" action="/oauth2/device">
+<input type="hidden" name="user_code" value="$code">
+<p><label>Login name <input name="login" autocomplete="username" required></label></p>
+<p><label>Password <input name="password" type="password" autocomplete="current-password" required></label></p>
+<p><button>Log in</button></p></form>$provider""")
+_PROVIDER = Template('<p><a href="/oidc/login?next=$next">Log in with your company</a></p>')
+_ENTER = Template("""$said<p>You are $name. Whoever holds a device that you let in acts as you there.
+Enter the code only if you see it on a device of your own.</p>
+<form method="post" action="/oauth2/device"><input type="hidden" name="csrf" value="$csrf">
+<p><label>Code <input name="user_code" value="$code" autocomplete="off" required></label></p>
+<p><button name="answer" value="allow">Let it in</button> <button name="answer" value="deny">Keep it out</button></p>
+</form>""")
+
+
+class Answer(Strict):
+    """Whether a device may log in as the caller."""
+
+    allow: bool
+
+
+@router.post("/api/v1/devices/{code}", status_code=204, **own("the device acts as the caller"))
+def answer(code: str, body: Answer, ways: Enters, session: Own) -> None:
+    """Let the device in that shows this code, or keep it out."""
+    ways.devices.answer(code, session, ways.logins.now, allow=body.allow)
+
+
+@router.get("/oauth2/device", include_in_schema=False, **public("it asks for a login itself"))
+def page(request: Request, ways: Enters, user_code: Annotated[Text, Query(max_length=20)] = "") -> HTMLResponse:
+    """Return the page where somebody enters the code of a device."""
+    return _page(request, ways, user_code)
+
+
+@router.post("/oauth2/device", include_in_schema=False, **public("it asks for a login itself"))
+def enter(request: Request, fields: Form, ways: Enters, told: Told) -> Response:
+    """Log in on the page, or let the device in."""
+    code, secret = fields.get("user_code", ""), in_cookie(request)
+    session = ways.logins.sessions.find(secret) if secret else None
+    if secret is None or session is None:
+        return _log_in(request, ways, fields.get("login", ""), fields.get("password", ""), code, told)
+    require_own_page(request, secret, fields.get("csrf", ""))
+    allow = fields.get("answer") == "allow"
+    try:
+        ways.devices.answer(code, session, ways.logins.now, allow=allow)
+    except (MissingError, TooOftenError) as error:
+        return _page(request, ways, code, str(error), 422)
+    return HTMLResponse(_PAGE.substitute(body=f"<p>{'It is in.' if allow else 'It stays out.'} Close this page.</p>"))
+
+
+def _log_in(request: Request, ways: Entrance, login: str, password: str, code: str, told: Told) -> Response:
+    require_own_origin(request)
+    try:
+        started = ways.logins.log_in(login, password, told)
+    except (LoginError, TooOftenError) as error:
+        return _page(request, ways, code, str(error), 401)
+    response = RedirectResponse(f"/oauth2/device?user_code={quote(code)}", 303)
+    remember(request, response, started)
+    return response
+
+
+def _page(request: Request, ways: Entrance, code: str, said: str = "", status: int = 200) -> HTMLResponse:
+    secret = in_cookie(request)
+    session = ways.logins.sessions.find(secret) if secret else None
+    told = f"<p role=alert>{escape(said)}</p>" if said else ""
+    if secret is None or session is None:
+        link = _PROVIDER.substitute(next=escape(quote(f"/oauth2/device?user_code={quote(code)}", safe="")))
+        provider = link if ways.logins.settings.provider else ""
+        body = _LOGIN.substitute(said=told, code=escape(code), provider=provider)
+    else:
+        name = escape(_name(ways, session))
+        body = _ENTER.substitute(said=told, code=escape(code), name=name, csrf=csrf(secret))
+    return HTMLResponse(_PAGE.substitute(body=body), status, {"cache-control": "no-store"})
+
+
+def _name(ways: Entrance, session: Session) -> str:
+    user = ways.logins.user(session.principal)
+    return user.name if user else session.principal

@@ -1,0 +1,144 @@
+"""Invitations: made by who could add somebody, taken by whoever holds the link."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
+
+from headgate.control.authentication.invitations import Invitation, Withdraw, missing_invitation
+from headgate.control.authentication.services import Entrance
+from headgate.control.kernel.command import TakenError
+from headgate.control.kernel.ports import DocumentConflictError
+from headgate.endpoints.auth.dependencies import Enters, Told, session
+from headgate.endpoints.auth.sessions import LoggedIn, Name, Secret, entered
+from headgate.endpoints.common.context import By, Uses
+from headgate.endpoints.common.cookies import require_own_origin
+from headgate.endpoints.common.lookup import Text, resource
+from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.route_metadata import needs, own, public
+from headgate.endpoints.common.schemas import Page, Strict
+from headgate.endpoints.common.writes import DONE, Done, Writes
+from headgate.facts.ids import PrincipalId
+
+router = APIRouter(prefix="/api/v1/invitations", tags=["logins"])
+
+
+class NewInvitation(Strict):
+    """Whoever takes it joins with this role on the organization, or on the place that users come into."""
+
+    role: Annotated[Text, Field(min_length=1, max_length=100)] = "member"
+    place: Annotated[Text, Field(max_length=200)] | None = None
+
+
+class Invited(Done):
+    """`invitation` is the secret to hand over; it stands in this answer only, and not in that of a repeated request."""
+
+    invitation: str | None = None
+    ends: float | None = None
+
+
+class InvitationShown(BaseModel):
+    """An invitation that stands until `ends` (seconds since the epoch), and who made it."""
+
+    id: str
+    organization: str
+    by: str
+    role: str
+    ends: float
+
+
+class Newcomer(Strict):
+    """Somebody who is no user of the deployment yet. With `cookie` the session is put into the browser's cookie."""
+
+    login: Name
+    password: Secret
+    cookie: bool = False
+
+
+class Joined(BaseModel):
+    """The user is in the organization of this id and `name` now; `login` is there for a new user of the deployment."""
+
+    organization: str
+    name: str
+    principal: str
+    revision: int
+    login: LoggedIn | None = None
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=Invited,
+    response_model_exclude_none=True,
+    **needs("organization.add_user", "assignment.add"),
+)
+def invite(body: NewInvitation, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
+    """Invite somebody."""
+    place = resource(services, caller, body.place) if body.place else None
+    command, secret = ways.invitations.draft(services.organization, caller, body.role, place)
+    new = command.invitation
+    return write.send(command, id=new.id, ends=new.ends, secret={"invitation": secret})
+
+
+@router.get(
+    "", response_model=Page[InvitationShown], **own("it lists the caller's own, and everybody's to who manages users")
+)
+def list_invitations(services: Uses, caller: By, ways: Enters, pages: Pages) -> dict[str, Any]:
+    """List the invitations that stand."""
+    found = ways.invitations.seen_by(services.organization, caller)
+    rows = (_shown(each, services.directory.name(each.by.principal)).model_dump() for each in found)
+    return page(rows, pages, ("ends", "by", "role"), services.control.snapshot.revision)
+
+
+@router.delete("/{id}", **DONE, **own("one's own, or with `organization.manage_users`"))
+def withdraw(id: str, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
+    """Withdraw an invitation."""
+    try:
+        return write.send(Withdraw(ways.invitations.one(services.organization, caller, id)))
+    except DocumentConflictError:
+        raise missing_invitation() from None
+
+
+@router.get("/{secret}/accept", **public("whoever is invited is nobody yet; the secret is in the address"))
+def look(secret: str, ways: Enters) -> InvitationShown:
+    """Tell what somebody is invited to."""
+    found = ways.invitations.find(secret)
+    return _shown(found, found.by.principal)
+
+
+@router.post("/{secret}/accept", status_code=201, **public("whoever is invited is nobody yet"))
+def accept(
+    secret: str, request: Request, response: Response, ways: Enters, told: Told, body: Newcomer | None = None
+) -> Joined:
+    """Join: as the user whose session it is, or as a new one with a login name and password."""
+    found = ways.invitations.find(secret)
+    if body is None:
+        mine = session(request, ways)
+        return _joined(ways, found, mine.principal)
+    require_own_origin(request)
+    principal = _register(ways, found, body)
+    joined = _joined(ways, found, principal)
+    started = ways.logins.log_in(body.login, body.password, told)
+    login = entered(request, response, started, cookie=body.cookie)
+    return joined.model_copy(update={"login": login})
+
+
+def _register(ways: Entrance, found: Invitation, body: Newcomer) -> PrincipalId:
+    """Register the user that an invitation is for. Raises `MissingError` if another request has just used the invitation."""
+    try:
+        return ways.logins.newcomer(found.newcomer, body.login, body.password)
+    except TakenError:
+        if ways.logins.user(found.newcomer) is not None:
+            raise missing_invitation() from None
+        raise
+
+
+def _joined(ways: Entrance, found: Invitation, principal: PrincipalId) -> Joined:
+    user = ways.logins.user(principal)
+    facts = ways.invitations.accept(found, principal, user.name if user else principal)
+    name = ways.invitations.organization_name(found)
+    return Joined(organization=found.organization, name=name, principal=principal, revision=facts.revision)
+
+
+def _shown(each: Invitation, by: str) -> InvitationShown:
+    return InvitationShown(id=each.id, organization=each.organization, by=by, role=each.role, ends=each.ends)

@@ -1,0 +1,198 @@
+"""OAuth 2.0: tokens for service principals (client credentials) and sessions for devices (RFC 6749, 8414, 8628)."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, unquote_plus
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+from headgate.control.authentication.device_flow import Waiting
+from headgate.control.authentication.errors import LoginError, TooOftenError
+from headgate.control.authentication.services import Entrance
+from headgate.endpoints.auth.dependencies import Enters, Told, agent
+from headgate.endpoints.common.route_metadata import PROBLEMS, PUBLIC
+from headgate.endpoints.http.hosts import base_url
+
+router = APIRouter(tags=["oauth"])
+
+_FORM = "application/x-www-form-urlencoded"
+_CREDENTIALS = "client_credentials"
+_DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
+_NOT_KEPT = {"cache-control": "no-store"}
+
+
+class OAuthFault(BaseModel):
+    """An error as OAuth 2.0 wants it."""
+
+    error: str
+    error_description: str
+
+
+class Granted(BaseModel):
+    """A secret to send as `Authorization: Bearer`, and for how many seconds it is good."""
+
+    access_token: str
+    token_type: str = "Bearer"  # noqa: S105 (the word of the specification)
+    expires_in: int
+
+
+class DeviceCode(BaseModel):
+    """What a device shows to a person, and what it polls with."""
+
+    device_code: str
+    user_code: str
+    verification_uri: str
+    verification_uri_complete: str
+    expires_in: int
+    interval: int
+
+
+class OAuthError(Exception):
+    """A request that OAuth has a word for."""
+
+    def __init__(self, word: str, detail: str, status: int = 400) -> None:
+        super().__init__(detail)
+        self.word = word
+        self.status = status
+
+
+def on_oauth(_: Request, error: Exception) -> JSONResponse:
+    """Return the answer that OAuth wants for an `OAuthError`."""
+    if not isinstance(error, OAuthError):
+        raise error
+    known = {"www-authenticate": 'Basic realm="headgate"'} if error.status == 401 else {}  # noqa: PLR2004
+    body = OAuthFault(error=error.word, error_description=str(error))
+    return JSONResponse(body.model_dump(), error.status, headers={**_NOT_KEPT, **known})
+
+
+async def form(request: Request) -> Mapping[str, str]:
+    """Return the fields of a form. OAuth lets none come twice."""
+    body = await request.body()
+    if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        raise OAuthError("invalid_request", f"send the fields as {_FORM}")
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=50)
+    except ValueError:
+        raise OAuthError("invalid_request", "the form is not well formed") from None
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise OAuthError("invalid_request", "a field stands there twice")
+    return fields
+
+
+Form = Annotated[Mapping[str, str], Depends(form)]
+
+
+def _takes(reason: str, **fields: str) -> dict[str, Any]:
+    """Describe a route that takes a form and needs no caller."""
+    properties = {name: {"type": "string", "description": text} for name, text in fields.items()}
+    content = {_FORM: {"schema": {"type": "object", "properties": properties}}}
+    fault: dict[str, Any] = {"model": OAuthFault}
+    return {
+        "openapi_extra": {PUBLIC: reason, "requestBody": {"content": content}},
+        "responses": {
+            400: {**fault, "description": "The request cannot be granted (yet)."},
+            401: {**fault, "description": "That is not the client."},
+            429: {**fault, "description": "Too many requests."},
+            **{code: PROBLEMS[code] for code in (413, 503)},
+        },
+    }
+
+
+@router.post(
+    "/oauth2/token",
+    response_model=Granted,
+    **_takes(
+        "whoever asks for a token has none yet",
+        grant_type=f"`{_CREDENTIALS}`, or `{_DEVICE}`",
+        client_id="the id of a service principal; or as the name of HTTP Basic",
+        client_secret="one of its tokens; or as the password of HTTP Basic",  # noqa: S106 (a description)
+        device_code="what `/oauth2/device_authorization` gave",
+    ),
+)
+def token(request: Request, fields: Form, ways: Enters) -> JSONResponse:
+    """Give a short-lived token to a service principal, or a session to a device that was let in."""
+    kind = fields.get("grant_type")
+    if kind == _CREDENTIALS:
+        granted = _for_service(ways, *_client(request, fields))
+    elif kind == _DEVICE:
+        granted = _for_device(ways, fields.get("device_code", ""))
+    else:
+        raise OAuthError("unsupported_grant_type", f"`grant_type` is `{_CREDENTIALS}` or `{_DEVICE}`")
+    return JSONResponse(granted.model_dump(), headers=_NOT_KEPT)
+
+
+@router.post(
+    "/oauth2/device_authorization", **_takes("a device is nobody until it was let in", client_id="what the device is")
+)
+def device_authorization(request: Request, fields: Form, ways: Enters, told: Told) -> DeviceCode:
+    """Give a device a code, which somebody enters who is logged in elsewhere."""
+    said = {**told, "agent": agent(fields.get("client_id", "")) or told["agent"]}
+    try:
+        asked = ways.devices.ask(said, ways.logins.now)
+    except TooOftenError as error:
+        raise OAuthError("slow_down", str(error), 429) from None
+    page = f"{base_url(request.scope)}/oauth2/device"
+    return DeviceCode(
+        device_code=asked.secret,
+        user_code=asked.code,
+        verification_uri=page,
+        verification_uri_complete=f"{page}?user_code={asked.code}",
+        expires_in=int(asked.seconds),
+        interval=int(asked.interval),
+    )
+
+
+@router.get("/.well-known/oauth-authorization-server", openapi_extra={PUBLIC: "it tells where to log in"})
+def metadata(request: Request) -> dict[str, Any]:
+    """What is served here of OAuth 2.0 (RFC 8414)."""
+    here = base_url(request.scope)
+    return {
+        "issuer": here,
+        "token_endpoint": f"{here}/oauth2/token",
+        "device_authorization_endpoint": f"{here}/oauth2/device_authorization",
+        "grant_types_supported": [_CREDENTIALS, _DEVICE],
+        "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+        "response_types_supported": [],
+    }
+
+
+def _for_service(ways: Entrance, client: str, secret: str) -> Granted:
+    try:
+        issued = ways.access_tokens.issue(client, secret)
+    except LoginError as error:
+        raise OAuthError("invalid_client", str(error), 401) from None
+    return Granted(access_token=issued.secret, expires_in=int(issued.seconds))
+
+
+def _for_device(ways: Entrance, code: str) -> Granted:
+    found = ways.devices.redeem(code, ways.logins.now)
+    if isinstance(found, Waiting):
+        raise OAuthError(found.value, _WAITS[found])
+    return Granted(access_token=found.secret, expires_in=int(found.session.ends - found.session.at))
+
+
+_WAITS = {
+    Waiting.PENDING: "nobody has entered the code yet",
+    Waiting.TOO_FAST: "wait for the interval between two requests",
+    Waiting.DENIED: "the device was not let in",
+    Waiting.OVER: "this code is not good any more, or never was",
+}
+
+
+def _client(request: Request, fields: Mapping[str, str]) -> tuple[str, str]:
+    """Return id and secret of the client, from HTTP Basic or from the form; not from both."""
+    scheme, _, value = request.headers.get("authorization", "").partition(" ")
+    if not scheme:
+        return fields.get("client_id", ""), fields.get("client_secret", "")
+    if scheme.lower() != "basic" or "client_secret" in fields:
+        raise OAuthError("invalid_request", "prove who the client is in one way: HTTP Basic, or the form")
+    try:
+        client, _, secret = base64.b64decode(value, validate=True).decode("ascii").partition(":")
+    except (binascii.Error, ValueError):
+        raise OAuthError("invalid_client", "that is no HTTP Basic", 401) from None
+    return unquote_plus(client), unquote_plus(secret)

@@ -1,0 +1,125 @@
+"""What a provider publishes: where its endpoints are, and its keys. Read again when old, and for a key not seen yet."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, JWKRegistry, Key, OKPKey, RSAKey
+
+from headgate.control.authentication.settings import Provider
+from headgate.control.egress.loopback import is_loopback
+from headgate.endpoints.auth.oidc.errors import ProviderError
+
+_MOST = 1_000_000
+_KINDS = (RSAKey, ECKey, OKPKey)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The provider's own description, its keys, and when they were read (seconds since the epoch)."""
+
+    said: Mapping[str, Any]
+    keys: tuple[Key, ...]
+    at: float
+
+    def endpoint(self, name: str) -> str:
+        """Return an address that the provider names."""
+        return _sound(str(self.said.get(name, "")))
+
+    def fitting(self, kid: str | None, algorithm: str) -> tuple[Key, ...]:
+        """Return the keys that a token may be signed with: of its id; of any where it names none."""
+        return tuple(
+            key
+            for key in self.keys
+            if (kid is None or key.kid == kid)
+            and key.get("use", "sig") == "sig"
+            and key.get("alg", algorithm) == algorithm
+        )
+
+
+class Documents:
+    """Keeps what the provider publishes. Safe to use from several threads: one of them reads, the others wait."""
+
+    def __init__(self, provider: Provider, clock: Callable[[], float]) -> None:
+        self._provider = provider
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: Published | None = None
+
+    def newest(self) -> Published:
+        """Return what is published, read within `keys_age`. Raises `ProviderError`."""
+        with self._lock:
+            if self._kept is None or self._clock() - self._kept.at >= self._provider.keys_age:
+                self._kept = self._read()
+            return self._kept
+
+    def after(self, seen: Published) -> Published:
+        """Return something newer than what was seen, for a key that is not in it; the same if that was read just now."""
+        with self._lock:
+            if self._kept is not None and self._kept.at > seen.at:
+                return self._kept
+            if self._clock() - seen.at < self._provider.refetch:
+                return seen
+            self._kept = self._read()
+            return self._kept
+
+    def _read(self) -> Published:
+        issuer = self._provider.issuer
+        said = asked(self._provider, "GET", f"{_sound(issuer).rstrip('/')}/.well-known/openid-configuration")
+        if said.get("issuer") != issuer:
+            raise ProviderError(f"`{issuer}` says that it is `{said.get('issuer')}`; name the issuer as it does")
+        listed = asked(self._provider, "GET", _sound(str(said.get("jwks_uri", "")))).get("keys")
+        if not isinstance(listed, list):
+            raise ProviderError(f"`{issuer}` lists no keys")
+        keys = (_key(each) for each in listed)
+        return Published(said, tuple(key for key in keys if key is not None), self._clock())
+
+
+def asked(provider: Provider, method: str, url: str, **more: Any) -> dict[str, Any]:
+    """Return the JSON object that the provider answers with. Raises `ProviderError`."""
+    try:
+        with (
+            httpx.Client(timeout=provider.timeout, trust_env=not _is_loopback(url)) as client,
+            client.stream(method, url, headers={"accept": "application/json"}, **more) as answer,
+        ):
+            body = b""
+            for part in answer.iter_bytes():
+                body += part
+                if len(body) > _MOST:
+                    raise ProviderError(f"`{url}` answers with more than {_MOST} bytes")
+            answered = httpx.Response(answer.status_code, content=body)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise ProviderError(f"`{url}` cannot be reached ({error})") from error
+    if answered.status_code != httpx.codes.OK:
+        raise ProviderError(f"`{url}` answers with {answered.status_code}")
+    try:
+        found = answered.json()
+    except ValueError:
+        raise ProviderError(f"`{url}` does not answer with JSON") from None
+    if not isinstance(found, dict):
+        raise ProviderError(f"`{url}` does not answer with a JSON object")
+    return found
+
+
+def _key(written: Any) -> Key | None:
+    """Return a public key; None for one of another kind. Never one that is shared: it would sign as it checks."""
+    try:
+        key = JWKRegistry.import_key(written)
+    except (JoseError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return key if isinstance(key, _KINDS) else None
+
+
+def _sound(url: str) -> str:
+    """Return an address that is safe to use: under TLS, or on this machine. Raises `ProviderError`."""
+    if urlsplit(url).scheme == "https" or (urlsplit(url).scheme == "http" and _is_loopback(url)):
+        return url
+    raise ProviderError(f"`{url}` is not an https address")
+
+
+def _is_loopback(url: str) -> bool:
+    return is_loopback(urlsplit(url).hostname or "")

@@ -1,0 +1,69 @@
+"""To the provider and back."""
+
+import hmac
+import re
+from typing import Annotated
+from urllib.parse import quote, unquote
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import RedirectResponse
+
+from headgate.control.authentication.errors import LoginError
+from headgate.endpoints.auth.dependencies import Enters, Told
+from headgate.endpoints.auth.oidc.client import Attempt, ProviderClient
+from headgate.endpoints.common.cookies import cookie, put, remember
+from headgate.endpoints.common.lookup import Text
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.route_metadata import public
+from headgate.endpoints.http.hosts import base_url
+
+router = APIRouter(prefix="/oidc", tags=["logins"])
+
+_COOKIE = "headgate-login"
+_SECONDS = 600
+_LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
+"""A path of this deployment, in visible ASCII without a backslash: browsers read that as a slash."""
+
+Short = Annotated[Text, Query(max_length=4000)]
+
+
+@router.get("/login", status_code=303, **public("whoever logs in is nobody yet"))
+def log_in(request: Request, next: Short = "/") -> RedirectResponse:
+    """Go to the provider, to come back logged in, to `next`: a path of this deployment."""
+    if not _LOCAL.fullmatch(next):
+        raise ProblemError(422, "invalid", "`next` is a path of this deployment, such as `/`")
+    attempt = Attempt.begin()
+    response = RedirectResponse(_provider(request).login_at(attempt, _back(request)), 303)
+    put(request, response, _COOKIE, f"{attempt.secret}.{quote(next, safe='')}", _SECONDS)
+    return response
+
+
+@router.get("/callback", status_code=303, **public("whoever logs in is nobody yet"))
+def come_back(
+    request: Request, ways: Enters, told: Told, state: Short = "", code: Short = "", error: Short = ""
+) -> RedirectResponse:
+    """Come back from the provider."""
+    secret, _, quoted = (cookie(request, _COOKIE) or "").partition(".")
+    attempt = Attempt(secret)
+    if not secret or not hmac.compare_digest(attempt.state.encode(), state.encode()):
+        raise LoginError("this login did not begin in this browser, or took too long; log in again")
+    if error or not code:
+        raise LoginError("the provider did not log you in; log in again")
+    who = _provider(request).who(attempt, code, _back(request))
+    started = ways.logins.sessions.start(ways.outsiders.user(who), "oidc", told)
+    path = unquote(quoted)
+    response = RedirectResponse(path if _LOCAL.fullmatch(path) else "/", 303)
+    put(request, response, _COOKIE, "", 0)
+    remember(request, response, started)
+    return response
+
+
+def _provider(request: Request) -> ProviderClient:
+    found: ProviderClient | None = request.app.state.provider
+    if found is None:
+        raise ProblemError(404, "not-found", "no OpenID Connect provider is set up here; log in by a password")
+    return found
+
+
+def _back(request: Request) -> str:
+    return f"{base_url(request.scope)}/oidc/callback"

@@ -1,0 +1,59 @@
+"""The endpoints of AuthZEN 1.0, and one request to one of them, answered. No framework: a route only carries the bytes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from headgate.control.kernel.ports import Denial
+from headgate.control.organizations.organization import Organization
+from headgate.decision.types import Decision
+from headgate.endpoints.authzen.evaluation import Answered, evaluate, evaluate_many
+from headgate.endpoints.authzen.messages import JSON, BadRequestError, ForbiddenError, read
+from headgate.endpoints.authzen.search import actions, resources, subjects
+from headgate.endpoints.authzen.subjects import Asker
+from headgate.facts.caller import Caller
+
+TEXT = "text/plain; charset=utf-8"
+"""An error is a sentence, as the specification asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where it is below a decision point, its name in the discovery document, what answers, and whether that takes long."""
+
+    path: str
+    named: str
+    answers: Callable[[Mapping[str, Any], Asker], Answered]
+    long: bool = False
+
+
+ENDPOINTS = (
+    Endpoint("/access/v1/evaluation", "access_evaluation_endpoint", evaluate),
+    Endpoint("/access/v1/evaluations", "access_evaluations_endpoint", evaluate_many),
+    Endpoint("/access/v1/search/subject", "search_subject_endpoint", subjects, long=True),
+    Endpoint("/access/v1/search/resource", "search_resource_endpoint", resources, long=True),
+    Endpoint("/access/v1/search/action", "search_action_endpoint", actions, long=True),
+)
+
+
+class Response(NamedTuple):
+    """What goes back, and, for the audit, which decisions it tells of and what it denies to the caller."""
+
+    status: int
+    content_type: str
+    body: bytes
+    decisions: tuple[Decision, ...] = ()
+    denials: tuple[Denial, ...] = ()
+
+
+def respond(endpoint: Endpoint, content_type: str, body: bytes, organization: Organization, caller: Caller) -> Response:
+    """Answer a request of a known caller."""
+    try:
+        answered = endpoint.answers(read(content_type, body), Asker(organization, caller))
+    except BadRequestError as error:
+        return Response(400, TEXT, str(error).encode())
+    except ForbiddenError as error:
+        return Response(403, TEXT, str(error).encode(), denials=(error.denial,))
+    return Response(200, JSON, orjson.dumps(answered.body), answered.decisions, answered.denials)

@@ -1,0 +1,46 @@
+"""Evaluations that are answered at once: by somebody whose token is known, about what is newest, without the reasons."""
+
+from headgate.control.kernel.ports import StoreError
+from headgate.endpoints.authzen.endpoints import ENDPOINTS, respond
+from headgate.endpoints.authzen.routes import keep, takes_long
+from headgate.endpoints.common.context import Deployed
+from headgate.endpoints.http.break_glass_header import Glass
+from headgate.endpoints.http.fast_path import Ready
+from headgate.endpoints.http.read_your_writes import Freshness
+
+_SHORT = {each.path.encode(): each for each in ENDPOINTS if not each.long}
+_OK = 200
+
+
+class AtOnce:
+    """What `headgate.endpoints.http.fast_path` asks; everything else is for `headgate.endpoints.authzen.routes`."""
+
+    def __init__(self, deployed: Deployed, freshness: Freshness, glass: Glass) -> None:
+        self._deployed = deployed
+        self._freshness = freshness
+        self._glass = glass
+
+    def knows(self, target: bytes, secret: str) -> str | None:
+        """Return the id of the principal whose secret it is; None if that takes a look, and for what is not asked here."""
+        presented = self._deployed.identity.remembered(secret) if target in _SHORT else None
+        return presented.principal if presented else None
+
+    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> Ready | None:
+        """Return the answer, if it is a good one that took no waiting; else None, with nothing done."""
+        endpoint, deployed = _SHORT[target], self._deployed
+        if takes_long(endpoint, body):
+            return None
+        try:
+            if not self._freshness.is_here():
+                return None
+            found = deployed.at_hand(secret)
+            if found is None:
+                return None
+            organization, caller = found
+            answer = respond(endpoint, content_type, body, organization, caller)
+        except StoreError:
+            return None
+        if answer.status != _OK or self._glass.ends(organization) is not None:
+            return None
+        keep(deployed, organization, caller, answer.decisions, request, denials=answer.denials)
+        return Ready(answer.body, endpoint.path, answer.content_type, organization.id)

@@ -1,0 +1,42 @@
+"""AuthZEN's routes in the application's OpenAPI document, which a framework makes that does not serve them."""
+
+from importlib.resources import files
+from typing import Any
+
+import yaml
+from fastapi import FastAPI
+
+from headgate.endpoints.authzen.discovery import WELL_KNOWN
+
+
+def document(app: FastAPI) -> None:
+    """Have the OpenAPI document of an application tell of AuthZEN's routes too."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        found = made()
+        if WELL_KNOWN not in found["paths"]:
+            _add(found)
+        return found
+
+    setattr(app, "openapi", openapi)  # noqa: B010 (the framework's own way; a type checker takes it for a method)
+
+
+def _add(found: dict[str, Any]) -> None:
+    told = yaml.safe_load(files("headgate.endpoints.authzen").joinpath("openapi.yaml").read_text(encoding="utf-8"))
+    errors = {code: _error(text) for code, text in told["errors"].items()}
+    for path, item in told["paths"].items():
+        post = item["post"]
+        found["paths"][path] = {"post": {**told["common"], **post, "responses": {**post["responses"], **errors}}}
+    found["paths"][WELL_KNOWN] = told["discovery"]
+    components = found.setdefault("components", {})
+    for kind, named in told["components"].items():
+        components.setdefault(kind, {}).update(named)
+
+
+def _error(text: str) -> dict[str, Any]:
+    """Return an error: a sentence, as AuthZEN asks; a problem, where what stands around every door answers."""
+    return {
+        "description": text,
+        "content": {"text/plain": {"schema": {"type": "string"}}, "application/problem+json": {}},
+    }

@@ -1,0 +1,76 @@
+"""Pages of a search: results in the order of their ids, and an opaque token that says where the next page begins."""
+
+import hashlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from headgate.endpoints.authzen.messages import BadRequestError, optional
+
+MOST = 1000
+"""So many results on one page at most, and where no limit is given."""
+
+_NOT_OURS = "`page.token` is none of a page before this one"
+
+
+class Page(NamedTuple):
+    """Which results are wanted: those after this one (None: from the first), so many."""
+
+    after: str | None
+    limit: int
+    request: str
+    """What tells the search from others: a token is good for the search that it came from."""
+
+
+def wanted(source: Mapping[str, Any]) -> Page:
+    """Return the page that a request asks for. Raises `BadRequestError` for a limit or token that is none."""
+    found, request = optional(source, "page"), _digest(source)
+    limit = _limit(found)
+    token = found.get("token")
+    if token is None or token == "":
+        return Page(None, MOST if limit is None else limit, request)
+    before = _read(token)
+    if before.request != request or limit not in (None, before.limit):
+        raise BadRequestError("`page.token` is of another search; send the same request as for the page before")
+    return before
+
+
+def cut(names: Sequence[str], page: Page) -> tuple[Sequence[str], Mapping[str, Any]]:
+    """Return the names on a page, and what the answer says of the page. `names` are sorted."""
+    rest = [name for name in names if page.after is None or name > page.after]
+    here = rest[: page.limit]
+    more = len(rest) > len(here)
+    last = here[-1] if here else page.after
+    token = _token(page._replace(after=last)) if more else ""
+    return here, {"next_token": token, "count": len(here), "total": len(names)}
+
+
+def _limit(found: Mapping[str, Any]) -> int | None:
+    limit = found.get("limit")
+    if limit is None:
+        return None
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+        raise BadRequestError("`page.limit` should be a whole number")
+    return min(limit, MOST)
+
+
+def _digest(source: Mapping[str, Any]) -> str:
+    rest = {key: value for key, value in source.items() if key != "page"}
+    return hashlib.blake2b(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS), digest_size=12).hexdigest()
+
+
+def _token(page: Page) -> str:
+    return urlsafe_b64encode(orjson.dumps(list(page))).decode()
+
+
+def _read(token: object) -> Page:
+    try:
+        after, limit, request = orjson.loads(urlsafe_b64decode(token if isinstance(token, str) else ""))
+    except (ValueError, TypeError):  # no base64, no JSON, no list of three
+        raise BadRequestError(_NOT_OURS) from None
+    known = (after is None or isinstance(after, str)) and isinstance(limit, int) and isinstance(request, str)
+    if not known or not 0 <= limit <= MOST:
+        raise BadRequestError(_NOT_OURS)
+    return Page(after, limit, request)

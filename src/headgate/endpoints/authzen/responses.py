@@ -1,0 +1,65 @@
+"""A decision as AuthZEN answers it: `decision`, and in its context the revision, the model, and why.
+
+Why in full is worked out when it is asked for: it takes a hundred times as long as the decision.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from headgate.control.organizations.organization import Organization
+from headgate.decision.explain.explain import explain
+from headgate.decision.types import Decision, Fix, Path
+from headgate.endpoints.authzen.subjects import Moment
+
+Told = dict[str, Any]
+
+_HIDDEN = "no-resource"
+
+
+def told(decision: Decision, resource: str) -> Told:
+    """Return a decision on a resource that is called so, with no more than that it is one.
+
+    A deny says the same of what is hidden, missing and only forbidden.
+    """
+    call = f"`{decision.question.action}` on `{resource}`"
+    if decision.allowed:
+        return _told(decision, "allowed", f"{call} is allowed")
+    return _told(decision, "denied", f"{call} is not allowed; ask with `explain` in the context for why")
+
+
+def explained(decision: Decision, resource: str, organization: Organization, moment: Moment) -> Told:
+    """Return a decision with every way that allows it; or what is missing, with the smallest fixes, to who may know."""
+    answers, question = moment.answers, decision.question
+    explanation = explain(answers.models, answers.facts, question, moment.time, answers)
+    missing = explanation.decision.missing
+    if missing is None:
+        answer = told(decision, resource)
+        answer["context"]["paths"] = [_plain(path) for path in explanation.decision.paths]
+        return answer
+    wording, known = organization.wording, answers.facts.resources.get(question.resource)
+    if known is None or missing.code == _HIDDEN:
+        return _told(decision, _HIDDEN, wording.hidden((resource,)))
+    names = answers.facts.full_name(known.id)
+    text = wording.refusal(answers.facts, question.action, names, explanation, known=True)
+    answer = _told(decision, missing.code, text)
+    answer["context"]["fixes"] = [_plain(fix) for fix in explanation.fixes]
+    return answer
+
+
+def failed(status: int, message: str) -> Told:
+    """Return the answer to one evaluation of several that could not be asked; it is a deny."""
+    return {"decision": False, "context": {"error": {"status": status, "message": message}}}
+
+
+def _told(decision: Decision, code: str, text: str) -> Told:
+    context = {
+        "revision": decision.revision,
+        "model": decision.model,
+        "reason": {"code": code, "text": text},
+        "obligations": [],
+    }
+    return {"decision": decision.allowed, "context": context}
+
+
+def _plain(record: Path | Fix) -> Told:
+    return {key: value for key, value in asdict(record).items() if value not in (None, "")}

@@ -1,0 +1,159 @@
+"""The routes of AuthZEN on the bare ASGI interface: a framework would cost more than the decision.
+
+`documents` says what they are in OpenAPI.
+"""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import quote
+
+import anyio.to_thread
+import orjson
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headgate.control.kernel.ports import UNAUTHENTICATED, AuditRecord, Denial, Origin, StoreError
+from headgate.control.organizations.organization import Organization
+from headgate.decision.types import Decision
+from headgate.endpoints.authzen.discovery import WELL_KNOWN, configuration
+from headgate.endpoints.authzen.endpoints import ENDPOINTS, JSON, TEXT, Endpoint, Response, respond
+from headgate.endpoints.common.context import Deployed
+from headgate.endpoints.common.denials import DENIED, record_denial
+from headgate.endpoints.common.problems import NO_STORE, RETRY_AFTER, ProblemError
+from headgate.endpoints.common.scope import ADDRESSED, CALLER, ORGANIZATION, REQUEST, ROUTE
+from headgate.endpoints.http.hosts import base_url
+from headgate.facts.caller import Caller
+
+DOOR = "authzen"
+_DISCOVERED = re.compile(re.escape(WELL_KNOWN) + "(?:/o/[^/]+)?")
+_BY_PATH = {each.path: each for each in ENDPOINTS}
+_LONG = (b'"explain"', b'"as_of"', b'"at_least"', b"\\u")
+"""What makes an answer take long, or read the store: such a request does not hold up the others.
+
+An escape may stand for a letter of any of these words.
+"""
+_MANY = 4 * 50 + 1
+"""A body with more objects takes long: those of 50 evaluations that say everything themselves."""
+_LARGE = 20_000
+"""A body of more bytes takes long."""
+
+_NOBODY = Response(401, TEXT, b"send a token as `Authorization: Bearer <token>`")
+_UNAVAILABLE = Response(503, TEXT, NO_STORE.encode())
+
+_MORE = {401: ((b"www-authenticate", b"Bearer"),), 503: ((b"retry-after", RETRY_AFTER.encode()),)}
+"""The headers that only one status has."""
+
+
+class AuthZen:
+    """Answers the requests that are for AuthZEN, and leaves all others to the application behind it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http":
+            endpoint = _BY_PATH.get(scope["path"])
+            if endpoint is not None and scope["method"] == "POST":
+                scope[ROUTE] = endpoint.path
+                await _send(await _answer(endpoint, scope, receive), send)
+                return
+            if _DISCOVERED.fullmatch(scope["path"]) and scope["method"] == "GET":
+                scope[ROUTE] = WELL_KNOWN
+                await _send(_discovered(scope), send)
+                return
+        await self._app(scope, receive, send)
+
+
+async def _answer(endpoint: Endpoint, scope: Scope, receive: Receive) -> Response:
+    body = await _body(receive)
+    deployed: Deployed = scope["app"].state.deployed
+    headers = dict(scope["headers"])
+    scheme, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    if scheme.lower() != "bearer" or not secret:
+        await anyio.to_thread.run_sync(record_denial, scope, DOOR, Denial(UNAUTHENTICATED))
+        return _NOBODY
+    try:
+        organization, caller = scope[CALLER] = deployed.access(scope.get(ORGANIZATION), secret)
+        said = (endpoint, headers.get(b"content-type", b"").decode("latin-1"), body, organization, caller)
+        if takes_long(endpoint, body):
+            answer = await anyio.to_thread.run_sync(respond, *said)
+        else:
+            answer = respond(*said)
+    except ProblemError as error:
+        if error.status in DENIED:
+            scope[ADDRESSED] = error.addressed
+            await anyio.to_thread.run_sync(record_denial, scope, DOOR, Denial(error.code))
+        return Response(error.status, TEXT, str(error).encode())
+    except StoreError:
+        return _UNAVAILABLE
+    keep(deployed, organization, caller, answer.decisions, str(scope.get(REQUEST, "")), denials=answer.denials)
+    return answer
+
+
+def takes_long(endpoint: Endpoint, body: bytes) -> bool:
+    """Say whether an answer would hold up the others."""
+    large = len(body) > _LARGE or body.count(b"{") > _MANY
+    return endpoint.long or large or any(word in body for word in _LONG)
+
+
+def keep(
+    deployed: Deployed,
+    organization: Organization,
+    caller: Caller,
+    decisions: Iterable[Decision],
+    request: str,
+    door: str = DOOR,
+    denials: Iterable[Denial] = (),
+) -> None:
+    """Have the audit keep what was decided, as far as it wants to know, and what was denied to the caller.
+
+    A decision is recorded with the principal that it is about, and with the caller if there is no such principal.
+    """
+    audit, everything, origin = deployed.audit, deployed.audit.everything, Origin(door, request, caller.token)
+    # One record for what a request asks many times.
+    recorded = set[tuple[str, str, str, bool]]()
+    for each in decisions:
+        organization.control.counts.decided(allowed=each.allowed)
+        question = each.question
+        said = (question.caller.principal, question.action, question.resource, each.allowed)
+        if said not in recorded and (everything or not each.allowed):
+            recorded.add(said)
+            record = AuditRecord(
+                at=organization.control.now,
+                principal=question.caller.principal or caller.principal,
+                action=question.action,
+                resource=question.resource,
+                allowed=each.allowed,
+                revision=each.revision,
+                model=each.model,
+                code="" if each.allowed else "denied" if question.caller.principal else "no-principal",
+                origin=origin,
+            )
+            audit.record(organization.id, record)
+    for denial in denials:
+        audit.record_denial(organization, caller, denial, door, request)
+
+
+def _discovered(scope: Scope) -> Response:
+    point = f"{base_url(scope)}{quote(scope['path'].removeprefix(WELL_KNOWN))}"
+    return Response(200, JSON, orjson.dumps(configuration(point)))
+
+
+async def _body(receive: Receive) -> bytes:
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    while message.get("more_body"):
+        message = await receive()
+        body += message.get("body", b"")
+    return body
+
+
+async def _send(answer: Response, send: Send) -> None:
+    headers = [(b"content-type", answer.content_type.encode()), (b"content-length", str(len(answer.body)).encode())]
+    start = {
+        "type": "http.response.start",
+        "status": answer.status,
+        "headers": [*headers, *_MORE.get(answer.status, ())],
+    }
+    await send(start)
+    await send({"type": "http.response.body", "body": answer.body})

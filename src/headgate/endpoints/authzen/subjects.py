@@ -1,0 +1,141 @@
+"""Who asks about whom, on which facts: the part of a question that is not the action and the resource."""
+
+from typing import NamedTuple
+
+from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.kernel.command import MissingError
+from headgate.control.organizations.organization import Organization
+from headgate.decision.evaluator import Answers
+from headgate.decision.types import Question
+from headgate.endpoints.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.facts.snapshot import Snapshot
+
+PRINCIPALS = ("user", "service_principal")
+OWNERS = ("team", "domain")
+TOKEN = "token"  # noqa: S105 (a type, no secret)
+
+_ASK, _READ_AUDIT = "organization.ask", "organization.read_audit"
+
+MOST_EXPLAINED = 20
+"""So many answers of one request say why, or are about the past, at most: each takes as long as thousands of others."""
+
+NOBODY = Caller(PrincipalId(""))
+"""Whoever a request names and nobody is."""
+
+
+class Moment(NamedTuple):
+    """What answers, at which time (seconds since the epoch), and whether that is over."""
+
+    answers: Answers
+    time: float
+    past: bool = False
+
+
+class Asker:
+    """Whoever asks, for one request in one organization. What is asked about the present is about one revision."""
+
+    def __init__(self, organization: Organization, caller: Caller) -> None:
+        self._control = organization.control
+        self.organization = organization
+        self.caller = caller
+        self._present: Moment | None = None
+        self._may: dict[str, bool] = {}
+        self._explained = 0
+        self._ids: dict[str, str | None] = {}
+        """What names mean: looking one up takes long, and a default is asked about many times."""
+
+    def moment(self, wanted: Context) -> Moment:
+        """Return what answers about the facts that the context wants. The past is for who may read the audit.
+
+        Raises `ForbiddenError` to others, and `BadRequestError` where there are no such facts.
+        """
+        if wanted is NOW and self._present is not None:
+            return self._present
+        control = self._control
+        if wanted.at_least > control.snapshot.revision:
+            control.catch_up()
+            self._present = None
+            self._ids.clear()
+        newest = control.snapshot.revision
+        if wanted.at_least > newest:
+            raise BadRequestError(f"there is no revision {wanted.at_least} yet; the newest is {newest}")
+        if wanted.explain or wanted.past:
+            self._costly()
+        if not wanted.past:
+            if self._present is None:
+                self._present = Moment(control.answers, control.now)
+            return self._present
+        self._require(_READ_AUDIT, "to ask about the past")
+        return self._past(wanted)
+
+    def subject(self, named: Entity, moment: Moment) -> Caller:
+        """Return whom a request is about. Raises `ForbiddenError` if that is somebody else, and nobody else may be asked about."""
+        if named.type == TOKEN or named.id == self.caller.principal:
+            own = self._itself(named, moment)
+            if own is not None:
+                return own
+        if not self._may.get(_ASK):
+            self.require_asking()
+        return self._named(moment.answers.facts, named)
+
+    def require_asking(self) -> None:
+        """Raise `ForbiddenError` unless whoever asks may ask about others."""
+        self._require(_ASK, "to ask about somebody else")
+
+    def _require(self, action: str, what: str) -> None:
+        root = self._control.snapshot.organization or self.organization.id
+        if action not in self._may:
+            self._may[action] = self._control.ask(Question(self.caller, action, root)).allowed
+        if not self._may[action]:
+            raise ForbiddenError(f"{what}, `{action}` on the organization is needed", action, root)
+
+    def _costly(self) -> None:
+        self._explained += 1
+        if self._explained > MOST_EXPLAINED:
+            raise BadRequestError(f"{MOST_EXPLAINED} at most are explained, or asked about the past, in one request")
+
+    def _past(self, wanted: Context) -> Moment:
+        control, time = self._control, wanted.as_of_time
+        try:
+            revision = wanted.as_of_revision if time is None else control.revision_at(time)
+            past = control.past(revision or 0)
+        except MissingError as error:
+            raise BadRequestError(str(error)) from None
+        return Moment(past.answers, past.now if time is None else time, past=True)
+
+    def _named(self, facts: Snapshot, named: Entity) -> Caller:
+        """Return whom an id or, of a principal, a name means."""
+        known = found(facts, named.type, named.id)
+        if known is not NOBODY or named.type not in PRINCIPALS:
+            return known
+        if named.id not in self._ids:
+            self._ids[named.id] = self.organization.directory.find(named.id)
+        id = self._ids[named.id]
+        return NOBODY if id is None else found(facts, named.type, id)
+
+    def _itself(self, named: Entity, moment: Moment) -> Caller | None:
+        """Return whoever asks, if that is whom it asks about; in the past without the token that it has today."""
+        caller = self.caller
+        if named.type == TOKEN and named.id == caller.token:
+            return caller
+        if named.id != caller.principal or named.type not in PRINCIPALS:
+            return None
+        known = self._control.snapshot.principals.get(caller.principal)
+        if known is None or known.kind != named.type:
+            return NOBODY
+        whole = moment.past and not is_narrowed(self._control.snapshot, caller)
+        return Caller(caller.principal) if whole else caller
+
+
+def found(facts: Snapshot, type: str, id: str) -> Caller:
+    """Return the caller that a subject of this type is; `NOBODY` if there is none."""
+    if type in PRINCIPALS:
+        principal = facts.principals.get(PrincipalId(id))
+        return Caller(PrincipalId(id)) if principal and principal.kind == type else NOBODY
+    if type in OWNERS:
+        resource = facts.resources.get(ResourceId(id))
+        return Caller(PrincipalId(id)) if resource and resource.type == type else NOBODY
+    token = facts.tokens.get(TokenId(id)) if type == TOKEN else None
+    return Caller(token.principal, TokenId(id)) if token else NOBODY

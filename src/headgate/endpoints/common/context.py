@@ -1,0 +1,205 @@
+"""What the doors are given: the organizations' questions and commands, and who can say who is asking."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol
+
+import anyio.to_thread
+from fastapi import Depends, Request
+
+from headgate.control.authentication.authenticator import Identity, Presented
+from headgate.control.connections.vault import NO_VAULT, Vault
+from headgate.control.control import Control
+from headgate.control.identity.directory import Directory
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.ports import Store
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.organization import Organization, Organizations, SeveralOrganizationsError
+from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
+from headgate.endpoints.common.cookies import presented
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.scope import CALLER, ORGANIZATION
+from headgate.facts.caller import Caller
+from headgate.pipelines.connections.egress import Egress
+from headgate.pipelines.definitions.chart_drawing import chart_pool
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import NO_DRIVER
+from headgate.untrusted_input.blocking_pool import BlockingPool
+
+_NOBODY = (
+    "the token or session is not known here, has ended, or is not for the organization that the request names; send one "
+    "as `Authorization: Bearer <secret>`"
+)
+
+
+class CarriesOutRuns(Protocol):
+    """Carries out queued runs of pipelines."""
+
+    def wake(self) -> None:
+        """Look at once whether there is a run to carry out. Returns at once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """Everything that the doors of a deployment may use."""
+
+    organizations: Organizations
+    identity: Identity
+    audit: Audit
+    runner: CarriesOutRuns
+    statements: KeptStatements
+    health: Callable[[], Mapping[str, Any]]
+    has_spark: Callable[[Organization], bool] = lambda _: True
+    vault: Vault = NO_VAULT
+    clusters: tuple[str, ...] = (EMBEDDED,)
+    """What operators have configured for runs to execute on."""
+    egress: Callable[[Organization], Egress] = lambda _: Egress()
+    """What decides about an organization's connections; by default they reach nothing."""
+    charts: BlockingPool = field(default_factory=chart_pool)
+    """What draws charts."""
+
+    def access(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
+        """Return the organization that a request is for, and the caller there.
+
+        Raises `ProblemError` 401 for an unknown caller, 403 for one of a suspended organization, and 400 where the caller
+        has to name an organization. An organization that is not there and one that the caller is not in look the same.
+        """
+        presented = self.identity.authenticate(secret)
+        if presented is None:
+            raise ProblemError(401, "unauthenticated", _NOBODY)
+        organization = self._addressed(presented, named)
+        caller = organization.caller(presented) if organization else None
+        if organization is None or caller is None:
+            if organization is not None and organization.is_suspended_for(presented):
+                raise ProblemError(403, "suspended", str(SuspendedError()), addressed=organization)
+            raise ProblemError(401, "unauthenticated", _NOBODY, addressed=organization)
+        return organization, caller
+
+    def at_hand(self, secret: str) -> tuple[Organization, Caller] | None:
+        """Return the same for a token, if nothing has to be looked up for that; else None. Never waits."""
+        presented = self.identity.remembered(secret)
+        if presented is None or presented.organization is None:
+            return None
+        organization = self.organizations.at_hand(presented.organization)
+        caller = organization.caller(presented) if organization else None
+        return None if organization is None or caller is None else (organization, caller)
+
+    def _addressed(self, presented: Presented, named: str | None) -> Organization | None:
+        try:
+            return self.organizations.addressed(presented, named)
+        except SeveralOrganizationsError as error:
+            raise ProblemError(
+                400,
+                "organization-needed",
+                f"{error}; name one as `/o/{{organization}}` before the path",
+                organizations=error.organizations,
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What a door may use for one request: the deployment, and the organization that the request is for."""
+
+    deployed: Deployed
+    organization: Organization
+
+    @property
+    def control(self) -> Control:
+        """The organization's commands and questions."""
+        return self.organization.control
+
+    @property
+    def store(self) -> Store:
+        """The organization's documents."""
+        return self.organization.store
+
+    @property
+    def directory(self) -> Directory:
+        """The organization's names."""
+        return self.organization.directory
+
+    @property
+    def gate(self) -> Gate:
+        """Questions by name."""
+        return self.organization.gate
+
+    @property
+    def wording(self) -> Wording:
+        """Refusals in words."""
+        return self.organization.wording
+
+    @property
+    def egress(self) -> Egress:
+        """What decides where the organization's connections may lead."""
+        return self.deployed.egress(self.organization)
+
+    @property
+    def runner(self) -> CarriesOutRuns:
+        """What carries out runs."""
+        return self.deployed.runner
+
+    @property
+    def statements(self) -> KeptStatements:
+        """What runs SQL."""
+        return self.deployed.statements
+
+
+def deployed(request: Request) -> Deployed:
+    """Return what the application was wired with."""
+    found: Deployed = request.app.state.deployed
+    return found
+
+
+async def everything(request: Request) -> Deployed:
+    """Return the same, where the framework would take a thread for what might wait."""
+    return deployed(request)
+
+
+async def access(request: Request) -> tuple[Organization, Caller]:
+    """Return which organization a request is for, and who asks; or answer 401."""
+    named, secret = request.scope.get(ORGANIZATION), presented(request)
+    found = deployed(request).at_hand(secret) if named is None else None
+    if found is None:
+        found = await anyio.to_thread.run_sync(deployed(request).access, named, secret)
+    request.scope[CALLER] = found
+    return found
+
+
+Access = Annotated[tuple[Organization, Caller], Depends(access)]
+
+
+async def on_spark(request: Request, found: Access) -> None:
+    """Raise `ProblemError` for an organization that has no Spark here."""
+    require_spark(deployed(request), found[0])
+
+
+def require_spark(deployed: Deployed, organization: Organization) -> None:
+    """Raise the same, for an organization that is known already."""
+    if not deployed.has_spark(organization):
+        raise ProblemError(404, "no-spark", NO_DRIVER)
+
+
+async def services(request: Request, found: Access) -> Services:
+    """Return what a request may use."""
+    return Services(deployed(request), found[0])
+
+
+async def caller(found: Access) -> Caller:
+    """Return who is asking."""
+    return found[1]
+
+
+async def credential(request: Request, found: Access) -> Credential:
+    """Return what the caller presents to Spark: for the organization of this request, and for no other."""
+    return Credential(presented(request), found[0].id)
+
+
+Everything = Annotated[Deployed, Depends(everything)]
+Uses = Annotated[Services, Depends(services)]
+By = Annotated[Caller, Depends(caller)]
+Presents = Annotated[Credential, Depends(credential)]
+Secret = Annotated[str, Depends(presented)]

@@ -1,0 +1,69 @@
+"""The caller of a route of the deployment itself: a user of the deployment, by a login."""
+
+from collections.abc import AsyncGenerator
+from typing import Annotated
+
+from fastapi import Depends, Request, Response
+
+from headgate.control.authentication.authenticator import Presented
+from headgate.endpoints.common.context import Deployed, Everything, Secret, Services
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.scope import CALLER
+from headgate.endpoints.common.writes import Wants, Write, writing
+from headgate.facts.caller import Caller
+
+_UNKNOWN = "the token or session is unknown or has ended; log in"
+_NO_LOGIN = "a token belongs to one organization and does nothing in the deployment; log in"
+_NO_USER = "only a user of the deployment may do this"
+
+
+def presented(deployed: Everything, secret: Secret) -> Presented:
+    """Return the principal of a secret, in whichever organization. Raises `ProblemError` 401 for an unknown one."""
+    who = deployed.identity.authenticate(secret)
+    if who is None:
+        raise ProblemError(401, "unauthenticated", _UNKNOWN)
+    return who
+
+
+ByAnyone = Annotated[Presented, Depends(presented)]
+
+
+def user(request: Request, deployed: Everything, who: ByAnyone) -> Caller:
+    """Return the caller in the deployment's own log. Raises `ProblemError` 403 for a token, a run or no user of it."""
+    deployment = deployed.organizations.deployment
+    request.scope[CALLER] = (deployment, Caller(who.principal, who.token, who.run))
+    if who.organization is not None:
+        _require_standing(deployed, who)
+        raise ProblemError(403, "refused", _NO_LOGIN)
+    if who.principal not in deployment.control.snapshot.principals:
+        raise ProblemError(403, "refused", _NO_USER)
+    return Caller(who.principal)
+
+
+ByUser = Annotated[Caller, Depends(user)]
+
+
+async def of_deployment(deployed: Everything) -> Services:
+    """Return what a route of the deployment may use."""
+    return Services(deployed, deployed.organizations.deployment)
+
+
+UsesDeployment = Annotated[Services, Depends(of_deployment)]
+
+
+async def write(
+    request: Request, response: Response, services: UsesDeployment, caller: ByUser, wants: Wants
+) -> AsyncGenerator[Write]:
+    """Give how a request is to be written in the deployment's own log."""
+    async with writing(request, response, services, caller, wants) as found:
+        yield found
+
+
+WritesDeployment = Annotated[Write, Depends(write)]
+
+
+def _require_standing(deployed: Deployed, who: Presented) -> None:
+    """Raise `ProblemError` 401 for a token or run that has ended."""
+    there = deployed.organizations.open(who.organization) if who.organization else None
+    if there is None or (there.caller(who) is None and not there.is_suspended_for(who)):
+        raise ProblemError(401, "unauthenticated", _UNKNOWN)

@@ -1,0 +1,96 @@
+"""Requests that are sent again under one key: each is carried out once, and every repeat gets the first one's answer."""
+
+import hashlib
+import json
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+
+from headgate.control.identity.token_scope import replay_scope
+from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, RunConflictError, Store
+from headgate.endpoints.common.context import Services
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.versions import set_version
+from headgate.facts.caller import Caller
+
+_KIND = "answer"
+_LOST = (CommandError, DocumentConflictError, RunConflictError, ProblemError)
+"""Errors that a request may get because a concurrent repeat was carried out first."""
+
+
+class ReplayedError(Exception):
+    """The request was carried out before; becomes the answer that it got then."""
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A request that is to be carried out once, however often it is sent. `store` is where its answer is kept."""
+
+    store: Store
+    id: str
+    request: str
+
+    def require_new(self) -> None:
+        """Raise `ReplayedError` for a request that was carried out, and `ProblemError` if another one had its key."""
+        kept = self.store.document(_KIND, self.id)
+        if kept is None:
+            return
+        if kept["request"] != self.request:
+            raise ProblemError(422, "key-reused", "this `Idempotency-Key` was used for another request; use a new one")
+        raise ReplayedError(kept["answer"])
+
+    def kept(self, answer: Mapping[str, Any]) -> DocumentPut:
+        """Return the document that keeps the answer for repeats."""
+        return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
+
+
+async def once(request: Request, services: Services, caller: Caller, key: str) -> Once:
+    """Return a caller's request under a key."""
+    body = await request.body()
+    said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
+    scope = replay_scope(services.control.snapshot, caller)
+    return Once(services.store, digest((scope, key)), digest(said))
+
+
+@asynccontextmanager
+async def replay_or_run(once: Once | None) -> AsyncGenerator[None]:
+    """Raise the kept answer of an earlier request; check again if the block fails, because a concurrent repeat may have caused that."""
+    if once is None:
+        yield
+        return
+    await run_in_threadpool(once.require_new)
+    try:
+        yield
+    except _LOST:
+        await run_in_threadpool(once.require_new)
+        raise
+
+
+def install(app: FastAPI) -> None:
+    """Have every route answer a repeated request as it answered the first one."""
+
+    @app.exception_handler(ReplayedError)
+    def on_replayed(request: Request, error: ReplayedError) -> JSONResponse:
+        route: APIRoute = request.scope["route"]
+        shown = route.response_model.model_validate(error.answer)
+        body = shown.model_dump(mode="json", exclude_none=route.response_model_exclude_none)
+        answer = JSONResponse(body, route.status_code or 200, {"idempotency-replayed": "true"})
+        if "version" in error.answer:
+            set_version(answer, error.answer["version"])
+        return answer
+
+
+def digest(parts: Iterable[str]) -> str:
+    """Return the SHA-256 of the parts."""
+    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()

@@ -1,0 +1,203 @@
+"""RFC 9457 problems: the one table from errors to answers of the HTTP API."""
+
+import logging
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from headgate.control.kernel.command import (
+    CommandError,
+    InvalidError,
+    MissingError,
+    NotEmptyError,
+    RefusedError,
+    SuspendedError,
+    TakenError,
+    UnknownCallerError,
+)
+from headgate.control.kernel.metadata import ChangedError
+from headgate.control.kernel.ports import Denial, StoreError
+from headgate.control.organizations.organization import Organization
+from headgate.control.questions.messages import asked, called
+from headgate.control.text.error_text import REFUSED
+from headgate.control.text.validation_faults import listed_faults
+from headgate.decision.types import Question
+from headgate.endpoints.common.denials import DENIED, addressed_organization, record_denial
+from headgate.endpoints.common.scope import ADDRESSED
+from headgate.spark.sql.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, RowsDeniedError, StatementError
+
+log = logging.getLogger(__name__)
+
+_STATUS: dict[type[CommandError], tuple[int, str]] = {
+    UnknownCallerError: (401, "unauthenticated"),
+    SuspendedError: (403, "suspended"),
+    MissingError: (404, "not-found"),
+    TakenError: (409, "taken"),
+    NotEmptyError: (409, "not-empty"),
+    ChangedError: (412, "changed"),
+    InvalidError: (422, "invalid"),
+}
+
+RETRY_AFTER = "2"
+"""Seconds after which to come again."""
+
+NO_STORE = "the store cannot be used; the server's log says why"
+"""What is said of a `StoreError`: its own words name a path of this machine, which is for the operator."""
+
+
+class ProblemError(Exception):
+    """A door cannot do what it was asked; becomes a problem document.
+
+    `addressed` is the organization that the request addresses, if the caller is unknown there.
+    """
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, addressed: Organization | None = None, **more: Any
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.addressed = addressed
+        self.more = more
+
+
+def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
+    """Return a problem document as an answer."""
+    return _answer(_document(status, code, detail, **more))
+
+
+def statement_problem(error: StatementError) -> dict[str, Any]:
+    """Return the problem document of a statement that did not succeed; of a refusal, with what is missing and where to ask."""
+    known = _STATEMENT_STATUS.get(error.condition or "")
+    refusal = error.sqlstate == REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
+    if not refusal:
+        status, code = known or (400, "statement-failed")
+        return _document(status, code, str(error), sqlstate=error.sqlstate)
+    reason, link = asked(_CONDITION.sub("", str(error)))
+    more: dict[str, Any] = {"sqlstate": REFUSED, "reason": reason}
+    if link is not None:
+        more |= {"missing": [dict(parse_qsl(urlsplit(link).query))], "ask": link}
+    return _document(403, "refused", str(error), **more)
+
+
+_STATEMENT_STATUS = {
+    "UNAVAILABLE": (503, "unavailable"),
+    # Not 503: a client that repeats requests by itself must not repeat this one.
+    LOST: (502, "statement-lost"),
+    NO_SPARK: (404, "no-spark"),
+    TOO_MANY: (429, "too-many"),
+    SEVERAL: (422, "several-statements"),
+    "CANCELLED": (409, "cancelled"),
+}
+_LATER = (429, 503)
+_CONDITION = re.compile(r"^\[[A-Z_.]+\] | SQLSTATE: \w{5}$")
+"""What Spark puts around a message."""
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of the core and of the framework a problem document, and have the audit keep who was denied."""
+
+    @app.exception_handler(ProblemError)
+    def on_problem(request: Request, error: ProblemError) -> JSONResponse:
+        answer = problem(error.status, error.code, str(error), **error.more)
+        request.scope[ADDRESSED] = error.addressed
+        return _audited(request, later(answer) if error.status in _LATER else answer, error.code)
+
+    @app.exception_handler(CommandError)
+    def on_command(request: Request, error: CommandError) -> JSONResponse:
+        if isinstance(error, RefusedError):
+            organization = addressed_organization(request.scope) or request.app.state.deployed.organizations.deployment
+            return _audited(request, refused(organization, error), "refused", error.question)
+        status, code = _STATUS[type(error)]
+        answer = problem(status, code, str(error))
+        # The answer tells that a hidden name is taken: a caller that looks for such names is seen in the audit.
+        is_hidden = isinstance(error, TakenError) and error.is_hidden
+        return _recorded(request, answer, code) if is_hidden else _audited(request, answer, code)
+
+    @app.exception_handler(StatementError)
+    def on_statement(request: Request, error: StatementError) -> JSONResponse:
+        return _of_statement(request, error)
+
+    @app.exception_handler(HTTPException)
+    def on_http(request: Request, error: HTTPException) -> JSONResponse:
+        detail = str(error.detail)
+        if error.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+            detail = f"`{request.method} {request.url.path}` is not served; `/api/openapi.json` lists what is"
+        code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
+        return problem(error.status_code, code, detail)
+
+    @app.exception_handler(StoreError)
+    def on_store(_: Request, error: StoreError) -> JSONResponse:
+        return unavailable(error)
+
+    @app.exception_handler(RequestValidationError)
+    def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
+        listed, more = listed_faults(error.errors(), error.body)
+        found = [{"at": each.at, "fault": each.sentence} for each in listed]
+        text = "the request is not of the form that this route takes"
+        if more:
+            text = f"{text}; {len(found)} faults are listed, and there are up to {more} more"
+        return problem(422, "invalid", text, faults=found)
+
+
+def _of_statement(request: Request, error: StatementError) -> JSONResponse:
+    document = statement_problem(error)
+    answer = _answer(document)
+    if isinstance(error, RowsDeniedError):
+        # Any other refusal is the guard's, and its door has recorded it.
+        return _recorded(request, answer, "refused")
+    return later(answer) if document["status"] in _LATER else answer
+
+
+def _document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
+    title = code.replace("-", " ")
+    return {"type": f"urn:headgate:problem:{code}", "title": title, "status": status, "detail": detail, **more}
+
+
+def _answer(document: Mapping[str, Any]) -> JSONResponse:
+    return JSONResponse(document, document["status"], media_type="application/problem+json")
+
+
+def unavailable(error: StoreError) -> JSONResponse:
+    """Return what whoever asks is told of a store that cannot be used; the log has the rest."""
+    log.error("the store cannot be used", exc_info=error)
+    return later(problem(503, "unavailable", NO_STORE))
+
+
+def later(answer: JSONResponse) -> JSONResponse:
+    """Return the answer, which says when to come again."""
+    answer.headers["retry-after"] = RETRY_AFTER
+    return answer
+
+
+def refused(organization: Organization, error: RefusedError) -> JSONResponse:
+    """Return a refusal: with its reason to who may know the resource, as a missing name to anybody else."""
+    facts, question, wording = organization.control.snapshot, error.question, organization.wording
+    resource = facts.resources.get(question.resource)
+    if resource is None:
+        return problem(404, "not-found", wording.hidden((question.resource,)))
+    names = (called(facts, resource.id),)
+    if resource.type in ("deployment", "organization", "project"):
+        # Every caller knows that there is one; and, in the organization, its default project.
+        text = wording.refusal(facts, question.action, names, error.explanation, known=True)
+        return problem(403, "refused", text)
+    if not error.explanation.discoverable:
+        return problem(404, "not-found", wording.hidden(names))
+    return problem(403, "refused", wording.refusal(facts, question.action, names, error.explanation))
+
+
+def _audited(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
+    return _recorded(request, answer, code, question) if answer.status_code in DENIED else answer
+
+
+def _recorded(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
+    denial = Denial(code, question.action, question.resource) if question else Denial(code)
+    record_denial(request.scope, "api", denial)
+    return answer

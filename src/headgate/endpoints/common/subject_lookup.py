@@ -1,0 +1,95 @@
+"""Users, service principals and groups by their ids or names, as far as the caller may know of them."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from headgate.control.access.visibility import is_resource_only, known_to, knows_of
+from headgate.control.kernel.command import MissingError, TakenError
+from headgate.decision.types import Question
+from headgate.endpoints.common.context import Services
+from headgate.endpoints.common.evaluation_time import Moment
+from headgate.endpoints.common.lookup import resource
+from headgate.endpoints.common.writes import Write
+from headgate.facts.caller import Caller
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
+
+Kind = Literal["user", "service_principal"]
+
+
+def principal(services: Services, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
+    """Return the principal that the caller may know of; hidden and missing are the same error."""
+    found = PrincipalId(_seen(services, caller, name))
+    there = services.control.snapshot.principals.get(found)
+    if there is None or kind not in (None, there.kind):
+        raise _missing(services, name)
+    return found
+
+
+def group(services: Services, caller: Caller, name: str) -> GroupId:
+    """Return the group that the caller may know of; hidden and missing are the same error."""
+    found = GroupId(_seen(services, caller, name))
+    if found not in services.control.snapshot.groups:
+        raise _missing(services, name)
+    return found
+
+
+def meant(services: Services, asked: Question, name: str) -> SubjectId:
+    """Return whom a name means to somebody who may do what is asked for that one; see `headgate.control.access.visibility`.
+
+    A team or domain is one too, where the caller may see it.
+    """
+    found: SubjectId | None = services.directory.find(name)
+    if found is None:
+        try:
+            found = resource(services, asked.caller, name)
+        except MissingError:
+            found = None
+    return services.control.meant(asked, found, name)
+
+
+def require_free(write: Write, name: str, own: str | None = None) -> None:
+    """Raise `TakenError` if a principal or group is called so, other than the one of the id `own`.
+
+    Asked after the command was allowed, as it tells who is here. A dry run tells only of those that the caller may know
+    of; see `View.free_name`.
+    """
+    services = write.services
+    taken = services.directory.alike(name) - {own}
+    if not taken:
+        return
+    known = known_to(services.control.answers, write.caller, services.control.now)
+    is_hidden = not any(known(PrincipalId(each)) for each in taken)
+    if not (is_hidden and write.dry_run):
+        text = f"there is a `{name}` already, or a name so alike that readers would mix them up"
+        raise TakenError(text, is_hidden=is_hidden)
+
+
+def shown(moment: Moment) -> Callable[[SubjectId], bool]:
+    """Return what says of whom a list tells."""
+    return known_to(moment.answers, moment.caller, moment.now)
+
+
+def naming(services: Services, moment: Moment) -> Callable[..., str]:
+    """Return what names a subject to the caller; whom they may not know of is told by the id alone.
+
+    `asking` is who filed what is told of: that makes them known to whoever may see it.
+    """
+    known = shown(moment)
+
+    def name(subject: SubjectId, asking: SubjectId | None = None) -> str:
+        if is_resource_only(moment.facts, subject):
+            return moment.name(ResourceId(subject))
+        return services.directory.name(subject) if subject == asking or known(subject) else subject
+
+    return name
+
+
+def _seen(services: Services, caller: Caller, name: str) -> str:
+    found = services.directory.find(name)
+    if found is None or not knows_of(services.control.answers, caller, found, services.control.now):
+        raise _missing(services, name)
+    return ResourceId(found)
+
+
+def _missing(services: Services, name: str) -> MissingError:
+    return MissingError(services.wording.hidden((name,)))

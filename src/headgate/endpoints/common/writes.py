@@ -1,0 +1,223 @@
+"""Writes: dry runs, the version that they are meant for, and that a repeated one is written once."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Query, Request, Response
+from pydantic import BaseModel, ConfigDict
+
+from headgate.control.access.visibility import knows_of
+from headgate.control.kernel.command import Command, Plan
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.metadata import Call, Expected
+from headgate.control.kernel.ports import Origin
+from headgate.decision.diff.results import Effect
+from headgate.endpoints.common.context import By, Services, Uses
+from headgate.endpoints.common.idempotency import Once, digest, once, replay_or_run
+from headgate.endpoints.common.impact_schemas import ShownEffect, ShownPipeline, effect, pipeline
+from headgate.endpoints.common.lookup import Text
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.replies import Reply
+from headgate.endpoints.common.scope import REQUEST
+from headgate.endpoints.common.versions import set_version
+from headgate.facts.caller import Caller
+from headgate.facts.encoding import encode
+from headgate.facts.ids import ResourceId
+
+_ID_DIGITS = 32
+_SHOWN = 100
+"""So many effects of a dry run are shown; the rest is counted."""
+
+
+class Done(BaseModel):
+    """What a write gives: the revision that has it, what was made, and the new version of the resource.
+
+    A dry run writes nothing and gives what it would have written and what would be different for whom.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    revision: int
+    id: str | None = None
+    version: str | None = None
+    dry_run: bool = False
+    changes: list[dict[str, Any]] | None = None
+    needed: list[dict[str, Any]] | None = None
+    effects: list[ShownEffect] | None = None
+    pipelines: list[ShownPipeline] | None = None
+    more_effects: int | None = None
+
+
+DONE: dict[str, Any] = {"response_model": Done, "response_model_exclude_none": True}
+"""What a route says that answers so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One request that writes: whoever sends it, and how it is to be carried out."""
+
+    services: Services
+    caller: Caller
+    response: Response
+    call: Call
+    dry_run: bool
+    if_match: str | None
+    once: Once | None
+
+    def send(
+        self,
+        command: Command,
+        of: ResourceId | None = None,
+        *,
+        secret: Mapping[str, str] | None = None,
+        unless: Callable[[], None] | None = None,
+        first: Callable[[], None] | None = None,
+        **made: Any,
+    ) -> dict[str, Any]:
+        """Carry out a command and return the answer. `of` is the resource that `If-Match` is about, or that is made.
+
+        `made` are fields of the answer. Those of `secret` stand in this answer and are kept nowhere: not for a repeated
+        request either. For a command that is allowed, `unless` raises what else is against it, and `first` does what has
+        to be done in another log before it is written. Raises a `CommandError` if it is refused.
+        """
+        reply = self.reply(of, **made)
+        foreseen = self._carry_out(command, self.call_for(reply), unless, first)
+        if foreseen is not None:
+            return foreseen
+        if "version" in reply.answer:
+            set_version(self.response, reply.answer["version"])
+        return {**reply.answer, **(secret or {})}
+
+    def reply(self, of: ResourceId | None = None, **made: Any) -> Reply:
+        """Return the answer to be, about a resource, with these fields."""
+        return Reply(self.services.store, of, made, self.once)
+
+    def call_for(self, reply: Reply) -> Call:
+        """Return the call that keeps this reply."""
+        call = replace(self.call, keeps=reply.keeps)
+        if self.if_match is None:
+            return call
+        if reply.of is None:
+            raise ProblemError(422, "invalid", "`If-Match` is for what changes one resource; leave it out here")
+        return replace(call, expected=Expected(reply.of, self.if_match))
+
+    def new_id(self, prefix: str) -> str:
+        """Return a new id, the same one for the same request to the same organization that is sent again."""
+        if self.once is None:
+            return new_id(prefix)
+        parts = (self.services.organization.id, self.once.id, self.once.request)
+        return f"{prefix}_{digest(parts)[:_ID_DIGITS]}"
+
+    def _carry_out(
+        self,
+        command: Command,
+        call: Call,
+        unless: Callable[[], None] | None,
+        first: Callable[[], None] | None,
+    ) -> dict[str, Any] | None:
+        """Write the command, or return the answer of a dry run."""
+        if self.dry_run or unless or first:
+            plan = self.services.control.preview(command, self.caller, call)
+            if unless:
+                unless()
+            if self.dry_run:
+                return self._foreseen(plan)
+        if first:
+            first()
+        self.services.control.execute(command, self.caller, call)
+        return None
+
+    def _foreseen(self, plan: Plan) -> dict[str, Any]:
+        self.response.status_code = 200
+        found, changes = self.services.control.consequences(plan), [encode(each) for each in plan.changes]
+        effects = [each for each in found.effects if self._may_hear(each, changes)]
+        opened = [each for each in found.pipelines if self._sees(each.pipeline)]
+        return {
+            "dry_run": True,
+            "revision": self.services.control.snapshot.revision,
+            "changes": changes,
+            "needed": [
+                {"action": each.question.action, "resource": each.question.resource, "model": each.model}
+                for each in plan.decisions
+            ],
+            "effects": [effect(self.services.directory, each) for each in islice(effects, _SHOWN)],
+            "more_effects": max(0, len(effects) - _SHOWN),
+            "pipelines": [pipeline(each) for each in islice(opened, _SHOWN)],
+        }
+
+    def _may_hear(self, found: Effect, changes: Sequence[Mapping[str, object]]) -> bool:
+        """Say whether the caller may know of both ends of an effect: of whom the write itself names, they do."""
+        control = self.services.control
+        named = any(found.principal in each.values() for each in changes)
+        known = named or knows_of(control.answers, self.caller, found.principal, control.now)
+        return known and self._sees(found.resource)
+
+    def _sees(self, resource: ResourceId) -> bool:
+        """Say whether the caller may know of a resource; of what they would make, they do."""
+        control = self.services.control
+        return resource not in control.snapshot.resources or control.sees(self.caller, resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the query and the headers of a request say of how it is to be written."""
+
+    dry_run: bool
+    idempotency_key: str | None
+    if_match: str | None
+    why: str
+
+    @property
+    def key(self) -> str | None:
+        """The key under which the request is carried out once; None for a dry run, which writes nothing."""
+        return None if self.dry_run else self.idempotency_key
+
+
+async def wanted(
+    *,
+    dry_run: Annotated[bool, Query(description="write nothing; answer what would change, and for whom")] = False,
+    idempotency_key: Annotated[
+        Text | None, Header(max_length=200, description="a repeated request is written once")
+    ] = None,
+    if_match: Annotated[Text | None, Header(max_length=200, description="the version that this is meant for")] = None,
+    headgate_why: Annotated[Text | None, Header(max_length=1000, description="why, for the audit")] = None,
+) -> Wanted:
+    """Return what a request says of how it is to be written."""
+    return Wanted(dry_run, idempotency_key, if_match, headgate_why or "")
+
+
+Wants = Annotated[Wanted, Depends(wanted)]
+
+
+async def write(
+    request: Request, response: Response, services: Uses, caller: By, wants: Wants
+) -> AsyncGenerator[Write]:
+    """Give how a request is to be written."""
+    async with writing(request, response, services, caller, wants) as found:
+        yield found
+
+
+@asynccontextmanager
+async def writing(
+    request: Request, response: Response, services: Services, caller: Caller, wants: Wanted
+) -> AsyncGenerator[Write]:
+    """Give how a request is to be written, in the organization or the deployment of these services.
+
+    A repeated request is answered here, before the route resolves any name.
+    """
+    call = Call(Origin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
+    repeated = None if wants.key is None else await once(request, services, caller, wants.key)
+    async with replay_or_run(repeated):
+        yield Write(services, caller, response, call, wants.dry_run, _tag(wants.if_match), repeated)
+
+
+Writes = Annotated[Write, Depends(write)]
+
+
+def _tag(if_match: str | None) -> str | None:
+    if if_match is None or if_match.strip() == "*":
+        return None
+    return if_match.strip().removeprefix("W/").strip('"')

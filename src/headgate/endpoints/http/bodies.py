@@ -1,0 +1,156 @@
+"""Bodies are read here, once and whole: what is too large, too slow, too deep, too wide or not text goes no further."""
+
+import asyncio
+import codecs
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headgate.endpoints.common.problems import problem
+from headgate.endpoints.common.scope import KNOWN
+from headgate.endpoints.http.limits import Limits
+from headgate.endpoints.http.request_context import header
+from headgate.endpoints.http.timeouts import Timer
+from headgate.untrusted_input.json_shape import too_deep, too_wide
+
+_DIGITS = 18
+"""No length that has more is read as a number."""
+_DISCARDED_BYTES: Final = 8 * 1024 * 1024
+_DISCARD_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How large, how deep and how wide a body may be. `known` says whether its sender has a valid credential."""
+
+    size: int
+    depth: int
+    members: int
+    known: bool
+
+    def problem(self, status: int, code: str, text: str) -> Response:
+        """Return the refusal of a body, with what the caller can do about it."""
+        help = "" if self.known else "; this bound is for requests without a valid credential"
+        return problem(status, code, f"{text}{help}")
+
+
+class Bodies:
+    """Hands the application a body that is safe to parse, in one piece."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+        self._known = Bounds(limits.body, limits.depth, limits.members, known=True)
+        self._unknown = Bounds(
+            min(limits.body, limits.unauthenticated_body),
+            limits.depth,
+            min(limits.members, limits.unauthenticated_members),
+            known=False,
+        )
+        self._timer = Timer(limits.body_seconds)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        length = header(scope, b"content-length")
+        if length is None and header(scope, b"transfer-encoding") is None:
+            await self._app(scope, receive, send)
+            return
+        bounds = self._known if scope.get(KNOWN) else self._unknown
+        try:
+            body = await self._read(length, receive, bounds)
+        except _UnreadError as unread:
+            if header(scope, b"expect") is None:
+                await _discard(receive)
+            unread.answer.headers["connection"] = "close"
+            await unread.answer(scope, receive, send)
+            return
+        if body is not None:
+            answer = unusable(body, bounds)
+            await (answer or self._app)(scope, _replayed(body, receive), send)
+
+    async def _read(self, length: bytes | None, receive: Receive, bounds: Bounds) -> bytes | None:
+        """Return the body, or None if the client has gone."""
+        if length is not None and not length.isdigit():
+            raise _UnreadError(problem(400, "ambiguous", "`content-length` is a number"))
+        if length is not None and (len(length) > _DIGITS or int(length) > bounds.size):
+            raise _too_large(bounds)
+        deadline = self._timer.begin()
+        try:
+            return await _gathered(receive, bounds)
+        except asyncio.CancelledError:
+            if not deadline.passed or deadline.task.uncancel():
+                raise
+            text = f"the body did not come within {self._limits.body_seconds:g} seconds"
+            raise _UnreadError(problem(408, "too-slow", text)) from None
+        finally:
+            self._timer.end(deadline)
+
+
+async def _gathered(receive: Receive, bounds: Bounds) -> bytes | None:
+    gathered: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        gathered.append(message.get("body", b""))
+        size += len(gathered[-1])
+        if size > bounds.size:
+            raise _too_large(bounds)
+        more = message.get("more_body", False)
+    return b"".join(gathered)
+
+
+async def _discard(receive: Receive) -> None:
+    """Read and drop the rest of a body, within bounds: closing earlier would reset the connection and could lose the answer."""
+    size, more = 0, True
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            while more and size < _DISCARDED_BYTES:
+                message = await receive()
+                size += len(message.get("body", b""))
+                more = message.get("more_body", False)
+
+
+def _too_large(bounds: Bounds) -> "_UnreadError":
+    return _UnreadError(bounds.problem(413, "too-large", f"a body has at most {bounds.size} bytes"))
+
+
+class _UnreadError(Exception):
+    def __init__(self, answer: Response) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+def unusable(body: bytes, bounds: Bounds) -> Response | None:
+    """Return why a body that has come is not handed on, or None."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return problem(400, "not-text", "the body is not UTF-8")
+    # Some parsers ignore the mark and others do not: the doors of one server would answer differently.
+    if body.startswith(codecs.BOM_UTF8):
+        return problem(400, "byte-order-mark", "the body begins with a byte order mark; send it as UTF-8 without one")
+    # The width first: it takes less time, and how deep a body of few members is takes little.
+    if too_wide(body, bounds.members):
+        text = f"arrays and objects of a body have at most {bounds.members} members in all"
+        return bounds.problem(400, "too-wide", text)
+    if too_deep(body, bounds.depth):
+        text = f"arrays and objects of a body lie at most {bounds.depth} deep in each other"
+        return problem(400, "too-deep", text)
+    return None
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay

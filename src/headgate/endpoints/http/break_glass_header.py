@@ -1,0 +1,48 @@
+"""While the glass of an organization is broken, every answer about it says so."""
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headgate.control.deployment.break_glass import Broken, broken, latest
+from headgate.control.organizations.organization import Organization
+from headgate.endpoints.common.scope import CALLER
+from headgate.facts.ids import ResourceId
+
+HEADER = b"headgate-break-glass"
+
+
+class Glass:
+    """Whose glass is broken."""
+
+    def __init__(self) -> None:
+        self._known: dict[ResourceId, tuple[object, Broken]] = {}
+
+    def ends(self, organization: Organization) -> float | None:
+        """Return when it is whole again, in seconds since the epoch; None if it is."""
+        # There can be many assignments on an organization: they are looked through when another one is made or taken.
+        facts = organization.control.snapshot
+        there = facts.subjects.get(facts.organization) if facts.organization else None
+        known = self._known.get(organization.id)
+        if known is None or known[0] is not there:
+            known = self._known[organization.id] = (there, broken(facts))
+        return latest(facts, known[1], organization.control.now) if known[1] else None
+
+
+class BrokenGlass:
+    """Adds a header with the end of it, in seconds since the epoch."""
+
+    def __init__(self, app: ASGIApp, glass: Glass) -> None:
+        self._app = app
+        self._glass = glass
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+
+        async def announcing(message: Message) -> None:
+            found = scope.get(CALLER)
+            if found is not None and message["type"] == "http.response.start":
+                ends = self._glass.ends(found[0])
+                if ends is not None:
+                    message = {**message, "headers": [*message.get("headers", ()), (HEADER, f"{ends:.0f}".encode())]}
+            await send(message)
+
+        await self._app(scope, receive, announcing)

@@ -1,0 +1,108 @@
+"""The addresses for those who run this: is it alive, should it be sent requests, what does it count."""
+
+import hmac
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Literal
+
+import anyio.to_thread
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headgate.endpoints.common.problems import later, problem
+from headgate.endpoints.common.scope import ROUTE
+from headgate.endpoints.http.metrics import Metrics
+from headgate.endpoints.http.request_context import header
+
+READY_FOR = 1.0
+"""Seconds for which an answer about the store is good: nobody keeps the store busy by asking."""
+PATHS = ("/healthz", "/readyz", "/metrics")
+
+
+class Readiness:
+    """Whether requests should be sent here now."""
+
+    def __init__(self, unready: Callable[[], str | None], clock: Callable[[], float] = time.monotonic) -> None:
+        """`unready` says in a sentence what is wrong, or None; it may wait for the store and is called in a thread."""
+        self._unready = unready
+        self._clock = clock
+        self._known: tuple[float, str | None] | None = None
+        self.details: Callable[[], Mapping[str, str]] = dict
+        """Returns the states of Spark and its sandbox. They do not decide whether the server is ready."""
+        self.draining = False
+
+    async def why_not(self) -> str | None:
+        """Return what keeps this from being ready, or None."""
+        if self.draining:
+            return "this process is about to end"
+        if self._known is None or self._clock() - self._known[0] > READY_FOR:
+            self._known = (self._clock(), await anyio.to_thread.run_sync(self._unready))
+        return self._known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsAccess:
+    """Who may read the metrics: this machine, who has the token, or anybody who gets here."""
+
+    to: Literal["loopback", "token", "open"] = "loopback"
+    token: str = ""
+
+    def refusal(self, scope: Scope) -> Response | None:
+        """Return why they are not shown, or None."""
+        if self.to == "loopback" and not _is_near(scope):
+            return problem(404, "not-found", "the metrics are read on this machine; HEADGATE_METRICS says otherwise")
+        if self.to == "token" and not self._has_token(scope):
+            answer = problem(401, "unauthenticated", "send the metrics' token as `Authorization: Bearer <token>`")
+            answer.headers["www-authenticate"] = "Bearer"
+            return answer
+        return None
+
+    def _has_token(self, scope: Scope) -> bool:
+        given = header(scope, b"authorization") or b""
+        return bool(self.token) and hmac.compare_digest(given, b"Bearer " + self.token.encode())
+
+
+class Probes:
+    """Answers `/healthz`, `/readyz` and `/metrics`; everything else goes on."""
+
+    def __init__(self, app: ASGIApp, readiness: Readiness, metrics: Metrics, access: MetricsAccess) -> None:
+        self._app = app
+        self._readiness = readiness
+        self._metrics = metrics
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or scope["path"] not in PATHS:
+            await self._app(scope, receive, send)
+            return
+        scope[ROUTE] = scope["path"]
+        answer = await self._answer(scope)
+        await answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope) -> Response:
+        if scope["method"] not in ("GET", "HEAD"):
+            answer = problem(405, "method-not-allowed", f"`{scope['path']}` is read with GET")
+            answer.headers["allow"] = "GET, HEAD"
+            return answer
+        if scope["path"] == "/healthz":
+            return JSONResponse({"status": "alive"})
+        if scope["path"] == "/readyz":
+            return await self._ready()
+        return self._access.refusal(scope) or Response(self._metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def _ready(self) -> Response:
+        why = await self._readiness.why_not()
+        if why is None:
+            return JSONResponse({"status": "ready", **self._readiness.details()})
+        return later(problem(503, "not-ready", why))
+
+
+def _is_near(scope: Scope) -> bool:
+    client = scope.get("client")
+    try:
+        return client is not None and ip_address(client[0]).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,93 @@
+"""So many requests per second: for each principal, and for each address that nobody known calls from."""
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address, ip_network
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headgate.endpoints.common.problems import problem
+from headgate.endpoints.common.scope import KNOWN
+from headgate.endpoints.http.limits import Limits
+
+_REMEMBERED = 10_000
+
+Identify = Callable[[Scope], Awaitable[str | None]]
+"""Says by whose rate a request counts, or None where nobody known sends it. Asked once for each, after its head was checked."""
+
+
+class Buckets:
+    """Token buckets by key. Only those used last are remembered: a forgotten one is full again."""
+
+    def __init__(self, rate: float, burst_seconds: float, remembered: int = _REMEMBERED) -> None:
+        """`rate` is in requests per second; 0 is no limit."""
+        self._rate = rate
+        self._full = max(1.0, rate * burst_seconds)
+        self._remembered = remembered
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, key: str, now: float) -> float:
+        """Take one and return 0, or return after how many seconds there will be one."""
+        if not self._rate:
+            return 0.0
+        left, at = self._left.pop(key, (self._full, now))
+        left = min(self._full, left + (now - at) * self._rate)
+        wait = 0.0 if left >= 1 else (1 - left) / self._rate
+        self._left[key] = (left if wait else left - 1, now)
+        if len(self._left) > self._remembered:
+            self._left.popitem(last=False)
+        return wait
+
+
+def of_principals(limits: Limits) -> Buckets:
+    """Return the buckets that a request of somebody known takes from."""
+    return Buckets(limits.principal_rate, limits.burst_seconds)
+
+
+class Rates:
+    """Finds out who sends a request, and lets nobody send too many."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        identify: Identify,
+        limits: Limits,
+        principals: Buckets,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._identify = identify
+        self._principals = principals
+        self._addresses = Buckets(limits.address_rate, limits.burst_seconds)
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        wait = await self._wait(scope) if scope["type"] == "http" else 0.0
+        if not wait:
+            await self._app(scope, receive, send)
+            return
+        seconds = math.ceil(wait)
+        answer = problem(429, "too-many-requests", f"these are too many requests; go on in {seconds} s")
+        answer.headers["retry-after"] = str(seconds)
+        await answer(scope, receive, send)
+
+    async def _wait(self, scope: Scope) -> float:
+        known = await self._identify(scope)
+        scope[KNOWN] = known is not None
+        if known is not None:
+            return self._principals.take(known, self._clock())
+        return self._addresses.take(network_of(scope["client"][0] if scope.get("client") else ""), self._clock())
+
+
+@lru_cache(_REMEMBERED)
+def network_of(host: str) -> str:
+    """Return whose the address is: of the newer ones, one customer has a whole network."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    return str(ip_network(f"{host}/64", strict=False)) if isinstance(address, IPv6Address) else host

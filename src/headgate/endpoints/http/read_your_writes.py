@@ -1,0 +1,69 @@
+"""No answer older than the question: where other processes write too, the newest revisions are read first."""
+
+import asyncio
+
+import anyio.to_thread
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headgate.control.kernel.ports import StoreError
+from headgate.control.organizations.organization import Organizations
+from headgate.endpoints.common.problems import unavailable
+
+
+class Freshness:
+    """One read for everybody who waits: a read that begins after a request has come is new enough for it."""
+
+    def __init__(self, organizations: Organizations) -> None:
+        self._organizations = organizations
+        self._reading: asyncio.Task[None] | None = None
+        self._next: asyncio.Task[None] | None = None
+        self._moves = 0
+        self._known = 0
+
+    async def wait(self) -> None:
+        """Return when every open log is as new as the store was at some moment after this was called."""
+        if self.is_here():
+            return
+        if self._next is None:
+            self._next = asyncio.create_task(self._after(self._reading))
+        await asyncio.shield(self._next)
+
+    def is_here(self) -> bool:
+        """Say whether every open log is that new, so that there is nothing to wait for."""
+        stores = self._organizations.stores
+        if stores.moved():
+            self._moves += 1
+            # A store that can tell is a file of this machine: that is read in less time than it would be waited for.
+            if not stores.moved() and not self._organizations.behind():
+                self._known = self._moves
+        # What could not be read is tried again with every request, whatever the store says.
+        return self._known == self._moves and not self._organizations.is_any_refused
+
+    def _read(self) -> None:
+        moves = self._moves
+        self._organizations.refresh()
+        self._known = max(self._known, moves)
+
+    async def _after(self, reading: "asyncio.Task[None] | None") -> None:
+        if reading is not None:
+            await asyncio.wait({reading})
+        self._reading, self._next = self._next, None
+        await anyio.to_thread.run_sync(self._read)
+
+
+class Fresh:
+    """Waits for what is newest before a request goes on; without it the answer is 503, never an old one."""
+
+    def __init__(self, app: ASGIApp, freshness: Freshness) -> None:
+        self._app = app
+        self._freshness = freshness
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http":
+            try:
+                await self._freshness.wait()
+            except StoreError as error:
+                await unavailable(error)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

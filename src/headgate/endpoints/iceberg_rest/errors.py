@@ -1,0 +1,153 @@
+"""Errors in the shape of the Iceberg REST specification, and the one table that maps ours to them."""
+
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+
+from headgate.control.kernel.ports import Denial, StoreError
+from headgate.control.questions.by_name import Verdict
+from headgate.control.text.quoted_text import shorten_quotes
+from headgate.endpoints.common.problems import NO_STORE, RETRY_AFTER, ProblemError
+from headgate.endpoints.iceberg_rest.ports import Name, NameTakenError, NotEmptyError, UnderWayError
+from headgate.lake import errors as lake
+
+log = logging.getLogger(__name__)
+
+
+class SpecError(Exception):
+    """An answer that is an error: HTTP status, the specification's type, and one sentence.
+
+    `denial` is what the audit records if the error denies something to the caller.
+    """
+
+    def __init__(self, code: int, type: str, message: str, denial: Denial | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.type = type
+        self.denial = denial
+
+
+_TABLE: Mapping[type[Exception], tuple[int, str]] = {
+    lake.RuleError: (403, "ForbiddenException"),
+    lake.InvalidError: (400, "BadRequestException"),
+    lake.GoneError: (404, "NotFoundException"),
+    lake.ConflictError: (409, "CommitFailedException"),
+    lake.MissingError: (404, "NoSuchTableException"),
+    lake.BusyError: (503, "ServiceUnavailableException"),
+    NameTakenError: (409, "AlreadyExistsException"),
+    NotEmptyError: (409, "NamespaceNotEmptyException"),
+    UnderWayError: (503, "ServiceUnavailableException"),
+}
+
+_ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "type", "code"],
+            "properties": {"message": {"type": "string"}, "type": {"type": "string"}, "code": {"type": "integer"}},
+        }
+    },
+}
+_SPECIFIED = {"application/json": {"schema": _ERROR}}
+_BEFORE = {"application/problem+json": {}}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The request makes no sense.", "content": {**_SPECIFIED, **_BEFORE}},
+    401: {"description": "Nobody is known by this token.", "content": _SPECIFIED},
+    403: {"description": "The caller may not do this.", "content": _SPECIFIED},
+    404: {"description": "There is no such thing that the caller may know of.", "content": _SPECIFIED},
+    409: {"description": "It conflicts with what is there.", "content": _SPECIFIED},
+    413: {"description": "The body is too large.", "content": _BEFORE},
+    422: {"description": "An argument cannot be used.", "content": _BEFORE},
+    429: {"description": "Too many requests.", "content": _BEFORE},
+    503: {
+        "description": "The store cannot be used now, or too many files wait to be read; send the request again.",
+        "content": {**_SPECIFIED, **_BEFORE},
+    },
+}
+"""What any route may answer besides its own: in the specification's form, or a problem of what stands before it."""
+
+
+def no_such_namespace(shown: str) -> SpecError:
+    """Return the answer for a database that is hidden or missing."""
+    return SpecError(404, "NoSuchNamespaceException", f"there is no namespace `{shown}`, or you may not know of it")
+
+
+def no_such_table(shown: str) -> SpecError:
+    """Return the answer for a table that is hidden or missing."""
+    return SpecError(404, "NoSuchTableException", f"there is no table `{shown}`, or you may not know of it")
+
+
+def no_such_view(shown: str) -> SpecError:
+    """Return the answer for a view that is hidden or missing."""
+    return SpecError(404, "NoSuchViewException", f"there is no view `{shown}`, or you may not know of it")
+
+
+def nothing_here() -> SpecError:
+    """Return the answer for an address that is not served."""
+    return SpecError(404, "NotFoundException", "there is nothing at this address; `/v1/config` lists what there is")
+
+
+def bad_request(message: str) -> SpecError:
+    """Return the answer to a request that makes no sense."""
+    return SpecError(400, "BadRequestException", message)
+
+
+def refusal(verdict: Verdict, missing: SpecError) -> SpecError:
+    """Return the answer to somebody who may not: the reason, or what a missing name gets if they may not know of it."""
+    if verdict.discoverable:
+        return SpecError(403, "ForbiddenException", verdict.message, verdict.denial)
+    return hidden(verdict, missing)
+
+
+def hidden(verdict: Verdict, missing: SpecError) -> SpecError:
+    """Return the answer for a name that is hidden or missing. It is a denial, unless nothing there is hidden from the caller."""
+    return SpecError(missing.code, missing.type, str(missing), None if verdict.discoverable else verdict.denial)
+
+
+def shown(name: Name) -> str:
+    """Return a full name as the client knows it, without the lake."""
+    return ".".join(name[1:])
+
+
+class SpecRoute(APIRoute):
+    """A route whose every error has the specification's shape, and whose every denial is recorded in the audit."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the route's own handler."""
+        inner = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            try:
+                return await inner(request)
+            except Exception as error:  # noqa: BLE001 - the client is owed an answer in the specification's shape
+                if isinstance(error, SpecError) and error.denial is not None:
+                    await run_in_threadpool(request.state.record_denial, error.denial)
+                return _answer(error)
+
+        return handler
+
+
+def _answer(error: Exception) -> JSONResponse:
+    if isinstance(error, SpecError):
+        code, kind, message = error.code, error.type, str(error)
+    elif isinstance(error, ProblemError):
+        code, kind, message = error.status, "NotFoundException", str(error)
+    elif isinstance(error, StoreError):
+        log.error("the store cannot be used", exc_info=error)
+        code, kind, message = 503, "ServiceUnavailableException", NO_STORE
+    elif type(error) in _TABLE:
+        code, kind = _TABLE[type(error)]
+        message = str(error)
+    else:
+        log.error("the Iceberg REST catalog failed", exc_info=error)
+        code, kind, message = 500, "InternalServerError", "the catalog cannot answer now; its log says why"
+    later = {"retry-after": RETRY_AFTER} if code == HTTPStatus.SERVICE_UNAVAILABLE else None
+    return JSONResponse({"error": {"message": shorten_quotes(message), "type": kind, "code": code}}, code, later)

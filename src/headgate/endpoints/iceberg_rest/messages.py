@@ -1,0 +1,172 @@
+"""What clients send, as the Iceberg REST specification writes it."""
+
+import json
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
+from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.view.metadata import ViewVersion
+
+from headgate.control.kernel.names import describe_new_name_fault
+from headgate.control.text.validation_faults import first_fault
+from headgate.endpoints.iceberg_rest.errors import bad_request
+from headgate.lake.bounds import describe_updates_fault
+from headgate.lake.metadata import NewTable
+from headgate.lake.views import NewView, ViewRequirement, ViewUpdate
+
+M = TypeVar("M", bound=BaseModel)
+MOST = 100
+"""So many tables can be committed at once."""
+
+
+def _usable(name: str) -> str:
+    fault = describe_new_name_fault(name)
+    if fault is not None:
+        raise ValueError(fault)
+    return name
+
+
+NewName = Annotated[str, AfterValidator(_usable)]
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+
+class CreateNamespace(_Message):
+    """A new database. Namespaces have one level."""
+
+    namespace: tuple[NewName]
+    properties: dict[str, str] = Field(default_factory=dict)
+
+
+class CreateTable(_Message):
+    """A new table, made at once or (`stage-create`) with its first commit."""
+
+    name: NewName
+    location: str | None = None
+    schema_: Schema = Field(alias="schema")
+    partition_spec: PartitionSpec | None = Field(alias="partition-spec", default=None)
+    write_order: SortOrder | None = Field(alias="write-order", default=None)
+    stage_create: bool = Field(alias="stage-create", default=False)
+    properties: dict[str, str] = Field(default_factory=dict)
+
+    def new_table(self) -> NewTable:
+        """Return what the lake is asked for."""
+        return NewTable(
+            self.schema_,
+            self.partition_spec or UNPARTITIONED_PARTITION_SPEC,
+            self.write_order or UNSORTED_SORT_ORDER,
+            self.properties,
+        )
+
+
+class ChangeProperties(_Message):
+    """Properties of a database that are set, and some that go."""
+
+    updates: dict[str, str] = Field(default_factory=dict)
+    removals: tuple[str, ...] = ()
+
+
+class RegisterTable(_Message):
+    """A table whose metadata is there already."""
+
+    name: NewName
+    metadata_location: str = Field(alias="metadata-location")
+    overwrite: bool = False
+
+
+class CreateView(_Message):
+    """A new view."""
+
+    name: NewName
+    location: str | None = None
+    schema_: Schema = Field(alias="schema")
+    version: ViewVersion = Field(alias="view-version")
+    properties: dict[str, str] = Field(default_factory=dict)
+
+    def new_view(self) -> NewView:
+        """Return what the lake is asked for."""
+        return NewView(self.schema_, self.version, self.properties)
+
+
+class Identifier(_Message):
+    """A table by name. One that is looked up may be any text; it is missing then."""
+
+    namespace: tuple[str, ...]
+    name: str
+
+
+class NewIdentifier(_Message):
+    """A table by a name that it is to have."""
+
+    namespace: tuple[NewName]
+    name: NewName
+
+
+class RenameTable(_Message):
+    """Another name for a table."""
+
+    source: Identifier
+    destination: NewIdentifier
+
+
+class CommitTable(_Message):
+    """Changes to a table, and what must hold for them."""
+
+    identifier: Identifier | None = None
+    requirements: tuple[TableRequirement, ...] = ()
+    updates: tuple[TableUpdate, ...]
+
+
+def _bounded(changes: tuple[CommitTable, ...]) -> tuple[CommitTable, ...]:
+    fault = describe_updates_fault(update for each in changes for update in each.updates)
+    if fault is not None:
+        raise ValueError(fault)
+    return changes
+
+
+class CommitTransaction(_Message):
+    """Changes to several tables, all or none."""
+
+    table_changes: Annotated[
+        tuple[CommitTable, ...],
+        Field(alias="table-changes", min_length=1, max_length=MOST),
+        AfterValidator(_bounded),
+    ]
+
+
+class CommitView(_Message):
+    """Changes to a view, and what must hold for them."""
+
+    identifier: Identifier | None = None
+    requirements: tuple[ViewRequirement, ...] = ()
+    updates: tuple[ViewUpdate, ...]
+
+
+class Report(BaseModel):
+    """What a client measured. Any more of it is not read."""
+
+    report_type: Annotated[str, Field(alias="report-type")]
+
+
+def parsed(kind: type[M], body: bytes) -> M:
+    """Return the message. Raises the specification's 400 with what is wrong, and nothing else of the input."""
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        fault = first_fault(error.errors(), _form(body))
+        where = f"`{fault.at}`" if fault.at else "the request"
+        raise bad_request(f"{where} cannot be used: {fault.sentence}") from error
+    except Exception as error:  # PyIceberg's validators raise what they like
+        raise bad_request(f"the request cannot be used: {error}") from error
+
+
+def _form(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None

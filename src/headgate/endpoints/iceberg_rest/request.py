@@ -1,0 +1,257 @@
+"""Who sends a request, what they are allowed, and the names in its path."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+from urllib.parse import unquote_plus
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.names import usable
+from headgate.control.kernel.ports import SUSPENDED, Denial, DocumentPut, Origin
+from headgate.control.organizations.organization import SeveralOrganizationsError
+from headgate.control.questions.by_name import Verdict
+from headgate.endpoints.common.scope import ADDRESSED, ORGANIZATION, REQUEST
+from headgate.endpoints.iceberg_rest.errors import (
+    SpecError,
+    bad_request,
+    hidden,
+    no_such_namespace,
+    no_such_table,
+    no_such_view,
+    nothing_here,
+    refusal,
+    shown,
+)
+from headgate.endpoints.iceberg_rest.ports import (
+    Gate,
+    GateError,
+    Identified,
+    Identify,
+    Lake,
+    Name,
+    SenderDeniedError,
+    Sent,
+    UnderWayError,
+)
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.lake.errors import ConflictError, LakeError
+from headgate.lake.idempotency import Once
+
+LARGEST_BODY = 32 * 1024 * 1024
+DOOR = "iceberg"
+"""The name of this door in the log of changes and in the audit."""
+ANSWER = "answer"
+"""The kind of document that keeps what a command with a client's key made."""
+_LEVELS = "\x1f"
+_NAMES = "/v1/namespaces/"
+_LONGEST_KEY = 200
+_LOST = (ConflictError, UnderWayError)
+
+
+Answer = TypeVar("Answer")
+Others = ParamSpec("Others")
+Act = Callable[Concatenate["Asking", Others], Answer]
+
+
+def repeatable(act: Act[Others, Answer]) -> Act[Others, Answer]:
+    """Return an act that is tried again once if it lost a race under a client's key.
+
+    The winner may have been the same request, sent again at the same moment: then this one gets its answer.
+    """
+
+    @wraps(act)
+    def carry_out(asking: "Asking", *args: Others.args, **more: Others.kwargs) -> Answer:
+        try:
+            return act(asking, *args, **more)
+        except (GateError, LakeError, SpecError) as error:
+            if asking.once is None or not (isinstance(error, _LOST) or asking.before() is not None):
+                raise
+            return act(asking, *args, **more)
+
+    return carry_out
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One request: who sent it, its body, the parts of its path below `/v1/namespaces/`, and the key it is retried by."""
+
+    who: Identified
+    body: bytes
+    parts: tuple[str, ...]
+    request: str = ""
+    once: Once | None = None
+
+    @property
+    def caller(self) -> Caller:
+        """Who is asking."""
+        return self.who.caller
+
+    @property
+    def lake(self) -> Lake:
+        """The lake that is asked about."""
+        return self.who.lake
+
+    @property
+    def gate(self) -> Gate:
+        """What answers and carries out."""
+        return self.who.lake.gate
+
+    def call(self, **made: Any) -> Call:
+        """Return how a command is sent: through this door, with what it made kept under the client's key."""
+        origin, once = Origin(DOOR, self.request, self.caller.token), self.once
+        if once is None:
+            return Call(origin)
+        kept = DocumentPut(ANSWER, once.key, {"request": once.request, "answer": made}, new=True)
+        return Call(origin, keeps=lambda _: (kept,))
+
+    def before(self) -> Mapping[str, Any] | None:
+        """Return what this very request made when it was sent before; None if it is new."""
+        kept = self.gate.kept(self.once.key) if self.once else None
+        if kept is None or self.once is None:
+            return None
+        if kept["request"] != self.once.request:
+            raise bad_request("this `Idempotency-Key` was used for another request; use a new one")
+        made: Mapping[str, Any] = kept["answer"]
+        return made
+
+    def database(self) -> Name:
+        """Return the full name of the database in the path. Raises 404 for one that cannot exist."""
+        name = full_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)))
+        if name is None:
+            raise no_such_namespace(self._shown())
+        return name
+
+    def table(self, *, view: bool = False) -> Name:
+        """Return the full name of the table or view in the path. Raises 404 for one that cannot exist."""
+        name = full_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)), *(self.parts[2:3] or ("",)))
+        if name is None:
+            raise no_such(self._shown(), view=view)
+        return name
+
+    def known_database(self, name: Name) -> ResourceId:
+        """Return the database if the caller may discover it; else it is missing."""
+        verdict = self.gate.check(self.caller, "database.describe", name)
+        if verdict.resource is None or not verdict.discoverable:
+            raise self._hidden(verdict, no_such_namespace(shown(name)))
+        return verdict.resource
+
+    def known(self, name: Name, *, view: bool = False) -> ResourceId:
+        """Return the table or view if the caller may discover it; else it is missing."""
+        verdict = self.gate.check(self.caller, "table.describe", name)
+        resource = verdict.resource
+        if resource is None or not verdict.discoverable or self.gate.is_view(resource) is not view:
+            raise self._hidden(verdict, no_such(shown(name), view=view))
+        return resource
+
+    def may(self, name: Name, *actions: str, view: bool = False) -> ResourceId:
+        """Return the table or view if one of these actions on it is allowed, or raise why the first is not."""
+        missing = no_such(shown(name), view=view)
+        verdicts = [self.gate.check(self.caller, action, name) for action in actions]
+        resource = verdicts[0].resource
+        if resource is None or self.gate.is_view(resource) is not view:
+            raise hidden(verdicts[0], missing)
+        if not any(each.allowed for each in verdicts):
+            raise refusal(verdicts[0], missing)
+        return resource
+
+    def may_in(self, database: Name, action: str) -> ResourceId:
+        """Return the database, or the lake, if this action on it is allowed, or raise why it is not."""
+        missing = no_such_namespace(shown(database) or self.lake.name)
+        verdict = self.gate.check(self.caller, action, database)
+        if verdict.resource is None:
+            raise hidden(verdict, missing)
+        if not verdict.allowed:
+            raise refusal(verdict, missing)
+        return verdict.resource
+
+    def record_denial(self, denial: Denial) -> None:
+        """Record in the audit that this request was denied."""
+        self.gate.record_denial(self.caller, denial, self.request)
+
+    def _hidden(self, verdict: Verdict, missing: SpecError) -> SpecError:
+        """Return the answer for a hidden or missing name.
+
+        It is no denial for a guarded session: the guard has decided on the statement, and the driver only looks for the name.
+        """
+        return missing if self.who.guarded else hidden(verdict, missing)
+
+    def _shown(self) -> str:
+        return ".".join((*self.parts[0].split(_LEVELS), *self.parts[2:3]))
+
+
+def full_name(lake: str, namespace: tuple[str, ...], *below: str) -> Name | None:
+    """Return the full name, or None if nothing can have it: namespaces have one level."""
+    if len(namespace) != 1 or not all(map(usable, (*namespace, *below))):
+        return None
+    return (lake, *namespace, *below)
+
+
+def no_such(name: str, *, view: bool) -> SpecError:
+    """Return the answer for a table or a view that is hidden or missing."""
+    return no_such_view(name) if view else no_such_table(name)
+
+
+async def identified(request: Request, identify: Identify) -> Asking:
+    """Read and identify a request. Raises the specification's 401 for an unknown caller, 403 while suspended, 413 for too much."""
+    body = await _body(request)
+    raw_path: bytes = request.scope["raw_path"]
+    target = raw_path.decode("ascii", "replace")
+    query: bytes = request.scope["query_string"]
+    full = f"{target}?{query.decode('ascii', 'replace')}" if query else target
+    headers = {key.lower(): value for key, value in request.headers.items()}
+    sent = Sent(request.method, full, headers, body, request.scope.get(ORGANIZATION))
+    try:
+        who = await run_in_threadpool(identify, sent)
+    except SeveralOrganizationsError as error:
+        raise bad_request(f"{error}; name one as `/o/{{organization}}` before the path") from None
+    except SenderDeniedError as error:
+        request.scope[ADDRESSED] = error.addressed
+        raise _denied(error.code) from None
+    # From the path as sent: clients write a space as `+` and a plus as `%2B`, which the decoded path mixes up.
+    parts = tuple(unquote_plus(part) for part in target.partition(_NAMES)[2].split("/"))
+    if any("/" in part for part in parts):
+        # The route was found by the decoded path, so it may not be the one of these parts.
+        raise nothing_here()
+    return Asking(who, body, parts, str(request.scope.get(REQUEST, "")), _once(who, sent))
+
+
+def _denied(code: str) -> SpecError:
+    if code == SUSPENDED:
+        return SpecError(403, "ForbiddenException", str(SuspendedError()), Denial(code))
+    return SpecError(
+        401,
+        "NotAuthorizedException",
+        "the bearer token is missing, not valid, or not for the organization that the request names",
+        Denial(code),
+    )
+
+
+def _once(who: Identified, sent: Sent) -> Once | None:
+    key = sent.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not 0 < len(key) <= _LONGEST_KEY:
+        raise bad_request(f"an `Idempotency-Key` has 1 to {_LONGEST_KEY} characters")
+    said = (sent.method, sent.target, sent.body.decode("utf-8", "replace"))
+    return Once(_digest("iceberg", who.lake.gate.replay_scope(who.caller), key), _digest(*said))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+async def _body(request: Request) -> bytes:
+    chunks = bytearray()
+    async for chunk in request.stream():
+        chunks += chunk
+        if len(chunks) > LARGEST_BODY:
+            raise SpecError(413, "BadRequestException", "the request is too large")
+    return bytes(chunks)

@@ -1,0 +1,101 @@
+"""Views: create, load, replace, drop. A view opens nothing: who reads through it needs their own right to what it reads."""
+
+from fastapi import Response
+
+from headgate.endpoints.iceberg_rest.errors import bad_request, no_such_namespace, no_such_view, refusal, shown
+from headgate.endpoints.iceberg_rest.messages import CommitView, CreateView, parsed
+from headgate.endpoints.iceberg_rest.ports import GateError, Name, RefusedError
+from headgate.endpoints.iceberg_rest.request import Asking, full_name, repeatable
+from headgate.endpoints.iceberg_rest.responses import view_answer
+from headgate.endpoints.iceberg_rest.tables import made_before
+from headgate.facts.ids import ResourceId
+from headgate.lake.errors import RuleError
+from headgate.lake.view_catalog import LoadedView
+
+
+def load_view(asking: Asking) -> Response:
+    """Return a view's metadata."""
+    return view_answer(_loaded(asking, asking.table(view=True)))
+
+
+def view_exists(asking: Asking) -> None:
+    """Return if the caller may discover the view."""
+    asking.known(asking.table(view=True), view=True)
+
+
+@repeatable
+def create_view(asking: Asking) -> Response:
+    """Make a view. Needs `database.create_view`."""
+    database = asking.database()
+    message = parsed(CreateView, asking.body)
+    if message.location is not None:
+        raise RuleError("a view's location is chosen by Headgate: leave it out")
+    parent = asking.may_in(database, "database.create_view")
+    name = (*database, message.name)
+    made = made_before(asking, name, view=True)
+    if made is not None:
+        return view_answer(_load_made(asking, name, made))
+    written = asking.lake.views.create(message.new_view(), parent)
+    _store_created(asking, name, written)
+    return view_answer(written)
+
+
+@repeatable
+def commit_view(asking: Asking) -> Response:
+    """Apply a commit. Needs `table.alter`; or `table.drop` and `database.create_view`, as replacing comes to the same."""
+    message = parsed(CommitView, asking.body)
+    name = asking.table(view=True)
+    if message.identifier:
+        identified = full_name(asking.lake.name, message.identifier.namespace, message.identifier.name)
+        if identified != name:
+            raise bad_request("the identifier is not the view of the path")
+    views = asking.lake.views
+    base = views.load(_may_change(asking, name))
+    if views.happened(base, asking.once):
+        # Loaded again: the commit may have happened after the first load.
+        return view_answer(_load_made(asking, name, base.pointer.table))
+    return view_answer(views.commit(base, message.requirements, message.updates, asking.once))
+
+
+@repeatable
+def drop_view(asking: Asking) -> None:
+    """Remove a view. Needs `table.drop`."""
+    name = asking.table(view=True)
+    if asking.before() is not None:
+        return
+    view = asking.may(name, "table.drop", view=True)
+    try:
+        asking.gate.drop_table(asking.caller, view, asking.call())
+    except RefusedError as error:
+        raise refusal(error.verdict, no_such_view(shown(name))) from error
+
+
+def _loaded(asking: Asking, name: Name) -> LoadedView:
+    """Return a view for somebody who may describe it or select from it; a guarded session's statement decides itself."""
+    if asking.who.guarded:
+        return asking.lake.views.load(asking.known(name, view=True))
+    return asking.lake.views.load(asking.may(name, "table.describe", "table.select", view=True))
+
+
+def _load_made(asking: Asking, name: Name, made: ResourceId) -> LoadedView:
+    """Return the metadata of a view that an earlier request of the caller made or changed; this needs what a load needs."""
+    loaded = _loaded(asking, name)
+    if loaded.pointer.table != made:
+        raise no_such_view(shown(name))
+    return loaded
+
+
+def _may_change(asking: Asking, name: Name) -> ResourceId:
+    if asking.gate.check(asking.caller, "database.create_view", name[:-1]).allowed:
+        return asking.may(name, "table.alter", "table.drop", view=True)
+    return asking.may(name, "table.alter", view=True)
+
+
+def _store_created(asking: Asking, name: Name, written: LoadedView) -> None:
+    try:
+        asking.gate.create_view(asking.caller, name, written.pointer, asking.call(made=written.pointer.table))
+    except GateError as error:
+        asking.lake.views.discard(written)
+        if isinstance(error, RefusedError):
+            raise refusal(error.verdict, no_such_namespace(shown(name[:-1]))) from error
+        raise

@@ -1,0 +1,1 @@
+"""Internal endpoints: what the gateway and the guards of the drivers ask."""

@@ -1,0 +1,114 @@
+"""The gateway's door: its questions, on a port of their own and with a key that only it has."""
+
+import hmac
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio.to_thread
+from pydantic import TypeAdapter, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial, StoreError
+from headgate.control.organizations.organization import SeveralOrganizationsError
+from headgate.endpoints.http.read_your_writes import Fresh, Freshness
+from headgate.spark.authority import Admission, Credential, NobodyError, NotServedError, Report
+from headgate.spark.authority_messages import Authenticate, Close, Decide, MayTouch, Open, path_of
+from headgate.spark.deciding_authority import DecidingAuthority, Known
+from headgate.spark.sessions.sessions import TooManySessionsError
+
+AtHand = Callable[[Credential], Known | None]
+"""Says who presents a credential if nothing has to be looked up for that; never waits."""
+RecordDenial = Callable[[Credential, Denial], None]
+"""Records in the audit that a call with a credential was denied. It may wait for the store."""
+_CALL = "spark.connect"
+"""What a caller that is unknown asked for."""
+_Answer = Callable[[Any], Awaitable[Any]]
+
+_STATUS: dict[type[Exception], int] = {
+    SeveralOrganizationsError: 400,
+    SuspendedError: 409,
+    ValidationError: 422,
+    NobodyError: 401,
+    TooManySessionsError: 429,
+    NotServedError: 503,
+    StoreError: 503,
+}
+_ANY = TypeAdapter(Any)
+
+
+def gateway_application(
+    authority: DecidingAuthority,
+    at_hand: AtHand,
+    key: str,
+    freshness: Freshness,
+    record_denial: RecordDenial = lambda *_: None,
+) -> ASGIApp:
+    """Return what answers the gateway. Every request carries the key; no other door is behind it."""
+
+    async def authenticate(asked: Authenticate) -> Admission | None:
+        # At every call: where it need not wait, it does not take a thread either.
+        known = at_hand(asked.credential)
+        if known is not None:
+            return authority.admission(known)
+        return await anyio.to_thread.run_sync(looked_up, asked.credential)
+
+    def looked_up(credential: Credential) -> Admission | None:
+        try:
+            found = authority.authenticate(credential)
+        except SuspendedError:
+            record_denial(credential, Denial(SUSPENDED, _CALL))
+            raise
+        if found is None:
+            record_denial(credential, Denial(UNAUTHENTICATED, _CALL))
+        return found
+
+    def may_touch(asked: MayTouch) -> bool:
+        allowed = authority.may_touch(asked.credential, asked.action, asked.path)
+        if not allowed:
+            # Without the path: it can hold a secret.
+            record_denial(asked.credential, Denial(REFUSED, asked.action))
+        return allowed
+
+    def open_session(asked: Open) -> Any:
+        return authority.open(asked.credential, asked.session_id, asked.driver, asked.generation)
+
+    answers: dict[Any, _Answer] = {
+        Authenticate: authenticate,
+        Open: _aside(open_session),
+        Close: _aside(lambda asked: authority.close(asked.handle)),
+        MayTouch: _aside(may_touch),
+        Decide: _aside(lambda asked: authority.refusal(asked.running)),
+        Report: _aside(authority.report),
+    }
+    routes = [Route(path_of(kind), _route(kind, answer, key), methods=["POST"]) for kind, answer in answers.items()]
+    return Fresh(Starlette(routes=routes), freshness)
+
+
+def _route(kind: Any, answer: _Answer, key: str) -> Callable[[Request], Awaitable[Response]]:
+    asked, expected = TypeAdapter(kind), f"Bearer {key}".encode()
+
+    async def serve(request: Request) -> Response:
+        if not hmac.compare_digest(request.headers.get("authorization", "").encode(), expected):
+            return Response(status_code=403)
+        try:
+            found = await answer(asked.validate_json(await request.body()))
+        except tuple(_STATUS) as error:
+            status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+            return Response(str(error), status)
+        return Response(_ANY.dump_json(found), media_type="application/json")
+
+    return serve
+
+
+def _aside(answer: Callable[[Any], Any]) -> _Answer:
+    """Answer in a thread: it may wait for the store."""
+
+    async def serve(asked: Any) -> Any:
+        return await anyio.to_thread.run_sync(answer, asked)
+
+    return serve

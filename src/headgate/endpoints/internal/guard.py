@@ -1,0 +1,143 @@
+"""The guard's door: one question per statement, from the driver alone.
+
+A refusal is recorded in the audit here, once for SQL over HTTP, Spark Connect and runs: one record for each need that was
+refused. The answer names the first one.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.concurrency import run_in_threadpool
+
+from headgate.control.connections.commands import NoEntranceError
+from headgate.control.organizations.audit import Audit
+from headgate.control.pipelines.run_access import Touched
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.scope import REQUEST
+from headgate.spark.sessions.operations import TooMuchWorkError
+from headgate.spark.sessions.privileges import MOST_REFUSALS, ConnectionNeed, NameNeed, Names, Need, Refusal
+from headgate.spark.sessions.registry import Sparks, Spoken
+
+DOOR = "spark"
+"""The name of Spark's doors in the audit."""
+Asked = TypeVar("Asked", bound=BaseModel)
+
+
+class Needs(BaseModel):
+    """Everything that one statement needs, and in which operation, if it has a name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    needs: tuple[Need, ...]
+    statement: str = ""
+    is_filter: bool = False
+    """Whether a refusal only leaves something out of what the statement shows, and refuses nothing."""
+    operation: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+
+class Connect(BaseModel):
+    """The connection whose database is about to be entered, as the session's pipeline declares it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    connection: str
+
+
+class Source(BaseModel):
+    """A column of a table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: Names
+    column: Annotated[str, Field(max_length=1000)]
+
+
+class Written(BaseModel):
+    """Of which columns of other tables those are made that a statement writes into one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: Names
+    columns: Annotated[dict[str, Annotated[tuple[Source, ...], Field(max_length=20)]], Field(max_length=500)]
+
+
+def guard_router(sparks: Sparks, audit: Audit) -> APIRouter:
+    """Return the routes that the guard asks, of whichever organization's Spark."""
+    router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), Touched()
+
+    @router.post("/decide")
+    async def decide(request: Request) -> dict[str, Any]:
+        spoken, asked = await _question(request, sparks, Needs)
+        judge = spoken.spark.judge
+        refusals = judge.refusals(spoken.caller, asked.needs, most=1 if asked.is_filter else MOST_REFUSALS)
+        if asked.needs and not asked.is_filter:
+            _record_denials(audit, request, spoken, refusals)
+        refusal = refusals[0].message if refusals else _unrecorded(sparks, spoken, asked)
+        if refusal is None and spoken.caller.run is not None:
+            # Written before the answer: what reads it once the statement has run must find it.
+            await run_in_threadpool(touched.note, spoken.spark.organization, spoken.caller.run, _named(asked))
+        answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
+        # Of these callers the guard says which columns they make of which.
+        answer |= {"traced": spoken.caller.run is not None}
+        return answer if refusal is None else {**answer, "message": refusal}
+
+    @router.post("/connect")
+    async def connect(request: Request) -> dict[str, Any]:
+        spoken, asked = await _question(request, sparks, Connect)
+        need = ConnectionNeed(action="connection.use", connection=asked.connection)
+        refusals = spoken.spark.judge.refusals(spoken.caller, [need])
+        if refusals:
+            _record_denials(audit, request, spoken, refusals)
+            return {"allowed": False, "message": refusals[0].message}
+        try:
+            found = await run_in_threadpool(spoken.spark.entrance, spoken.caller, asked.connection)
+        except NoEntranceError as error:
+            return {"allowed": False, "message": f"{spoken.spark.judge.name(spoken.caller)}: {error}"}
+        return {"allowed": True, "url": found.url, "properties": dict(found.properties)}
+
+    @router.post("/columns")
+    async def columns(request: Request) -> dict[str, Any]:
+        spoken, said = await _question(request, sparks, Written)
+        if spoken.caller.run is not None:
+            came = {name: [(".".join(each.table), each.column) for each in of] for name, of in said.columns.items()}
+            store, run = spoken.spark.organization.store, spoken.caller.run
+            await run_in_threadpool(touched.note_columns, store, run, ".".join(said.table), came)
+        return {}
+
+    return router
+
+
+async def _question(request: Request, sparks: Sparks, kind: type[Asked]) -> tuple[Spoken, Asked]:
+    """Return what a driver asks, and in which session. Raises `ProblemError` for anybody else."""
+    body = await request.body()
+    spoken = sparks.spoken("POST", request.url.path, request.headers, body)
+    if spoken is None:
+        raise ProblemError(401, "unauthenticated", "this session is not known here, or has ended")
+    try:
+        return spoken, kind.model_validate_json(body)
+    except ValidationError:
+        raise ProblemError(422, "invalid", "the guard's question is not of the form that is understood") from None
+
+
+def _record_denials(audit: Audit, request: Request, spoken: Spoken, refusals: Iterable[Refusal]) -> None:
+    id = str(request.scope.get(REQUEST, ""))
+    for each in refusals:
+        audit.record_denial(spoken.spark.organization, spoken.caller, each.denial, DOOR, id)
+
+
+def _named(asked: Needs) -> Iterator[tuple[str, Names]]:
+    return ((need.action, need.object) for need in asked.needs if isinstance(need, NameNeed))
+
+
+def _unrecorded(sparks: Sparks, spoken: Spoken, asked: Needs) -> str | None:
+    """Keep in mind what an operation was allowed; return why that cannot be."""
+    if asked.operation is None:
+        return None
+    try:
+        spoken.spark.works.record(spoken.handle, asked.operation, asked.needs)
+    except TooMuchWorkError as error:
+        return str(error)
+    sparks.followed.record(asked.operation, spoken.spark.judge, asked.needs)
+    return None
