@@ -18,7 +18,7 @@ from bench.guard_stack.timing import WrongAnswerError
 from bench.guard_stack.tpch import generator, tpch
 from bench.guard_stack.upload import large_upload
 from bench.http_engines.figures import Aim
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 from headgate.spark.toolchain.prepare import Toolchain, prepare
 
 SHARE = "share"

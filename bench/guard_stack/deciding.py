@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.http_engines.headgate_server import Announcing, config
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.facts.caller import Caller
 from headgate.spark.sessions.registry import Sparks
 

@@ -14,7 +14,7 @@ import httpx
 from pyspark.sql.connect.session import SparkSession
 
 from bench.guard_stack.plain_spark import last_lines, plain_spark
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import Toolchain
 

@@ -16,10 +16,10 @@ import uvicorn
 from bench.decision_engines.organization import Sizes, generate
 from bench.http_engines.facts import imports
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.doors import http_application
-from headgate.app.fronted import fronted
-from headgate.app.scenarios import NoSpark
-from headgate.app.settings import Settings
+from headgate.app.http.application import http_application
+from headgate.app.http.middleware import fronted
+from headgate.app.settings.settings import Settings
+from headgate.conformance.http.runner import NoSpark
 from headgate.control.identity.principals import CreateServicePrincipal
 from headgate.control.identity.tokens import IssueToken, written
 from headgate.control.kernel.ids import new_id

@@ -13,7 +13,7 @@ from bench.http_engines.figures import Aim
 from bench.pipelines_stack.effort import QUICK, Effort
 from bench.pipelines_stack.parts import PARTS
 from bench.pipelines_stack.runs import Runs
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 from headgate.spark.toolchain.prepare import prepare
 
 

@@ -12,8 +12,8 @@ from examples.airline.outside import Outside, outside
 from examples.airline.telling import Story
 from examples.airline.world import Chapter, World
 from headgate.app.background import running
-from headgate.app.drivers import EVERY
-from headgate.app.settings import Settings, default_settings
+from headgate.app.settings.settings import Settings, default_settings
+from headgate.app.spark.drivers import EVERY
 from headgate.cli.output import say
 
 CHAPTERS: dict[str, Chapter] = {"nekt": nekt_chapter.tell, "onehouse": onehouse_chapter.tell}

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headgate.app.drivers import Drivers
-from headgate.app.knowing import Knowing
+from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.drivers import Drivers
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.identity.tokens import IssueToken, written
 from headgate.control.kernel.ports import Draft

@@ -18,13 +18,13 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headgate.app import drivers as drivers_module
-from headgate.app import housekeeping as housekeeping_module
-from headgate.app.drivers import Drivers, _Held  # pyright: ignore[reportPrivateUsage]
-from headgate.app.fronted import fronted
-from headgate.app.housekeeping import Housekeeping
-from headgate.app.listening import Alone
-from headgate.app.spark_side import SparkSide
+from headgate.app import maintenance as housekeeping_module
+from headgate.app.http.middleware import fronted
+from headgate.app.http.server import Alone
+from headgate.app.maintenance import Housekeeping
+from headgate.app.spark import drivers as drivers_module
+from headgate.app.spark.drivers import Drivers, _Held  # pyright: ignore[reportPrivateUsage]
+from headgate.app.spark.service import SparkSide
 from headgate.control.kernel.ports import AuditRecord, StoreError
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.organizations import audit as audit_module

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from headgate.app.checkpoint_folders import move_checkpoints
 from headgate.app.deployment import open_deployment
+from headgate.app.folders.checkpoint_folders import move_checkpoints
 from tests.app.world import settings_in, world_in
 
 

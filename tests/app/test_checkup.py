@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 import pytest
 from typer.testing import CliRunner
 
-from headgate.app.checkup import Finding, checkup
 from headgate.app.deployment import open_deployment
-from headgate.app.settings import Settings, SettingsError, default_settings
+from headgate.app.doctor import Finding, checkup
+from headgate.app.settings.settings import Settings, SettingsError, default_settings
 from headgate.cli import app
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 from headgate.control.kernel.run_queue import RunPut, RunRow
@@ -226,7 +226,7 @@ class TestTheSandbox:
         """Return the level of a machine that stands in for this one."""
         level = Level(request.param)
         why = "" if level is Level.FULL else WHY
-        monkeypatch.setattr(sys.modules["headgate.app.checkup.sandbox"], "find_level", lambda: (level, why))
+        monkeypatch.setattr(sys.modules["headgate.app.doctor.sandbox"], "find_level", lambda: (level, why))
         return level
 
     def test_a_preferred_sandbox_that_is_not_full_is_a_warning(self, settings: Settings, level: Level) -> None:

@@ -15,9 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.background import running
-from headgate.app.clusters import read_clusters
 from headgate.app.server import Server
-from headgate.app.settings import Settings
+from headgate.app.settings.clusters import read_clusters
+from headgate.app.settings.settings import Settings
 from headgate.cli.demo.people import Part, Person
 from headgate.facts.ids import ResourceId, RunId
 from headgate.spark.gateway.session_bindings import PRINCIPAL_KEY

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.checkup.clusters import clusters
-from headgate.app.settings import SettingsError, default_settings
+from headgate.app.doctor.clusters import clusters
+from headgate.app.settings.settings import SettingsError, default_settings
 from headgate.spark.driver import standalone_master
 from headgate.spark.driver.clusters import Cluster
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from headgate.app.drivers import Drivers
-from headgate.app.knowing import Knowing
+from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.drivers import Drivers
 from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.ports import AuditFilter, AuditRecord
 from headgate.control.organizations.commands import DEPLOYMENT

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.drivers import Drivers
+from headgate.app.spark.drivers import Drivers
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.spark.driver.clusters import Cluster, Clusters

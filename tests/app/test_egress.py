@@ -9,7 +9,7 @@ import pytest
 from psycopg.pq import Conninfo
 
 from headgate.app.deployment import open_deployment
-from headgate.app.egress import egress_of, store_server
+from headgate.app.settings.egress import egress_of, store_server
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 from headgate.pipelines.connections.egress import EgressError
 from tests.app.world import Place, World, serving, settings_in

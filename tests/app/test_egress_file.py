@@ -5,8 +5,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from headgate.app.egress_file import read_egress_file
-from headgate.app.settings import SettingsError, default_settings
+from headgate.app.settings.egress_file import read_egress_file
+from headgate.app.settings.settings import SettingsError, default_settings
 from headgate.control.egress import parse_host_rule
 from tests.repo.sessions import BLOCK
 

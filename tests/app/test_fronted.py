@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.app.fronted import Front, fronted
+from headgate.app.http.middleware import Front, fronted
 from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.http.limits import Limits

@@ -16,7 +16,7 @@ import pytest
 
 from headgate.app.background import running
 from headgate.app.deployment import Deployment
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.control.deployment.bootstrap import Founding, found
 from headgate.control.deployment.operators import add_operator
 from headgate.control.kernel.ids import new_id

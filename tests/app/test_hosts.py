@@ -7,8 +7,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from headgate.app.doors import http_application
-from headgate.app.fronted import fronted
+from headgate.app.http.application import http_application
+from headgate.app.http.middleware import fronted
 from tests.app.routes import Route, routes
 from tests.app.world import NoSpark, World, world_in
 from tests.doors.http.asking import asks

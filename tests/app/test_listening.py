@@ -15,9 +15,9 @@ import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 
-from headgate.app.fronted import Front
-from headgate.app.listening import Listening, ServerError, listen
-from headgate.app.settings import HOST, Settings, default_settings
+from headgate.app.http.middleware import Front
+from headgate.app.http.server import Listening, ServerError, listen
+from headgate.app.settings.settings import HOST, Settings, default_settings
 from headgate.endpoints.http.fast_path import Express
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.probes import Readiness

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.background import running
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.cli.demo.people import Part, Person
 from headgate.spark.toolchain.prepare import Toolchain, default_cache
 

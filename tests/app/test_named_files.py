@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.named_files import server_files
-from headgate.app.settings import Settings, default_settings
-from headgate.app.variable import FILE, FILE_KINDS, Variable
-from headgate.app.variables import VARIABLES
+from headgate.app.settings.named_files import server_files
+from headgate.app.settings.schema import VARIABLES
+from headgate.app.settings.settings import Settings, default_settings
+from headgate.app.settings.variable import FILE, FILE_KINDS, Variable
 from tests.app.test_egress_file import GOOD
 
 CONTENTS = {"clusters": "", "egress": GOOD, "path": ""}

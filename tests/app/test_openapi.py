@@ -14,7 +14,7 @@ from schemathesis.checks import load_all_checks, not_a_server_error
 from schemathesis.specs.openapi import checks
 
 from headgate.app.background import running
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.endpoints.http.limits import Limits
 from tests.app.world import Place
 from tests.soak import count

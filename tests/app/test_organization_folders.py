@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.organization_folders import OrganizationFolders
+from headgate.app.folders.organization_folders import OrganizationFolders
 from headgate.facts.ids import ResourceId
 from tests.threads import call_at_once
 

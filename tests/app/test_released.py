@@ -17,7 +17,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from typer.testing import CliRunner
 
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.cli import app
 from headgate.control.kernel.run_queue import RunWanted
 from headgate.control.organizations.organization import Organization

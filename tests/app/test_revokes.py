@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from headgate.app.deployment import over
-from headgate.app.drivers import Drivers
-from headgate.app.knowing import Knowing
+from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.drivers import Drivers
 from headgate.control.catalog.tables import DropDatabase, RenameTable
 from headgate.control.kernel.command import SuspendedError
 from headgate.control.organizations.organization import Organization

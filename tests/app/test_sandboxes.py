@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.sandboxes import (
+from headgate.app.settings.settings import Settings
+from headgate.app.spark.sandboxes import (
     SandboxRequiredError,
     describe_unenforced,
     forbidden_files,
     prepare_driver_sandbox,
     with_own_event_logs,
 )
-from headgate.app.settings import Settings
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.sandbox import Level
 from headgate.spark.driver.clusters import Cluster

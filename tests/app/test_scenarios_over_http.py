@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headgate.app.scenario_routes import Route, routes
-from headgate.app.scenarios import Doors, doors
 from headgate.cli import app
 from headgate.cli.scenario_folders import read_folder
+from headgate.conformance.http.routes import Route, routes
+from headgate.conformance.http.runner import Doors, doors
 from headgate.conformance.runner import run
 from headgate.decision.engine.engine import Engine
 from tests.app.routes import Route as Described

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 
 from headgate.app.background import running
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 
 
 def test_a_server_without_spark_refuses_statements_for_good(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from headgate.app.settings import SettingsError, default_settings
-from headgate.app.settings_page import page
-from headgate.app.variables import VARIABLES
+from headgate.app.settings.page import page
+from headgate.app.settings.schema import VARIABLES
+from headgate.app.settings.settings import SettingsError, default_settings
 from headgate.control.authentication.settings import Provider
 from headgate.endpoints.http.limits import Limits
 

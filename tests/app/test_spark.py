@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.background import running
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.cli.demo.people import Part, Person
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import Toolchain, default_cache

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from headgate.app.background import running
 from headgate.app.server import Server
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.endpoints.api.sql.schemas import ARROW
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import Toolchain, default_cache

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.lakes import warehouse_of
-from headgate.app.settings import SettingsError, default_settings
+from headgate.app.http.lakes import warehouse_of
+from headgate.app.settings.settings import SettingsError, default_settings
 from headgate.facts.ids import ResourceId
 
 BUCKET = {

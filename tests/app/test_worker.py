@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.settings import Settings, SettingsError
+from headgate.app.settings.settings import Settings, SettingsError
 from headgate.app.worker import WorkerApart
 from tests.app.world import settings_in
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.doors import http_application
-from headgate.app.settings import Settings
+from headgate.app.http.application import http_application
+from headgate.app.settings.settings import Settings
 from headgate.control.control import Control
 from headgate.control.deployment.bootstrap import Founding, found
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from headgate.app.deployment import open_deployment
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 from headgate.facts.ids import PrincipalId
 from tools.bypass_corpus.founding import found_atomic, join
 from tools.bypass_corpus.rights import everything, hold

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from pyiceberg.types import LongType, NestedField
 from typer.testing import CliRunner
 
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.lakes import Lakes, warehouse_of
-from headgate.app.settings import Settings
+from headgate.app.http.lakes import Lakes, warehouse_of
+from headgate.app.settings.settings import Settings
 from headgate.cli import app
 from headgate.control.deployment.bootstrap import Founding, found
 from headgate.facts.changes import RoleAssigned

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.app.deployment import SHIPPED, shipped_model
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 from headgate.cli import app
 from headgate.control.deployment.bootstrap import begin_deployment
 from headgate.control.organizations.organization import Organizations

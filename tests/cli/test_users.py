@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 from headgate.cli import app
 from headgate.control.deployment.break_glass import break_glass
 

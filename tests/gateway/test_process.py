@@ -138,7 +138,7 @@ def test_a_port_that_is_taken_is_said(scene: Scene) -> None:
 
 def test_it_ends_at_once_when_its_parent_is_gone(scene: Scene) -> None:
     scene.backend.held = True
-    command = [sys.executable, "-P", "-m", "headgate.app.gateway"]
+    command = [sys.executable, "-P", "-m", "headgate.app.spark.gateway_process"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

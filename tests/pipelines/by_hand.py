@@ -9,9 +9,9 @@ from typing import Any
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.background import running
-from headgate.app.lakes import file_parsers
+from headgate.app.http.lakes import file_parsers
 from headgate.app.server import Server
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.cli.demo.people import Part, Person
 from headgate.control.authentication.authenticator import run_token
 from headgate.control.kernel.ids import new_id

@@ -34,7 +34,7 @@ def test_no_module_imports_a_reader_of_avro_files() -> None:
 
 
 def test_no_process_that_serves_loads_what_rewrites_manifests() -> None:
-    loads = "import sys, headgate.app.server, headgate.app.doors, headgate.app.worker; print('fastavro' in sys.modules)"
+    loads = "import sys, headgate.app.server, headgate.app.http.application, headgate.app.worker; print('fastavro' in sys.modules)"
 
     said = subprocess.run((sys.executable, "-c", loads), capture_output=True, check=True, text=True)
 

@@ -37,9 +37,7 @@ def test_no_module_but_that_of_the_process_for_one_chart_imports_the_library() -
 
 
 def test_no_process_that_serves_loads_the_library() -> None:
-    text = (
-        "import sys, headgate.app.server, headgate.app.doors, headgate.app.worker; print('vl_convert' in sys.modules)"
-    )
+    text = "import sys, headgate.app.server, headgate.app.http.application, headgate.app.worker; print('vl_convert' in sys.modules)"
 
     said = subprocess.run((sys.executable, "-c", text), capture_output=True, check=True, text=True)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from headgate.app.settings import default_settings
-from headgate.app.variable import FILE
-from headgate.app.variables import VARIABLES
+from headgate.app.settings.schema import VARIABLES
+from headgate.app.settings.settings import default_settings
+from headgate.app.settings.variable import FILE
 from headgate.endpoints.http.probes import PATHS
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from headgate.app.background import running
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.endpoints.api import api_routes
 
 api_routes()

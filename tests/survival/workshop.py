@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.app.background import running
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.app.worker import WorkerApart
 from headgate.pipelines.execution.worker import WorkerSettings
 from headgate.spark.toolchain.prepare import default_cache

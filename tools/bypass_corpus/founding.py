@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headgate.app.deployment import HOME, model_of, shipped_model
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.control.control import Control
 from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
 from headgate.control.identity.tokens import IssueToken, written

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from headgate.app.listening import ServerError
+from headgate.app.http.server import ServerError
 from headgate.control.kernel.ports import StoreError
 from headgate.spark.driver.driver import DriverError
 from headgate.spark.toolchain.errors import ToolchainError

@@ -13,7 +13,7 @@ from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.background import running
 from headgate.app.server import Server
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 from headgate.facts.ids import RunId
 from headgate.spark.sql.client import connect
 from tools.bypass_corpus.alice import Alice

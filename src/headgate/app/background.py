@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headgate.app.server import Say, Server
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from headgate.app.checkpoint_folders import move_checkpoints
-from headgate.app.egress import egress_of
-from headgate.app.settings import Settings
+from headgate.app.folders.checkpoint_folders import move_checkpoints
+from headgate.app.settings.egress import egress_of
+from headgate.app.settings.settings import Settings
 from headgate.control.authentication.authenticator import Identity
 from headgate.control.authentication.services import Entrance, open_entrance
 from headgate.control.connections.vault import Vault

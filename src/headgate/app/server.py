@@ -7,12 +7,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.doors import http_application
-from headgate.app.fronted import Front, fronted
-from headgate.app.housekeeping import Housekeeping
-from headgate.app.listening import Listening, listen
-from headgate.app.settings import Settings
-from headgate.app.spark_side import SparkSide
+from headgate.app.http.application import http_application
+from headgate.app.http.middleware import Front, fronted
+from headgate.app.http.server import Listening, listen
+from headgate.app.maintenance import Housekeeping
+from headgate.app.settings.settings import Settings
+from headgate.app.spark.service import SparkSide
 from headgate.app.worker import worker_of
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.spark.authority import Credential

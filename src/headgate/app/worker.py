@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.drivers import Drivers
-from headgate.app.housekeeping import Housekeeping
-from headgate.app.lakes import file_parsers
-from headgate.app.settings import SPARK_PORT, Settings, SettingsError
+from headgate.app.http.lakes import file_parsers
+from headgate.app.maintenance import Housekeeping
+from headgate.app.settings.settings import SPARK_PORT, Settings, SettingsError
+from headgate.app.spark.drivers import Drivers
 from headgate.control.organizations.organization import Organization
 from headgate.pipelines.execution.spark_executor import Connect, OnSpark
 from headgate.pipelines.execution.worker import Worker, WorkerSettings

@@ -5,7 +5,7 @@ import sys
 import httpx
 import typer
 
-from headgate.app.settings import SettingsError
+from headgate.app.settings.settings import SettingsError
 from headgate.cli import (
     access,
     account,

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import httpx
 
-from headgate.app.settings import HOST, default_settings
+from headgate.app.settings.settings import HOST, default_settings
 from headgate.cli.errors import ApiError
 
 API = "/api/v1"

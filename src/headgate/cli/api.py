@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 from headgate.cli.addresses import addressed_organization, base, deployment_address
 from headgate.cli.errors import ApiError
 from headgate.cli.kept import kept_session

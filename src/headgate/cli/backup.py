@@ -11,7 +11,7 @@ from headgate.cli.opened import Data, refusals, settings_of
 from headgate.cli.output import fail, say
 
 if TYPE_CHECKING:
-    from headgate.app.settings import Settings
+    from headgate.app.settings.settings import Settings
 
 _ELSEWHERE = "this store lies in PostgreSQL; use `pg_dump --format=custom` and `pg_restore`, which see one state too"
 
@@ -38,7 +38,7 @@ def backup(file: Annotated[Path, typer.Argument(help="a new file")], data: Data 
 
 def restore(file: Annotated[Path, typer.Argument(help="what `headgate backup` wrote")], data: Data = None) -> None:
     """Make a copy the store of a data folder that has none, if every log in it proves to be whole."""
-    from headgate.app.settings import default_settings
+    from headgate.app.settings.settings import default_settings
     from headgate.store import backup
     from headgate.store.keys import KnownKeys
     from headgate.store.marks import Marks

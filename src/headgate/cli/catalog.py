@@ -12,8 +12,8 @@ from headgate.cli.opened import Data, deployed, refusals
 from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
+    from headgate.app.catalog_import import Found
     from headgate.app.deployment import Deployment
-    from headgate.app.importing import Found
     from headgate.control.organizations.organization import Organization
     from headgate.lake.other_catalog import OtherCatalog
 
@@ -53,8 +53,8 @@ def take(
     """
     from rich.progress import Progress
 
-    from headgate.app.importing import Importing
-    from headgate.app.lakes import warehouse_of
+    from headgate.app.catalog_import import Importing
+    from headgate.app.http.lakes import warehouse_of
 
     with deployed(data) as deployment:
         taking = _taking(deployment, organization)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.app.settings import default_settings
+from headgate.app.settings.settings import default_settings
 from headgate.cli.opened import Data
 from headgate.cli.output import table, write_json
 
@@ -22,7 +22,7 @@ def doctor(
     *, data: Data = None, as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False
 ) -> None:
     """Look at the settings, the data, the store, the ports, the certificate and what Spark needs. Changes nothing."""
-    from headgate.app.checkup import checkup
+    from headgate.app.doctor import checkup
 
     found = list(checkup(lambda: default_settings(os.environ, folder=data), os.environ, time.time()))
     if as_json:

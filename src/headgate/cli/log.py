@@ -91,7 +91,7 @@ def seal(data: Data = None) -> None:
 
 def rotate(data: Data = None) -> None:
     """Make a new key that seals from now on; seals of the old one are still believed. A server takes it up at its start."""
-    from headgate.app.settings import default_settings
+    from headgate.app.settings.settings import default_settings
     from headgate.store.keys import rotate as rotate_key
 
     key = rotate_key(default_settings(os.environ, folder=data).seal_key)

@@ -12,8 +12,8 @@ import typer
 from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
-    from headgate.app.scenarios import Doors
     from headgate.cli.scenario_folders import System
+    from headgate.conformance.http.runner import Doors
     from headgate.conformance.runner import Asking, Outcome
     from headgate.control.kernel.log_follower import Start
 
@@ -82,7 +82,7 @@ def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
 
         yield by_engine, lambda: None
         return
-    from headgate.app.scenarios import doors
+    from headgate.conformance.http.runner import doors
 
     with doors() as opened:
         yield opened.asked, lambda: _sum_up(opened)

@@ -13,7 +13,7 @@ from headgate.cli.output import fail
 
 if TYPE_CHECKING:
     from headgate.app.deployment import Deployment
-    from headgate.app.settings import Settings
+    from headgate.app.settings.settings import Settings
     from headgate.facts.ids import ResourceId
     from headgate.store import SqlStores
 
@@ -31,7 +31,7 @@ def opened(data: Path | None, *, sealing: bool = False, new: bool = False) -> It
 
     Where there is none, it ends with exit code 2, or a `new` one is made. A `StoreError` ends with exit code 1.
     """
-    from headgate.app.settings import default_settings
+    from headgate.app.settings.settings import default_settings
     from headgate.store import open_stores
 
     settings = default_settings(os.environ, folder=data) if new else settings_of(data)
@@ -88,7 +88,7 @@ def refusals() -> Iterator[None]:
 
 def settings_of(data: Path | None) -> "Settings":
     """Return the settings, of a store that is there; without one it ends with exit code 2."""
-    from headgate.app.settings import default_settings
+    from headgate.app.settings.settings import default_settings
     from headgate.store import FILE
 
     settings = default_settings(os.environ, folder=data)

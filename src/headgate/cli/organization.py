@@ -64,7 +64,7 @@ def take(
     deployment that has not begun yet begins with this organization.
     """
     from headgate.app.deployment import is_model
-    from headgate.app.lakes import warehouse_of
+    from headgate.app.http.lakes import warehouse_of
     from headgate.control.deployment.import_organization import adopt, adoptable
     from headgate.control.kernel.command import InvalidError
     from headgate.control.organizations.commands import DEPLOYMENT

@@ -12,7 +12,7 @@ from headgate.cli.output import fail, say, table, when
 
 if TYPE_CHECKING:
     from headgate.app.deployment import Deployment
-    from headgate.app.organization_folders import OrganizationFolders
+    from headgate.app.folders.organization_folders import OrganizationFolders
     from headgate.control.kernel.command import Command
     from headgate.control.kernel.metadata import Call
     from headgate.facts.ids import ResourceId
@@ -110,7 +110,7 @@ def remove(
     Its log stays, for the auditor and for an export. Its files stay too, without `--files`. The command asks for
     confirmation first.
     """
-    from headgate.app.organization_folders import OrganizationFolders
+    from headgate.app.folders.organization_folders import OrganizationFolders
     from headgate.control.organizations.organization_life import EndOrganization
     from headgate.control.organizations.removal import RemoveOrganization, require_removable
 

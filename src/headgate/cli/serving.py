@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from headgate.app.settings import API_PORT, LAST_PORT, SPARK_PORT, default_settings
+from headgate.app.settings.settings import API_PORT, LAST_PORT, SPARK_PORT, default_settings
 from headgate.cli.opened import Data
 from headgate.cli.output import fail, say
 
@@ -132,7 +132,7 @@ async def _until_signal(server: "Server") -> None:
 
 def _or_exit(work: Callable[[], T]) -> T:
     """Do it; what is known to go wrong ends with one sentence and exit code 1."""
-    from headgate.app.listening import ServerError
+    from headgate.app.http.server import ServerError
     from headgate.cli.demo.data import DemoError
     from headgate.control.kernel.ports import StoreError
     from headgate.spark.driver.driver import DriverError

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from headgate.app.fronted import fronted
+from headgate.app.http.middleware import fronted
 from headgate.control.deployment.bootstrap import Founding, found
 from headgate.control.kernel.ports import AuditFilter
 from headgate.endpoints.authzen.discovery import WELL_KNOWN

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from headgate.app.background import running
 from headgate.app.server import Server
-from headgate.app.settings import Settings
+from headgate.app.settings.settings import Settings
 from headgate.cli.demo.data import DemoError, unpack
 from headgate.cli.demo.people import PARTS, Person, RefusedError
 from headgate.cli.demo.report import farewell, print_grid, print_refusals

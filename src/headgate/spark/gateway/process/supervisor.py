@@ -133,7 +133,7 @@ class GatewayProcess:
 
 async def _spawn(told: Told, sandbox: GatewaySandbox) -> Process:
     process = await asyncio.create_subprocess_exec(
-        *sandbox.command((sys.executable, "-P", "-m", "headgate.app.gateway"), told),
+        *sandbox.command((sys.executable, "-P", "-m", "headgate.app.spark.gateway_process"), told),
         stdin=PIPE,
         stdout=PIPE,
         env=_environment(),

@@ -6,8 +6,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal
 
-from headgate.app.variable import LAST_PORT
-from headgate.app.written import SettingsError, values
+from headgate.app.settings.parsing import SettingsError, values
+from headgate.app.settings.variable import LAST_PORT
 from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.control.egress import EgressPolicy
 from headgate.control.organizations.audit import Level

@@ -3,9 +3,9 @@
 from dataclasses import MISSING, fields
 from typing import Any
 
-from headgate.app.settings import Settings
-from headgate.app.variable import FILE, Variable
-from headgate.app.variables import GROUPS
+from headgate.app.settings.schema import GROUPS
+from headgate.app.settings.settings import Settings
+from headgate.app.settings.variable import FILE, Variable
 from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.endpoints.http.limits import Limits
 from headgate.spark.sql.statements import SqlLimits
@@ -13,7 +13,7 @@ from headgate.spark.sql.statements import SqlLimits
 _HEAD = """\
 # Settings
 
-What a deployment can be told. Generated from `src/headgate/app/variables.py`; a test holds it to that.
+What a deployment can be told. Generated from `src/headgate/app/settings/schema.py`; a test holds it to that.
 
 Each is a variable of the environment. What has a key can also stand in a TOML file that `HEADGATE_CONFIG` names:
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from cryptography import x509
 
-from headgate.app.checkup.finding import Finding, doubtful, failed
-from headgate.app.settings import Settings
+from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.http.tls import Certificate, TlsError
 from headgate.spark.driver.ports import is_free

@@ -5,8 +5,8 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from headgate.app.checkup.finding import Finding, doubtful, failed
-from headgate.app.settings import Settings
+from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.settings.settings import Settings
 
 _OTHERS = 0o077
 _FEW = 1 << 30

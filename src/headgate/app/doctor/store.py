@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from headgate.app.checkup.finding import Finding, doubtful, failed
 from headgate.app.deployment import SHIPPED, shipped_model
-from headgate.app.settings import Settings
+from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
 from headgate.store.inspect import LAST, Glance, Tail, glance
 

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from headgate.app.deployment import Deployment
-from headgate.app.drivers import Drivers
+from headgate.app.spark.drivers import Drivers
 from headgate.control.authentication.authenticator import Presented
 from headgate.control.kernel.command import SuspendedError
 from headgate.control.kernel.ports import Denial

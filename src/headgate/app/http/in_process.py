@@ -8,7 +8,7 @@ from socket import socket
 import uvicorn
 from starlette.types import ASGIApp
 
-from headgate.app.settings import HOST
+from headgate.app.settings.settings import HOST
 
 
 class _Server(uvicorn.Server):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from headgate.app.checkup.finding import Finding, doubtful, failed
-from headgate.app.settings import Settings
+from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.settings.settings import Settings
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.guard_build import guard_jar
 from headgate.spark.toolchain.jars import ICEBERG, POSTGRESQL, cached

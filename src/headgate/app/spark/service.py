@@ -10,17 +10,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from headgate.app.deployment import Deployment
-from headgate.app.drivers import Drivers
-from headgate.app.knowing import Knowing
-from headgate.app.listening import Alone, ServerError
-from headgate.app.sandboxes import (
+from headgate.app.http.server import Alone, ServerError
+from headgate.app.settings.settings import Settings
+from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.drivers import Drivers
+from headgate.app.spark.sandboxes import (
     SandboxRequiredError,
     describe_unenforced,
     forbidden_files,
     prepare_driver_sandbox,
     with_own_event_logs,
 )
-from headgate.app.settings import Settings
 from headgate.control.connections.commands import Entrance
 from headgate.control.kernel.supervision import BackgroundTask
 from headgate.control.organizations.organization import Organization

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 
-from headgate.app.checkup.finding import Finding, doubtful, failed
-from headgate.app.settings import Settings
+from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.settings.settings import Settings
 from headgate.control.egress.loopback import is_loopback
 from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.standalone_master import (

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from headgate.app.checkup.clusters import clusters
-from headgate.app.checkup.egress import egress
-from headgate.app.checkup.finding import Finding, failed
-from headgate.app.checkup.folder import data_folder, disk, secrets
-from headgate.app.checkup.listening import certificate, ports, public_url
-from headgate.app.checkup.sandbox import sandbox
-from headgate.app.checkup.stored import stored
-from headgate.app.checkup.tools import tools
-from headgate.app.settings import Settings, SettingsError
+from headgate.app.doctor.clusters import clusters
+from headgate.app.doctor.egress import egress
+from headgate.app.doctor.finding import Finding, failed
+from headgate.app.doctor.folder import data_folder, disk, secrets
+from headgate.app.doctor.ports import certificate, ports, public_url
+from headgate.app.doctor.sandbox import sandbox
+from headgate.app.doctor.store import stored
+from headgate.app.doctor.toolchain import tools
+from headgate.app.settings.settings import Settings, SettingsError
 
 __all__ = ["Finding", "checkup"]
 

@@ -1,6 +1,6 @@
 """Every setting, under the headings of their page."""
 
-from headgate.app.variable import CONFIG, Variable
+from headgate.app.settings.variable import CONFIG, Variable
 
 _STORE = (
     Variable(

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from headgate.app.checkup.finding import Finding, doubtful, failed
-from headgate.app.sandboxes import SETTING, SandboxRequiredError, describe_unenforced
-from headgate.app.settings import Settings
+from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.settings.settings import Settings
+from headgate.app.spark.sandboxes import SETTING, SandboxRequiredError, describe_unenforced
 from headgate.sandbox.machine import find_level
 
 _WHAT = "sandbox"

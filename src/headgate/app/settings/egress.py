@@ -3,8 +3,8 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 
-from headgate.app.named_files import server_files
-from headgate.app.settings import Settings
+from headgate.app.settings.named_files import server_files
+from headgate.app.settings.settings import Settings
 from headgate.control.organizations.organization import Organization
 from headgate.pipelines.connections.egress import Egress, StoreServer
 from headgate.store.postgresql import connection_parameters

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from headgate.app.deployment import Deployment
-from headgate.app.path_mentions import mentioned_paths
-from headgate.app.settings import Settings
-from headgate.app.variable import CONFIG
+from headgate.app.settings.path_mentions import mentioned_paths
+from headgate.app.settings.settings import Settings
+from headgate.app.settings.variable import CONFIG
 from headgate.control.organizations.organization import Organization
 from headgate.lake.former_databases import FormerDatabases
 from headgate.sandbox import Level

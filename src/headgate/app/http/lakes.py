@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable, Container
 from functools import cache
 
-from headgate.app.lakegate import LakeGate
-from headgate.app.settings import Settings
+from headgate.app.http.iceberg_gate import LakeGate
+from headgate.app.settings.settings import Settings
 from headgate.control.authentication.authenticator import Identity
 from headgate.control.kernel.command import MissingError
 from headgate.control.kernel.ports import SUSPENDED, UNAUTHENTICATED

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headgate.app.lakes import file_parsers
+from headgate.app.http.lakes import file_parsers
 from headgate.control.catalog.tables import RegisterTable
 from headgate.control.kernel.command import CommandError
 from headgate.control.kernel.ids import new_id

@@ -46,7 +46,9 @@ class Call:
 @cache
 def routes() -> tuple[Route, ...]:
     """Return the table."""
-    table = yaml.safe_load(files("headgate.app").joinpath("scenario_routes.yaml").read_text(encoding="utf-8"))
+    table = yaml.safe_load(
+        files("headgate.conformance.http").joinpath("scenario_routes.yaml").read_text(encoding="utf-8")
+    )
     return tuple(map(_route, table))
 
 

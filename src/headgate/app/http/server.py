@@ -10,8 +10,8 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from headgate.app.fronted import Front
-from headgate.app.settings import HOST, Settings
+from headgate.app.http.middleware import Front
+from headgate.app.settings.settings import HOST, Settings
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.endpoints.http.connection import connections
 from headgate.endpoints.http.tls import Certificate, TlsError, factory

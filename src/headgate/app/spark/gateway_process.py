@@ -1,4 +1,4 @@
-"""The gateway's process: `python -m headgate.app.gateway`, told on its standard input, until that ends."""
+"""The gateway's process: `python -m headgate.app.spark.gateway_process`, told on its standard input, until that ends."""
 
 import asyncio
 import signal

@@ -9,10 +9,10 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
-from headgate.app.clusters import read_clusters
-from headgate.app.egress_file import read_egress_file
-from headgate.app.variable import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, Kind, Variable
-from headgate.app.variables import VARIABLES
+from headgate.app.settings.clusters import read_clusters
+from headgate.app.settings.egress_file import read_egress_file
+from headgate.app.settings.schema import VARIABLES
+from headgate.app.settings.variable import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, Kind, Variable
 from headgate.control.egress import EgressPolicy
 from headgate.control.kernel.command import InvalidError
 from headgate.control.kernel.normalize import domain_name

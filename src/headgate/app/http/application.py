@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from headgate.app.deployment import Deployment
-from headgate.app.lakes import Lakes, identifier, warehouse_of
+from headgate.app.http.lakes import Lakes, identifier, warehouse_of
 from headgate.endpoints import auth
 from headgate.endpoints.api import api_routes, openapi
 from headgate.endpoints.authzen.fast_path import AtOnce

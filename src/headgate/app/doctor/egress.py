@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from headgate.app.checkup.finding import Finding, doubtful
-from headgate.app.checkup.listening import may_be_served
-from headgate.app.named_files import server_files
-from headgate.app.settings import Settings
+from headgate.app.doctor.finding import Finding, doubtful
+from headgate.app.doctor.ports import may_be_served
+from headgate.app.settings.named_files import server_files
+from headgate.app.settings.settings import Settings
 from headgate.control.egress import EgressRules
 from headgate.control.egress.policy import EVERY, SETTING
 from headgate.control.kernel.ports import StoreError

@@ -7,10 +7,10 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from headgate.app.path_mentions import mentioned_paths
-from headgate.app.settings import Settings
-from headgate.app.variable import CONFIG, FILE, FILE_KINDS, Variable
-from headgate.app.variables import VARIABLES
+from headgate.app.settings.path_mentions import mentioned_paths
+from headgate.app.settings.schema import VARIABLES
+from headgate.app.settings.settings import Settings
+from headgate.app.settings.variable import CONFIG, FILE, FILE_KINDS, Variable
 from headgate.pipelines.connections.server_files import ServerFiles
 from headgate.spark.driver.clusters import Cluster
 from headgate.store.postgresql import connection_parameters

@@ -16,13 +16,13 @@ import httpx
 from fastapi import FastAPI
 
 from headgate.app.deployment import HOME, over, shipped_model
-from headgate.app.doors import http_application
-from headgate.app.scenario_people import Bearer, People, program
-from headgate.app.scenario_routes import call_for
-from headgate.app.scenario_stores import CaseStores
-from headgate.app.serving import served
-from headgate.app.settings import default_settings
+from headgate.app.http.application import http_application
+from headgate.app.http.in_process import served
+from headgate.app.settings.settings import default_settings
 from headgate.conformance.errors import ScenarioError
+from headgate.conformance.http.people import Bearer, People, program
+from headgate.conformance.http.routes import call_for
+from headgate.conformance.http.stores import CaseStores
 from headgate.conformance.questions import Asked
 from headgate.conformance.world import World
 from headgate.control.authentication.authenticator import Identity

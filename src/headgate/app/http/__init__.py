@@ -1,0 +1,1 @@
+"""HTTP: the application of all endpoints, the middlewares around it, and the server that listens."""

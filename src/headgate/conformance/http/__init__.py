@@ -1,0 +1,1 @@
+"""Cases over HTTP: asked of a server that is started for them."""
