@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headgate.cli import app
-from headgate.cli.scenario_folders import read_folder
+from headgate.cli.scenarios.folders import read_folder
 from headgate.conformance.http.routes import Route, routes
 from headgate.conformance.http.runner import Doors, doors
 from headgate.conformance.runner import run

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app, passwords
-from headgate.cli.kept import kept_session
+from headgate.cli.session_file import kept_session
 from tests.cli.logins import serve_logins, use_deployment
 from tests.control.logins.world import PASSWORD
 from tests.doors.identity.world import World

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headgate.cli.following import follow
+from headgate.cli.run_progress import follow
 
 
 class Going:

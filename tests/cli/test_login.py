@@ -13,9 +13,10 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app, login, passwords
-from headgate.cli.api import ApiError, call
-from headgate.cli.kept import forget, keep, kept_session
+from headgate.cli import app, passwords
+from headgate.cli.api import login
+from headgate.cli.client import ApiError, call
+from headgate.cli.session_file import forget, keep, kept_session
 from headgate.control.authentication.sessions import Session
 from headgate.control.authentication.settings import Limit
 from tests.cli.logins import serve_logins, use_deployment

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app, confirmation, forget
+from headgate.cli import app, confirmation
+from headgate.cli.operator import forget
 from headgate.control.deployment.bootstrap import Founding, found
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.kernel.ports import Draft, Pointer

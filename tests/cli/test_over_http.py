@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headgate.cli import app
-from headgate.cli.api import ApiError
+from headgate.cli.client import ApiError
 from tests.app.world import World, world_in
 
 Run = Callable[..., str]

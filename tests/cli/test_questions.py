@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headgate.cli import app
-from headgate.cli.questions import describe_health
+from headgate.cli.api.questions import describe_health
 from tests.app.world import World, world_in
 
 Ask = Callable[..., str]

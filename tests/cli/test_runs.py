@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli import app, runs
-from headgate.cli.api import ApiError
+from headgate.cli import app
+from headgate.cli.api import runs
+from headgate.cli.client import ApiError
 from headgate.control.kernel.run_queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.writing.cached_rows import keeper

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.api import ApiError
-from headgate.cli.pipelines import save_pipeline
+from headgate.cli.api.pipelines import save_pipeline
+from headgate.cli.client import ApiError
 
 
 class TestSavePipeline:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app
-from headgate.cli.api import ApiError
+from headgate.cli.client import ApiError
 from headgate.endpoints.api.sql.schemas import PAGE
 from headgate.spark.sql.statement_store import KeptStatements
 from headgate.spark.sql.statements import SqlLimits, StatementError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.model_docs import page_of
+from headgate.cli.model.docs import page_of
 from headgate.model.docs import model_page
 from tests.fakes.world import DATAMESH, NEKT
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.cli.scenario_folders import System, read_folder
+from headgate.cli.scenarios.folders import System, read_folder
 from headgate.conformance.runner import Case, run
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Reference

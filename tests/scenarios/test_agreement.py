@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.scenario_folders import System, read_folder
+from headgate.cli.scenarios.folders import System, read_folder
 from headgate.conformance.questions import questions
 from headgate.conformance.runner import prepared
 from headgate.decision.engine.engine import Engine

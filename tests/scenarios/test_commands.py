@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headgate.cli.scenario_folders import read_folder
+from headgate.cli.scenarios.folders import read_folder
 from headgate.conformance.questions import questions
 from headgate.conformance.runner import ALLOW, Case, prepared
 from headgate.conformance.steps import perform

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.scenario_folders import read_folder
+from headgate.cli.scenarios.folders import read_folder
 from headgate.conformance.runner import run
 from headgate.control.kernel.log_follower import Start
 from headgate.decision.engine.engine import Engine

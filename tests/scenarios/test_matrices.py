@@ -6,7 +6,7 @@ The suite asks a sample of these cells. Each table is read here in the plainest 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headgate.cli.scenario_folders import System, read_folder
+from headgate.cli.scenarios.folders import System, read_folder
 from headgate.conformance.questions import questions
 from headgate.conformance.steps import perform
 from headgate.decision.engine.engine import Engine

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headgate.cli.scenario_folders import System, read_folder
+from headgate.cli.scenarios.folders import System, read_folder
 from headgate.conformance.errors import ScenarioError, later
 from headgate.conformance.runner import NO_ANSWER, Outcome, read_case, run
 from headgate.control.kernel.parsing import UnreadableError, word

@@ -6,39 +6,41 @@ import httpx
 import typer
 
 from headgate.app.settings.settings import SettingsError
-from headgate.cli import (
-    access,
+from headgate.cli.addresses import describe_unreachable
+from headgate.cli.api import (
     account,
-    anything,
-    ask,
+    assignments,
+    connections,
+    databases,
+    directory,
+    invitations,
+    lineage,
+    login,
+    pipelines,
+    questions,
+    raw,
+    runs,
+    sql,
+    structure,
+)
+from headgate.cli.ask import commands as ask
+from headgate.cli.client import ApiError
+from headgate.cli.command_groups import Grouped
+from headgate.cli.model import commands as model
+from headgate.cli.operator import (
     backup,
     catalog,
-    connections,
-    directory,
     doctor,
     facts,
     forget,
-    invitations,
-    lakehouse,
-    lineage,
     log,
-    login,
-    model,
     operators,
     organization,
-    pipelines,
-    questions,
-    runs,
     secrets,
-    serving,
-    statements,
-    structure,
+    serve,
     users,
     warehouse,
 )
-from headgate.cli.addresses import describe_unreachable
-from headgate.cli.api import ApiError
-from headgate.cli.command_groups import Grouped
 from headgate.cli.output import fail
 
 app = typer.Typer(
@@ -50,7 +52,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for module in (
-    serving,
+    serve,
     doctor,
     login,
     account,
@@ -58,15 +60,15 @@ for module in (
     directory,
     invitations,
     structure,
-    access,
-    lakehouse,
+    assignments,
+    databases,
     connections,
     pipelines,
     runs,
     lineage,
-    statements,
+    sql,
     questions,
-    anything,
+    raw,
     log,
     forget,
     operators,

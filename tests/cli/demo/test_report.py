@@ -2,9 +2,9 @@
 
 import pytest
 
+from headgate.cli.demo.attempts import Thing, Tried
 from headgate.cli.demo.people import PARTS, Person
 from headgate.cli.demo.report import print_grid
-from headgate.cli.demo.things import Thing, Tried
 
 
 def test_the_grid_says_in_words_who_could_do_what(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from headgate.cli.scenario_folders import vocabulary
+from headgate.cli.scenarios.folders import vocabulary
 from headgate.conformance.language import language
 from headgate.conformance.world_builder import build
 from headgate.control.organizations.organization import Organization, Organizations

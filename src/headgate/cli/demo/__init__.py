@@ -11,11 +11,11 @@ from pathlib import Path, PurePosixPath
 from headgate.app.background import running
 from headgate.app.server import Server
 from headgate.app.settings.settings import Settings
+from headgate.cli.demo.attempts import try_everything
 from headgate.cli.demo.data import DemoError, unpack
 from headgate.cli.demo.people import PARTS, Person, RefusedError
 from headgate.cli.demo.report import farewell, print_grid, print_refusals
 from headgate.cli.demo.revoke import revoke_in_a_live_session
-from headgate.cli.demo.things import try_everything
 from headgate.cli.demo.world import make_lakehouse, make_people
 from headgate.cli.output import console, progress, say
 from headgate.control.egress import EgressRules

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from headgate.cli.api import problem_of
+from headgate.cli.client import problem_of
 from headgate.cli.demo.data import DemoError
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.app.server import Server
+from headgate.cli.api.questions import written
+from headgate.cli.demo.attempts import Tried
 from headgate.cli.demo.people import Person
-from headgate.cli.demo.things import Tried
 from headgate.cli.output import draw, say
-from headgate.cli.questions import written
 
 
 def print_grid(people: list[Person], tried: list[Tried]) -> None:

@@ -10,8 +10,8 @@ import yaml
 from headgate.app.server import Server
 from headgate.cli.demo.data import DemoError
 from headgate.cli.demo.people import PARTS, Person, RefusedError
-from headgate.cli.following import UNDER_WAY, follow
 from headgate.cli.output import say
+from headgate.cli.run_progress import UNDER_WAY, follow
 
 PIPELINES = ("load_flights", "delays_by_carrier")
 SALARIES = (

@@ -1,0 +1,115 @@
+"""Connections: places outside the lake that pipelines may read and write. Secrets come from files, never arguments."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headgate.cli.client import ApiError, at, call, every
+from headgate.cli.output import note, say, table
+
+_DEFAULT_PORT = 5432
+
+Name = Annotated[str, typer.Argument(help="what pipelines call it")]
+PasswordFile = Annotated[Path | None, typer.Option(help="a file with the password; `-` reads it from standard input")]
+HeaderFile = Annotated[Path | None, typer.Option(help="a file with a header in each line: `Name: value`")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    connections = typer.Typer(help="Folders, databases and APIs that pipelines may reach.", no_args_is_help=True)
+    connections.command("list")(list_connections)
+    connections.command("create")(create_connection)
+    connections.command("show")(show_connection)
+    connections.command("secret")(change_secret)
+    app.add_typer(connections, name="connection")
+
+
+def list_connections() -> None:
+    """Show the connections that you may see."""
+    table(("name",), [(each["name"],) for each in every("/connections")])
+
+
+def create_connection(
+    name: Name,
+    folder: Annotated[Path | None, typer.Argument(help="a folder of the server's machine")] = None,
+    postgresql: Annotated[str | None, typer.Option(help="a database: HOST:PORT/NAME")] = None,
+    user: Annotated[str | None, typer.Option(help="as whom the database is entered")] = None,
+    password_file: PasswordFile = None,
+    sslmode: Annotated[str, typer.Option(help="how the way to the database is protected, as libpq has it")] = "prefer",
+    http: Annotated[str | None, typer.Option(help="an API: the address that all its paths begin with")] = None,
+    header_file: HeaderFile = None,
+) -> None:
+    """Declare a folder, a PostgreSQL database or an HTTP API for pipelines."""
+    if [folder, postgresql, http].count(None) != 2:  # noqa: PLR2004 (one of the three is given)
+        raise ApiError("give a folder, `--postgresql` or `--http`: one of them")
+    body: dict[str, Any] = {"name": name}
+    if folder is not None:
+        body["folder"] = _absolute(folder)
+    if postgresql is not None:
+        if user is None:
+            raise ApiError("say with `--user` as whom the database is entered")
+        password = "" if password_file is None else _line(password_file)
+        body["postgresql"] = {**_database(postgresql), "user": user, "password": password, "sslmode": sslmode}
+    if http is not None:
+        body["http"] = {"base_url": http, "headers": {} if header_file is None else _headers(header_file)}
+    answer = call("POST", "/connections", body=body)
+    say(f"connection {name} (revision {answer['revision']})")
+    if "warning" in answer:
+        note(f"warning: {answer['warning']}")
+
+
+def show_connection(name: Name) -> None:
+    """Show what is behind a connection; its secret is never shown."""
+    found = call("GET", at("connections", name))
+    table(("", ""), [(key, str(value)) for key, value in found.items() if key != "revision"])
+
+
+def change_secret(name: Name, password_file: PasswordFile = None, header_file: HeaderFile = None) -> None:
+    """Put another secret in the place of a connection's."""
+    body: dict[str, Any] = {}
+    if password_file is not None:
+        body["password"] = _line(password_file)
+    if header_file is not None:
+        body["headers"] = _headers(header_file)
+    answer = call("PUT", at("connections", name, "secret"), body=body)
+    say(f"connection {name} has a new secret (revision {answer['revision']})")
+
+
+def _absolute(folder: Path) -> str:
+    if not folder.is_absolute():
+        raise ApiError(
+            f"`{folder}` is relative, and the folder is one of the server's machine; write its absolute path"
+        )
+    return str(folder)
+
+
+def _database(text: str) -> dict[str, Any]:
+    where, slash, name = text.partition("/")
+    host, colon, port = where.rpartition(":")
+    if not colon or where.endswith("]"):
+        host, port = where, str(_DEFAULT_PORT)
+    if not slash or not port.isdecimal():
+        raise ApiError(f"`{text}` is not a database; write it as HOST:PORT/NAME")
+    return {"host": host.removeprefix("[").removesuffix("]"), "port": int(port), "database": name}
+
+
+def _headers(file: Path) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in filter(str.strip, _text(file).splitlines()):
+        name, colon, value = line.partition(":")
+        if not colon:
+            raise ApiError(f"`{file}` holds a line that is no header; write each as `Name: value`")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def _line(file: Path) -> str:
+    return _text(file).removesuffix("\n").removesuffix("\r")
+
+
+def _text(file: Path) -> str:
+    try:
+        return typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ApiError(f"`{file}` cannot be read: {error}") from None

@@ -1,0 +1,118 @@
+"""`headgate login` and `logout`: a session for the command line, by a code that is entered in a browser, or a password."""
+
+import os
+import time
+from contextlib import suppress
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from headgate.cli.client import ApiError, base, describe_credential, problem_of
+from headgate.cli.output import say
+from headgate.cli.passwords import read_password, require_terminal
+from headgate.cli.session_file import forget, keep, kept_session
+
+_DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
+_WAITING = ("authorization_pending", "slow_down")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("login")(login)
+    app.command("logout")(logout)
+
+
+def login(
+    name: Annotated[
+        str | None, typer.Argument(help="the login name, for a login by password; a browser is used if left out")
+    ] = None,
+    *,
+    password: Annotated[bool, typer.Option("--password", help="ask for the password here, not in a browser")] = False,
+    password_stdin: Annotated[bool, typer.Option("--password-stdin", help="read the password from stdin")] = False,
+) -> None:
+    """Log in; the commands that follow are yours until the session ends."""
+    if password_stdin and name is None:
+        raise ApiError("`--password-stdin` needs a login name: `headgate login NAME --password-stdin`")
+    if name == "":
+        raise ApiError("the login name is empty; write it, or leave it out to log in by a browser")
+    try:
+        if name or password:
+            session, ends = _by_password(name, stdin=password_stdin)
+        else:
+            session, ends = _by_device()
+    except ApiError as error:
+        raise ApiError(f"{error}; {describe_credential()}") from None
+    say(f"logged in; {use_session(session, ends)}")
+
+
+def logout() -> None:
+    """End the session of the command line."""
+    session = kept_session(base(), os.environ)
+    if session is None:
+        say(f"there is no session to end; {describe_credential()}")
+        return
+    answer = _end(session)
+    # One that is not known there any more has ended already.
+    if answer.is_error and answer.status_code != httpx.codes.UNAUTHORIZED:
+        raise ApiError(problem_of(answer))
+    forget(base(), os.environ)
+    say(f"logged out; {describe_credential()}")
+
+
+def use_session(session: str, ends: float) -> str:
+    """Keep a session for the commands that follow and end the one that it replaces; return where it is, as a clause."""
+    former = kept_session(base(), os.environ)
+    kept = f"the session is kept in {keep(base(), session, ends, os.environ)}"
+    if former is not None:
+        # A server that does not answer leaves the former session to its own end.
+        with suppress(httpx.HTTPError):
+            _end(former)
+    return f"{kept}; unset HEADGATE_TOKEN to use it" if os.environ.get("HEADGATE_TOKEN") else kept
+
+
+def _end(session: str) -> httpx.Response:
+    return httpx.post(f"{base()}/api/v1/logout", headers={"authorization": f"Bearer {session}"})
+
+
+def _by_password(name: str | None, *, stdin: bool) -> tuple[str, float]:
+    """Return a new session of the user with a password, and when it ends."""
+    if not stdin:
+        require_terminal()
+    login = name or typer.prompt("Login name")
+    secret = read_password(stdin=stdin, is_new=False)
+    answer = _post("/api/v1/login", json={"login": login, "password": secret})
+    return str(answer["session"]), float(answer["ends"])
+
+
+def _by_device() -> tuple[str, float]:
+    """Return a new session of the user that allows it in a browser, and when it ends."""
+    asked = _post("/oauth2/device_authorization", data={"client_id": "headgate"})
+    say(f"open {asked['verification_uri_complete']} and let the code {asked['user_code']} in")
+    interval = float(asked["interval"])
+    while True:
+        time.sleep(interval)
+        answer = httpx.post(f"{base()}/oauth2/token", data={"grant_type": _DEVICE, "device_code": asked["device_code"]})
+        if answer.is_success:
+            granted = answer.json()
+            return str(granted["access_token"]), time.time() + float(granted["expires_in"])
+        body = _json(answer)
+        if body.get("error") not in _WAITING:
+            raise ApiError(str(body.get("error_description", problem_of(answer))))
+        if body["error"] == "slow_down":
+            interval += 5.0  # as RFC 8628 has it
+
+
+def _post(path: str, **more: Any) -> dict[str, Any]:
+    answer = httpx.post(f"{base()}{path}", **more)
+    if answer.is_error:
+        raise ApiError(str(_json(answer).get("error_description") or problem_of(answer)))
+    return _json(answer)
+
+
+def _json(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        found = answer.json()
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

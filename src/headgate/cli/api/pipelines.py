@@ -1,0 +1,125 @@
+"""`headgate pipeline`: what runs, and having it run."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from headgate.cli.api.runs import attend
+from headgate.cli.client import ApiError, at, call, every
+from headgate.cli.output import say, table
+
+Name = Annotated[str, typer.Argument(help="the name of a pipeline")]
+File = Annotated[Path, typer.Argument(help="a YAML definition")]
+Detached = Annotated[bool, typer.Option("--detach", help="do not wait for the end")]
+
+STATES = ("activate", "deactivate", "pause", "resume", "clean-and-restart")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    pipelines = typer.Typer(help="Pipelines, and having them run.", no_args_is_help=True)
+    pipelines.command("list")(list_pipelines)
+    pipelines.command("show")(show_pipeline)
+    pipelines.command("save")(save_pipeline)
+    pipelines.command("check")(check_pipeline)
+    pipelines.command("rows")(show_rows)
+    pipelines.command("delete")(delete_pipeline)
+    pipelines.command("run")(run_pipeline)
+    pipelines.command("backfill")(backfill)
+    for verb in STATES:
+        _add_state(pipelines, verb)
+    app.add_typer(pipelines, name="pipeline")
+
+
+def list_pipelines() -> None:
+    """Show the pipelines that you may see."""
+    found = every("/pipelines")
+    rows = [
+        (each["name"], each["kind"], each["run_as"], "running" if each["running"] else each["state"]) for each in found
+    ]
+    table(("name", "kind", "run-as", "state"), rows)
+
+
+def show_pipeline(name: Name) -> None:
+    """Show a pipeline's definition, whose rights its runs use, and its last runs."""
+    found = call("GET", at("pipelines", name))
+    say(f"# {found['kind']} {found['name']}, {found['state']}, runs as {found['run_as'] or 'nobody: it waits'}")
+    if found["definition"]:
+        say(yaml.safe_dump(_said(found["definition"]), sort_keys=False, allow_unicode=True).rstrip())
+    for each in call("GET", "/runs", pipeline=found["id"], limit=5)["items"]:
+        say(f"# run {each['run']}: {each['state']}{': ' + each['why'] if each['why'] else ''}")
+
+
+def save_pipeline(file: File) -> None:
+    """Make a pipeline, or replace its definition; its runs then use your rights."""
+    name, definition = _read(file)
+    say(f"{name} (revision {call('PUT', at('pipelines', name), body=definition)['revision']})")
+
+
+def check_pipeline(file: File) -> None:
+    """Say whether a definition could be saved, without saving it: you may, and its SELECT reads what it declares."""
+    name, definition = _read(file)
+    call("PUT", at("pipelines", name), body=definition, dry_run="true")
+    say(f"{name} can be saved")
+
+
+def show_rows(name: Name) -> None:
+    """Show the rows of a visualization, or what a saved query gives now."""
+    found = call("GET", at("pipelines", name, "rows"))
+    table([column for column, _ in found["columns"]], [[str(value) for value in row] for row in found["rows"]])
+    if found["cut"]:
+        say("# there are more")
+
+
+def _read(file: Path) -> tuple[str, dict[str, Any]]:
+    try:
+        definition = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ApiError(f"`{file}` cannot be read: {' '.join(str(error).split())}") from None
+    name = definition.get("name") if isinstance(definition, dict) else None
+    if not isinstance(name, str):
+        raise ApiError(f"`{file}` is not a pipeline's definition; write at least its `kind` and its `name`")
+    return name, definition
+
+
+def delete_pipeline(name: Name) -> None:
+    """Delete a pipeline; the tables that it wrote stay."""
+    say(f"{name} is gone (revision {call('DELETE', at('pipelines', name))['revision']})")
+
+
+def run_pipeline(name: Name, *, detach: Detached = False) -> None:
+    """Run a pipeline and show how it goes. Ctrl-C asks whether to cancel it, and leaves it alone else."""
+    attend(call("POST", at("pipelines", name, "runs"))["run"], detach=detach)
+
+
+def backfill(
+    name: Name,
+    since: Annotated[str | None, typer.Option(help="from this value of the cursor on")] = None,
+    until: Annotated[str | None, typer.Option(help="to before this one")] = None,
+    step: Annotated[str | None, typer.Option(help="a run for each: a number, or a duration as in `P1D`")] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would run")] = False,
+) -> None:
+    """Run a pipeline for a range of its cursor, in one run or one for each step."""
+    body = {"since": since, "until": until, "step": int(step) if step and step.isdecimal() else step}
+    query = {"dry_run": "true"} if dry_run else {}
+    answer = call("POST", at("pipelines", name, "backfill"), body=body, **query)
+    runs = ["would run"] * len(answer["ranges"]) if dry_run else answer["runs"]
+    table(
+        ("run", "since", "until"),
+        [(run, each["since"], each["until"]) for run, each in zip(runs, answer["ranges"], strict=True)],
+    )
+
+
+def _add_state(pipelines: typer.Typer, verb: str) -> None:
+    def change_state(name: Name) -> None:
+        say(f"{name}: {verb} (revision {call('POST', at('pipelines', name, verb))['revision']})")
+
+    pipelines.command(verb, help=f"{verb.replace('-', ' ').capitalize()} a pipeline.")(change_state)
+
+
+def _said(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return a definition without what it leaves as it is."""
+    return {key: value for key, value in definition.items() if value not in (None, [], {}, "")}

@@ -1,0 +1,114 @@
+"""Ask why, who one is, and whether it runs."""
+
+from contextlib import suppress
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from headgate.cli.addresses import deployment_address
+from headgate.cli.client import ApiError, at, call, credential, problem_of
+from headgate.cli.output import say, table
+from headgate.spark.connect_address import connect_address
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("why")(why)
+    app.command("me")(me)
+    app.command("status")(status)
+
+
+def why(
+    action: Annotated[str, typer.Argument(help="for example table.select")],
+    resource: Annotated[str, typer.Argument(help="for example lake.raw.flights")],
+    subject: Annotated[str | None, typer.Option("--for", help="somebody else, if you may ask about others")] = None,
+) -> None:
+    """Say whether something is allowed, by which path, and what would change it."""
+    body = {"action": action, "resource": resource, "subject": subject}
+    answer = call("POST", "/questions/explain", body=body)
+    if not answer["allowed"]:
+        _require_fitting(action, resource)
+    for line in answered(answer, subject or "you"):
+        say(line)
+
+
+def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
+    """Return the lines of an answer about a user."""
+    verdict = "allowed" if answer["allowed"] else "not allowed"
+    lines = [
+        f"{answer['action']} on {answer['resource']} is {verdict} ({answer['model']}, revision {answer['revision']})"
+    ]
+    for path in answer["because"]:
+        through = f", decided by {path['weakest']}, the weakest it touches" if path["weakest"] else ""
+        lines.append(f"  {path['subject']} was assigned {path['assigned']} on {path['on']}{through}")
+    if answer["missing"]:
+        lines.append(f"  {_lacking(answer, who)}")
+    lines += [f"  it would be with {written(fix)}" for fix in answer["fixes"]]
+    return lines
+
+
+def _lacking(answer: dict[str, Any], who: str) -> str:
+    """Return what a denial lacks, in words."""
+    from headgate.control.questions.messages import reason_on
+    from headgate.decision.types import Missing
+
+    named, missing = f"`{answer['resource']}`", answer["missing"]
+    if missing["code"] == "no-resource":
+        return f"{who} may not see {named}"
+    return reason_on(named, Missing(missing["code"], None, tuple(missing["roles"]), what=missing["what"]), who)
+
+
+def _require_fitting(action: str, resource: str) -> None:
+    """Raise `ApiError` for an action that does not exist, or that is not asked on resources of this type."""
+    from headgate.cli.scenarios.folders import vocabulary
+
+    known = vocabulary()
+    if action not in known:
+        near = get_close_matches(action, known, 1)
+        raise ApiError(f"there is no action `{action}`{f'; did you mean `{near[0]}`?' if near else ''}")
+    types, found = known[action].on, _type(resource)
+    if found is not None and found not in types:
+        raise ApiError(f"`{action}` is an action on the type {' or '.join(types)}; `{resource}` has the type {found}")
+
+
+def _type(resource: str) -> str | None:
+    """Return the type of a resource; None if the caller may not see it."""
+    with suppress(ApiError):
+        return str(call("GET", at("resources", resource))["type"])
+    return None
+
+
+def written(fix: dict[str, Any]) -> str:
+    """Return a fix in words."""
+    return " and ".join(
+        f"{each['role']} on {each['resource']}, given by {' or '.join(each['approvers'])}"
+        for each in fix["assignments"]
+    )
+
+
+def me() -> None:
+    """Say who you are and what you were assigned."""
+    answer = call("GET", "/me")
+    say(f"{answer['name']} (revision {answer['revision']})")
+    table(("role", "resource"), [(each["role"], each["resource"]) for each in answer["roles"]])
+
+
+def status() -> None:
+    """Say whether the API and Spark answer, and as whom you are known there, in which organization."""
+    where = deployment_address()
+    health = httpx.get(f"{where}/api/v1/health")
+    if health.is_error:
+        raise ApiError(problem_of(health))
+    say(describe_health(health.json(), httpx.URL(where)))
+    _, source = credential()
+    caller = call("GET", "/me")
+    say(f"{where}, organization {caller['organization']['name']}, as {caller['name']} by {source}")
+
+
+def describe_health(health: dict[str, Any], where: httpx.URL) -> str:
+    """Return whether the API and Spark answer, and the address of Spark Connect where there is one."""
+    port = health.get("spark_port")
+    address = f" at {connect_address(where.host, port, tls=where.scheme == 'https')}" if port else ""
+    return f"api {health['api']}, spark {health.get('spark', 'off')}{address}"

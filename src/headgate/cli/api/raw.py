@@ -1,0 +1,94 @@
+"""`headgate api`: any address of the HTTP API from a shell."""
+
+import sys
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from headgate.cli.client import base, problem_of, token
+from headgate.cli.finite_numbers import parse_json
+from headgate.cli.output import fail, write_json, write_text
+
+_WAIT = 600.0
+_BODILESS = ("GET", "DELETE")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("api")(api)
+
+
+def api(
+    method: Annotated[str, typer.Argument(help="GET, POST, PUT, PATCH or DELETE")],
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="`/api/v1/users`, `/access/v1/evaluation` ...; `headgate api GET /api/openapi.json` lists all"
+        ),
+    ],
+    fields: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME=TEXT|NAME:=JSON]...", help="fields of the body; of the query for GET and DELETE"),
+    ] = None,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="write nothing; answer what would change, for whom")
+    ] = False,
+    why: Annotated[str, typer.Option(help="why, for the audit")] = "",
+    organization: Annotated[str, typer.Option("--organization", "-o", help="which one, where you are in several")] = "",
+) -> None:
+    """Call the HTTP API with your token and print the answer. A refusal is a sentence and exit code 1."""
+    verb = _method(method)
+    given, bodiless = _fields(fields or []), verb in _BODILESS
+    query = {**(given if bodiless else {}), **({"dry_run": "true"} if dry_run else {})}
+    headers = {"authorization": f"Bearer {token()}", **({"headgate-why": why} if why else {})}
+    prefix = f"/o/{organization}" if organization else ""
+    answer = httpx.request(
+        verb,
+        f"{base()}{prefix}/{path.removeprefix('/')}",
+        params=query,
+        json=None if bodiless else given,
+        headers=headers,
+        timeout=_WAIT,
+    )
+    if answer.is_error:
+        fail(problem_of(answer))
+        sys.exit(1)
+    if answer.content:
+        _show(answer)
+
+
+def _show(answer: httpx.Response) -> None:
+    """Print the content of an answer: JSON indented, any other text as it is."""
+    try:
+        content = answer.json()
+    except ValueError:
+        write_text(f"{answer.text}\n")
+    else:
+        write_json(content, indent=2)
+
+
+def _method(written: str) -> str:
+    """Return the HTTP method; end with exit code 2 for a word that is none."""
+    if written.upper() not in _METHODS:
+        fail(f"`{written}` is not an HTTP method; write one of {', '.join(_METHODS)}")
+        sys.exit(2)
+    return written.upper()
+
+
+def _fields(written: list[str]) -> dict[str, Any]:
+    """Return fields as they are written: `name=text`, or `name:=json`."""
+    found: dict[str, Any] = {}
+    for each in written:
+        name, sign, value = each.partition("=")
+        if not sign or not name.strip(":"):
+            fail(f"`{each}` is no field; write `name=text`, or `name:=json`")
+            sys.exit(2)
+        try:
+            found[name.removesuffix(":")] = parse_json(value) if name.endswith(":") else value
+        except ValueError:
+            fail(f"`{value}` behind `{name}=` is not JSON")
+            sys.exit(2)
+    return found

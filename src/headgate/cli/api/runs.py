@@ -1,0 +1,115 @@
+"""`headgate run`: the runs of pipelines, how they went, and ending one."""
+
+import sys
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from headgate.cli.client import ApiError, at, call
+from headgate.cli.output import say, table, when
+from headgate.cli.run_progress import UNDER_WAY, follow, shown
+
+Run = Annotated[str, typer.Argument(help="the id of a run")]
+
+_get = partial(call, "GET")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    runs = typer.Typer(help="Runs of pipelines.", no_args_is_help=True)
+    runs.command("list")(list_runs)
+    runs.command("show")(show_run)
+    runs.command("log")(show_log)
+    runs.command("cancel")(cancel_run)
+    runs.command("retry")(retry_run)
+    app.add_typer(runs, name="run")
+
+
+def list_runs(
+    pipeline: Annotated[str | None, typer.Option(help="only those of this one")] = None,
+    state: Annotated[str | None, typer.Option(help="queued, running, succeeded, failed, cancelled or refused")] = None,
+    limit: Annotated[int, typer.Option(help="so many of the newest")] = 50,
+) -> None:
+    """Show the newest runs that you may see."""
+    found = call("GET", "/runs", pipeline=pipeline, state=state, limit=limit)["items"]
+    rows = [
+        (each["run"], each["name"], each["state"], when(each["queued"]), _lasted(each), each["why"]) for each in found
+    ]
+    table(("run", "pipeline", "state", "queued", "lasted", "why"), rows)
+
+
+def show_run(run: Run) -> None:
+    """Show a run: its state and why, its attempts, progress and figures."""
+    found = call("GET", at("runs", run))
+    said = {
+        "pipeline": found["name"],
+        "state": f"{found['state']}{': ' + found['why'] if found['why'] else ''}",
+        "begun by": f"{found['trigger']}{' of ' + found['by'] if found['by'] else ''}",
+        "queued": when(found["queued"]),
+        "started": when(found["started"]),
+        "ended": when(found["ended"]),
+        "lasted": _lasted(found),
+        "attempts": found["attempts"],
+        "cluster": found["cluster"],
+        "range": None if found["since"] is found["until"] is None else f"{found['since']} to {found['until']}",
+        **{name.replace("_", " "): f"{value:,.0f}" for name, value in found["progress"].items()},
+        **{name: f"{value:,.10g}" for name, value in found["metrics"].items()},
+    }
+    table(("run", run), [(name, value) for name, value in said.items() if value not in (None, "")])
+
+
+def show_log(
+    run: Run, *, following: Annotated[bool, typer.Option("--follow", "-f", help="until the run has ended")] = False
+) -> None:
+    """Show what a run said."""
+    if following:
+        attend(run)
+    else:
+        shown(_get, run, 0)
+
+
+def cancel_run(run: Run) -> None:
+    """End a run before its time, or take it from the queue."""
+    say(f"{run} is cancelled (revision {call('POST', at('runs', run, 'cancel'))['revision']})")
+
+
+def retry_run(
+    run: Run, *, detach: Annotated[bool, typer.Option("--detach", help="do not wait for the end")] = False
+) -> None:
+    """Carry out a run that has ended again, as a new one, and show how it goes."""
+    attend(call("POST", at("runs", run, "retry"))["run"], detach=detach)
+
+
+def attend(run: str, *, detach: bool = False) -> None:
+    """Show how a run goes until it has ended. Raises `ApiError` unless it has succeeded.
+
+    Ctrl-C asks whether to cancel it, where somebody is there to answer; else it goes on by itself.
+    """
+    if detach:
+        say(f"run {run} is queued; `headgate run log --follow {run}` shows how it goes")
+        return
+    try:
+        found = follow(_get, run)
+    except KeyboardInterrupt:
+        _leave(run)
+        return
+    if found["state"] != "succeeded":
+        why = f": {found['why']}" if found["why"] else "; its log says why"
+        raise ApiError(
+            f"the run `{run}` {'was ' if found['state'] in ('cancelled', 'refused') else ''}{found['state']}{why}"
+        )
+
+
+def _leave(run: str) -> None:
+    state = _get(f"/runs/{run}")["state"]
+    if state in UNDER_WAY and sys.stdin.isatty() and typer.confirm(f"\nCancel the run {run}?"):
+        cancel_run(run)
+        return
+    say(f"\nthe run goes on; `headgate run log --follow {run}` shows how, `headgate run cancel {run}` ends it")
+
+
+def _lasted(found: dict[str, Any]) -> str:
+    if found["started"] is None or found["ended"] is None:
+        return ""
+    return f"{found['ended'] - found['started']:,.1f} s"

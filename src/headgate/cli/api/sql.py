@@ -1,0 +1,120 @@
+"""SQL from the command line: a statement as yourself, its progress, and its rows in the form that is wanted."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import httpx
+import typer
+
+from headgate.cli.client import ApiError, at, base, call, end, problem_of, token
+from headgate.cli.finite_numbers import parse_json
+from headgate.cli.output import errors, note, progress, say, table, write_csv, write_json
+
+_WAIT = 0.5
+"""Seconds that one answer is waited for, so that progress shows."""
+_PAGE = 10_000
+_ARROW = "application/vnd.apache.arrow.stream"
+
+Format = Literal["table", "json", "csv", "arrow"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sql")(sql)
+
+
+def sql(
+    statement: Annotated[str, typer.Argument(help="one SQL statement")],
+    limit: Annotated[int | None, typer.Option(help="how many rows at most; 100 as a table, else 1000")] = None,
+    format: Annotated[Format, typer.Option(help="`json` is one object for each row; `arrow` is a stream")] = "table",
+    param: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE for `:NAME`; the value as JSON, or else text")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="the file that `arrow` is written to")] = None,
+) -> None:
+    """Run a statement on Spark, as yourself. Ctrl-C ends it."""
+    body: dict[str, Any] = {"statement": statement, "parameters": dict(map(_parameter, param or ())) or None}
+    if format == "arrow":
+        _stream({**body, "limit": limit}, output)
+        return
+    limit = limit or (100 if format == "table" else 1000)
+    answer = _ended(call("POST", "/sql", body={**body, "limit": limit, "wait_seconds": _WAIT}))
+    names = [each["name"] for each in answer["columns"]]
+    if names:
+        {"table": _table, "json": _json, "csv": _csv}[format](names, _rows(answer))
+    if answer["more"]:
+        note(f"(the first {limit} rows; there are more)")
+
+
+def _ended(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the statement once it has ended, with how far it is on the screen while it has not."""
+    if answer["state"] == "running":
+        path = f"/sql{at(answer['id'])}"
+        try:
+            with errors.status("waiting for Spark") as status:
+                while answer["state"] == "running":
+                    status.update(progress(_progress(answer["progress"])))
+                    answer = call("GET", path, rows=_PAGE, wait_seconds=_WAIT)
+        except KeyboardInterrupt:
+            end(path)
+            raise
+    if answer["problem"]:
+        raise ApiError(answer["problem"]["detail"])
+    return answer
+
+
+def _progress(found: dict[str, int]) -> str:
+    done = f"{found['tasks_done']} of {found['tasks']} tasks" if found["tasks"] else "waiting for Spark"
+    return f"{done}, {found['bytes'] / 1e6:,.1f} MB read" if found["bytes"] else done
+
+
+def _rows(answer: dict[str, Any]) -> Iterator[list[Any]]:
+    """Yield all rows, part after part; what is kept of them on the other side goes with the last one."""
+    yield from answer["rows"]
+    if answer["id"] is None:
+        return
+    path = f"/sql{at(answer['id'])}"
+    while answer["next"] is not None:
+        answer = call("GET", path, start=answer["next"], rows=_PAGE)
+        yield from answer["rows"]
+    end(path)
+
+
+def _table(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
+    table(names, list(rows))
+
+
+def _json(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
+    for row in rows:
+        write_json(dict(zip(names, row, strict=True)))
+
+
+def _csv(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
+    write_csv(chain([names], rows))
+
+
+def _stream(body: dict[str, Any], output: Path | None) -> None:
+    if output is None:
+        raise ApiError("an Arrow stream is written to a file; name it with `--output`")
+    headers = {"authorization": f"Bearer {token()}", "accept": _ARROW}
+    with httpx.stream("POST", f"{base()}/api/v1/sql", json=body, headers=headers, timeout=None) as answer:  # noqa: S113
+        if answer.is_error:
+            answer.read()
+            raise ApiError(problem_of(answer))
+        with output.open("wb") as file:
+            for piece in answer.iter_bytes():
+                file.write(piece)
+    say(f"{output} ({output.stat().st_size} bytes)")
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, found, value = text.partition("=")
+    if not (name and found):
+        raise ApiError(f"`{text}` names no value; write `NAME=VALUE`")
+    try:
+        read = parse_json(value)
+    except ValueError:
+        return name, value
+    return name, value if isinstance(read, (dict, list)) else read

@@ -1,0 +1,164 @@
+"""`headgate ask explain`: a tree of the ways that allow, or of what is missing and what would fix it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path as File
+from typing import Any
+
+from rich.text import Text
+from rich.tree import Tree
+
+from headgate.cli.ask.facts_file import opened
+from headgate.cli.ask.names import caller_of, question_of, resource_of, written
+from headgate.cli.ask.options import AskError, On, With
+from headgate.cli.ask.output import decision_json, print_json, verdict
+from headgate.cli.output import draw, say
+from headgate.control.questions.messages import NO_FIX, hidden, reason
+from headgate.decision.diff.compare import Moment
+from headgate.decision.explain.explain import explain, smallest_fixes
+from headgate.decision.reference import decide
+from headgate.decision.types import Explanation, Fix, Missing, Needed, Path, Question
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import Snapshot
+
+_MANY = 5
+"""So many approvers are named; JSON names them all."""
+
+
+def explained(file: File, asked: tuple[str, str, str], more: With, on: On, *, reveal: bool) -> int:
+    """Print an explanation; return the exit code."""
+    action, resource, principal = asked
+    moment = opened(file, on)
+    facts, models = moment.answers.facts, moment.answers.models
+    place = _place(facts, resource, reveal=reveal)
+    question = question_of(models, facts, caller_of(facts, principal), (action, place), more)
+    found = (_everything if reveal else _told)(moment, question)
+    if not found.discoverable and not reveal:
+        _print_hidden(resource, found, json=on.json)
+    elif on.json:
+        print_json(_json(facts, found))
+    else:
+        draw(_tree(facts, found))
+    return 0 if found.decision.allowed else 1
+
+
+def _place(facts: Snapshot, name: str, *, reveal: bool) -> ResourceId:
+    try:
+        return resource_of(facts, name)
+    except AskError:
+        if reveal:
+            raise
+        return ResourceId(f"?{name}")
+
+
+def _told(moment: Moment, question: Question) -> Explanation:
+    answers = moment.answers
+    return explain(answers.models, answers.facts, question, moment.now, answers)
+
+
+def _everything(moment: Moment, question: Question) -> Explanation:
+    answers = moment.answers
+    decision = decide(answers.models, answers.facts, question, moment.now)
+    fixes = () if decision.allowed else smallest_fixes(answers.models, answers.facts, question, moment.now, answers)
+    return Explanation(decision, discoverable=True, fixes=fixes)
+
+
+def _print_hidden(name: str, found: Explanation, *, json: bool) -> None:
+    text = hidden(name.split("."))
+    if json:
+        print_json({"allowed": False, "name": name, "revision": found.decision.revision, "message": text})
+    else:
+        say(text)
+
+
+def _tree(facts: Snapshot, found: Explanation) -> Tree:
+    tree = _branch(verdict(facts, found.decision))
+    if found.decision.allowed:
+        for line in _ways(facts, found.decision.paths):
+            tree.children.append(_branch(line))
+        return tree
+    missing = found.decision.missing or Missing("no-role")
+    tree.children.append(_branch(reason(facts, missing, found.decision.question.caller.principal)))
+    for fix in found.fixes:
+        needed = (_needed(facts, fix, each) for each in fix.assignments)
+        tree.children.append(_branch("it would be allowed with", *needed))
+    if not found.fixes:
+        tree.children.append(_branch(NO_FIX))
+    return tree
+
+
+def _branch(line: str, *below: str) -> Tree:
+    # As text: what stands in brackets is no markup here.
+    tree = Tree(Text(line))
+    tree.children.extend(map(_branch, below))
+    return tree
+
+
+def _ways(facts: Snapshot, paths: Sequence[Path]) -> Iterator[str]:
+    """Yield each way once, with all roles that it gives."""
+    if not paths:
+        yield "it takes no role, and its conditions hold"
+    ways: dict[Path, list[str]] = {}
+    for path in _sorted(paths):
+        way = Path("", path.subject, path.assigned_role, path.assigned_on, path.weakest, path.reason)
+        ways.setdefault(way, []).append(path.role)
+    for way, roles in ways.items():
+        yield "".join(_way(facts, way, roles))
+
+
+def _sorted(paths: Sequence[Path]) -> list[Path]:
+    return sorted(
+        paths, key=lambda path: (path.weakest or "", path.assigned_on, path.subject, path.assigned_role, path.role)
+    )
+
+
+def _way(facts: Snapshot, way: Path, roles: Iterable[str]) -> Iterator[str]:
+    yield f"{way.subject} was assigned {way.assigned_role} on {written(facts, way.assigned_on)}"
+    given = [role for role in dict.fromkeys(roles) if role != way.assigned_role]
+    yield f", which gives {', '.join(given)}" if given else ""
+    yield f" (the weakest of what it touches: {written(facts, way.weakest)})" if way.weakest else ""
+    yield f", for {way.reason}" if way.reason else ""
+
+
+def _needed(facts: Snapshot, fix: Fix, needed: Needed) -> str:
+    named = " or ".join(needed.approvers[:_MANY])
+    more = f" or {len(needed.approvers) - _MANY} more" if len(needed.approvers) > _MANY else ""
+    return f"{needed.role} on {written(facts, needed.resource)} for {fix.subject}, which {named}{more} can give"
+
+
+def _json(facts: Snapshot, found: Explanation) -> dict[str, Any]:
+    missing = found.decision.missing
+    return {
+        **decision_json(facts, found.decision),
+        "paths": [_path_json(facts, each) for each in _sorted(found.decision.paths)],
+        "missing": _missing_json(facts, found, missing) if missing else None,
+        "fixes": [_fix_json(facts, each) for each in found.fixes],
+    }
+
+
+def _path_json(facts: Snapshot, path: Path) -> dict[str, Any]:
+    return {
+        "role": path.role,
+        "subject": path.subject,
+        "assigned_role": path.assigned_role,
+        "assigned_on": written(facts, path.assigned_on),
+        "weakest": written(facts, path.weakest) if path.weakest else None,
+        "reason": path.reason,
+    }
+
+
+def _missing_json(facts: Snapshot, found: Explanation, missing: Missing) -> dict[str, Any]:
+    return {
+        "code": missing.code,
+        "resource": written(facts, missing.resource) if missing.resource else None,
+        "roles": list(missing.roles),
+        "what": missing.what,
+        "message": reason(facts, missing, found.decision.question.caller.principal),
+    }
+
+
+def _fix_json(facts: Snapshot, fix: Fix) -> dict[str, Any]:
+    assignments = [
+        {"role": each.role, "resource": written(facts, each.resource), "approvers": list(each.approvers)}
+        for each in fix.assignments
+    ]
+    return {"subject": fix.subject, "assignments": assignments}

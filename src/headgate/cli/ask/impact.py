@@ -1,0 +1,144 @@
+"""What follows, or differs, as tables: people, pipelines, and how much of each."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from headgate.cli.ask.names import written
+from headgate.cli.ask.output import print_json
+from headgate.cli.output import say, table
+from headgate.decision.diff.results import Ability, Consequences, Effect, Flip, PipelineEffect
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+
+_MANY = 3
+"""So many names stand in a cell; JSON has them all."""
+
+
+class _Alike(NamedTuple):
+    """What several effects have in common."""
+
+    type: str
+    before: str
+    after: str
+    lost: tuple[Ability, ...]
+    gained: tuple[Ability, ...]
+
+
+def print_consequences(facts: Snapshot, found: Consequences, *, json: bool) -> None:
+    """Print what follows; `facts` are those that the names are taken from."""
+    if json:
+        print_json(_json(facts, found))
+        return
+    if found.effects:
+        table(("who", "on", "was", "is then", "loses", "gains"), list(_people(facts, found.effects)))
+    if found.pipelines:
+        table(("pipeline", "", "run-as", "loses", "gains"), [_pipeline(facts, each) for each in found.pipelines])
+    say(_summary(found))
+
+
+def _summary(found: Consequences) -> str:
+    flips = sum(1 for _ in found.flips())
+    people, places = ({each.principal for each in found.effects}, {each.resource for each in found.effects})
+    breaks = sum(each.breaks for each in found.pipelines)
+    opens = sum(each.opens for each in found.pipelines)
+    return (
+        f"decisions that flip: {flips} (principals: {len(people)}, resources: {len(places)}); "
+        f"pipelines that break: {breaks}, that open: {opens}"
+    )
+
+
+def _people(facts: Snapshot, effects: Iterable[Effect]) -> Iterator[Sequence[str]]:
+    """Yield a row for all who lose and gain the same on the same resources of a type."""
+    places: dict[tuple[PrincipalId, _Alike], list[ResourceId]] = {}
+    for each in effects:
+        type = facts.resources[each.resource].type if each.resource in facts.resources else ""
+        alike = _Alike(type, each.before or "-", each.after or "-", each.lost, each.gained)
+        places.setdefault((each.principal, alike), []).append(each.resource)
+    people: dict[tuple[_Alike, tuple[ResourceId, ...]], list[str]] = {}
+    for (who, alike), ids in places.items():
+        people.setdefault((alike, tuple(ids)), []).append(who)
+    for (alike, ids), who in people.items():
+        names = [written(facts, id) for id in ids]
+        yield (
+            _listed(who),
+            _listed(names, alike.type),
+            alike.before,
+            alike.after,
+            _able(alike.lost),
+            _able(alike.gained),
+        )
+
+
+def _pipeline(facts: Snapshot, effect: PipelineEffect) -> Sequence[str]:
+    what = " and ".join(word for word, holds in (("breaks", effect.breaks), ("opens", effect.opens)) if holds)
+    return (
+        written(facts, effect.pipeline),
+        what,
+        effect.run_as or "-",
+        _flipped(facts, effect.lost),
+        _flipped(facts, effect.gained),
+    )
+
+
+def _flipped(facts: Snapshot, flips: Iterable[Flip]) -> str:
+    """Return who and on what, and the actions of each."""
+    found: dict[tuple[PrincipalId, ResourceId], list[Ability]] = {}
+    for flip in flips:
+        found.setdefault((flip.principal, flip.resource), []).append(flip.ability)
+    parts = [f"{who} on {written(facts, id)}: {_able(abilities)}" for (who, id), abilities in found.items()]
+    return _listed(parts, separator="; ")
+
+
+def _able(abilities: Sequence[Ability]) -> str:
+    return _listed([_ability(each) for each in abilities], most=2 * _MANY)
+
+
+def _ability(ability: Ability) -> str:
+    return f"{ability.action} {ability.role}" if ability.role else ability.action.partition(".")[2]
+
+
+def _listed(names: Sequence[str], kind: str = "", *, most: int = _MANY, separator: str = ", ") -> str:
+    shown = separator.join(names[:most])
+    several = f"{len(names)} of type {kind}: " if kind and len(names) > 1 else ""
+    return f"{several}{shown}{f'{separator}{len(names) - most} more' if len(names) > most else ''}"
+
+
+def _json(facts: Snapshot, found: Consequences) -> dict[str, Any]:
+    return {
+        "flips": [_flip_json(facts, each) for each in found.flips()],
+        "people": [_effect_json(facts, each) for each in found.effects],
+        "pipelines": [_pipeline_json(facts, each) for each in found.pipelines],
+    }
+
+
+def _flip_json(facts: Snapshot, flip: Flip) -> dict[str, Any]:
+    return {
+        "principal": flip.principal,
+        "action": flip.ability.action,
+        **({"role": flip.ability.role} if flip.ability.role else {}),
+        "resource": written(facts, flip.resource),
+        "before": not flip.allowed,
+        "after": flip.allowed,
+    }
+
+
+def _effect_json(facts: Snapshot, effect: Effect) -> dict[str, Any]:
+    return {
+        "principal": effect.principal,
+        "resource": written(facts, effect.resource),
+        "before": effect.before,
+        "after": effect.after,
+        "loses": [" ".join(each).strip() for each in effect.lost],
+        "gains": [" ".join(each).strip() for each in effect.gained],
+    }
+
+
+def _pipeline_json(facts: Snapshot, effect: PipelineEffect) -> dict[str, Any]:
+    return {
+        "pipeline": written(facts, effect.pipeline),
+        "run_as": effect.run_as,
+        "breaks": effect.breaks,
+        "opens": effect.opens,
+        "lost": [_flip_json(facts, each) for each in effect.lost],
+        "gained": [_flip_json(facts, each) for each in effect.gained],
+    }

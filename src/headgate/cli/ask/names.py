@@ -1,0 +1,105 @@
+"""From what somebody types to what a question is about: ids, or full names like `lake.raw.flights`."""
+
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
+
+from headgate.cli.ask.options import AskError, With
+from headgate.decision.context import Models
+from headgate.decision.reference import ASSIGNING
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
+from headgate.facts.snapshot import Snapshot
+
+
+def resource_of(facts: Snapshot, name: str) -> ResourceId:
+    """Return the resource of an id or a full name. Raises `AskError` if there is none, or several."""
+    found = facts.find(name.split("."))
+    if name in facts.resources or found is not None:
+        return ResourceId(name) if found is None else found.id
+    names: dict[str, list[ResourceId]] = {}
+    for id in facts.resources:
+        names.setdefault(written(facts, id), []).append(id)
+    ids = names.get(name, [])
+    if len(ids) > 1:
+        raise AskError(
+            f"`{name}` is the name of several: {', '.join(f'`{id}`' for id in sorted(ids))}; use one of these ids"
+        )
+    if not ids:
+        raise AskError(f"there is no resource `{name}`{_meant(name, {*names, *facts.resources})}")
+    return ids[0]
+
+
+def written(facts: Snapshot, id: ResourceId | None) -> str:
+    """Return the full name of a resource; its id where it is gone, and for what lies directly in the organization."""
+    if id is None or id not in facts.resources:
+        return str(id)
+    return ".".join(facts.full_name(id))
+
+
+def caller_of(facts: Snapshot, name: str) -> Caller:
+    """Return who asks: a principal, a token's or a run's, or a team. Raises `AskError` for nobody."""
+    token, run = facts.tokens.get(TokenId(name)), facts.runs.get(RunId(name))
+    if token is not None:
+        return Caller(token.principal, TokenId(name))
+    if run is not None:
+        return Caller(run.run_as, run=RunId(name))
+    if name not in facts.principals and name not in facts.resources:
+        raise AskError(f"there is nobody of the id `{name}`{_meant(name, facts.principals)}")
+    return Caller(PrincipalId(name))
+
+
+def action_of(models: Models, name: str) -> str:
+    """Return an action that a model in force knows. Raises `AskError` for any other."""
+    known = {action for model in models.values() for type in model.types for action in model.actions_on(type)}
+    if name not in known | ASSIGNING.keys():
+        raise AskError(f"no model in force has an action `{name}`{_meant(name, known | ASSIGNING.keys())}")
+    return name
+
+
+def question_of(models: Models, facts: Snapshot, caller: Caller, asked: tuple[str, ResourceId], more: With) -> Question:
+    """Return a question with its parameters. Raises `AskError` for a word that says nothing here."""
+    action, place = asked
+    return Question(
+        caller,
+        action_of(models, action),
+        place,
+        {key: tuple(_place_of(facts, name) for name in names) for key, names in _pairs(more.on).items()},
+        _role_of(models, facts, more.role),
+        _subject_of(facts, more.to) if more.to else None,
+        _role_of(models, facts, more.new_role),
+        _pairs(more.given),
+    )
+
+
+def _pairs(words: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for each in words:
+        key, sign, value = each.partition("=")
+        if not sign or not key:
+            raise AskError(f"`{each}` is no parameter; write `WHAT=VALUE`, for example `kind=compaction`")
+        found[key] = (*found.get(key, ()), *value.split(","))
+    return found
+
+
+def _place_of(facts: Snapshot, name: str) -> ResourceId:
+    # A user can be what a parameter names, as the consumer of an agreement.
+    return ResourceId(name) if name in facts.principals else resource_of(facts, name)
+
+
+def _subject_of(facts: Snapshot, name: str) -> SubjectId:
+    if name in facts.principals or GroupId(name) in facts.groups:
+        return PrincipalId(name)
+    return resource_of(facts, name)
+
+
+def _role_of(models: Models, facts: Snapshot, name: str | None) -> str | None:
+    known = {*facts.custom_roles, *(role for model in models.values() for role in model.roles)}
+    if name is not None and name not in known:
+        raise AskError(f"no model in force has a role `{name}`{_meant(name, known)}")
+    return name
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"; did you mean `{close[0]}`?" if close else ""

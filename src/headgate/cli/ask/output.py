@@ -1,0 +1,63 @@
+"""Answers as lines for people and as JSON for programs."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from headgate.cli.ask.names import written
+from headgate.cli.output import say, write_json
+from headgate.decision.types import Decision
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    write_json(value, indent=2)
+
+
+def print_decision(facts: Snapshot, decision: Decision, *, json: bool) -> None:
+    """Print an answer without its reasons."""
+    if json:
+        print_json(decision_json(facts, decision))
+    else:
+        say(verdict(facts, decision))
+
+
+def verdict(facts: Snapshot, decision: Decision) -> str:
+    """Return an answer in a line."""
+    question, answer = decision.question, "allow" if decision.allowed else "deny"
+    asked = f"{question.caller.principal}, {question.action} on {written(facts, question.resource)}"
+    return f"{answer}: {asked} ({decision.model}, revision {decision.revision})"
+
+
+def decision_json(facts: Snapshot, decision: Decision) -> dict[str, Any]:
+    """Return an answer as JSON."""
+    question = decision.question
+    return {
+        "allowed": decision.allowed,
+        "principal": question.caller.principal,
+        "action": question.action,
+        "resource": question.resource,
+        "name": written(facts, question.resource),
+        "model": decision.model,
+        "revision": decision.revision,
+    }
+
+
+def print_resources(facts: Snapshot, ids: Iterable[ResourceId], *, json: bool) -> None:
+    """Print resources by their names, sorted."""
+    found = sorted((written(facts, id), id) for id in ids)
+    if json:
+        print_json([{"resource": id, "name": name, "type": facts.resources[id].type} for name, id in found])
+        return
+    for name, _ in found:
+        say(name)
+
+
+def print_people(ids: Iterable[PrincipalId], *, json: bool) -> None:
+    """Print principals, sorted."""
+    if json:
+        print_json(sorted(ids))
+        return
+    for id in sorted(ids):
+        say(id)

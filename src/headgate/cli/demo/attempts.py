@@ -1,0 +1,150 @@
+"""The ten things that everybody tries, and what should come of it for whom."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from headgate.cli.demo.people import Person, RefusedError
+from headgate.cli.run_progress import follow
+from headgate.control.text.error_text import REFUSED, visible_words
+
+if TYPE_CHECKING:
+    from headgate.app.server import Server
+
+FLIGHTS = "lake.raw.flights"
+SALARIES = "lake.secret.salaries"
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """Something to try; `may` names who should get it. `question` is the action and resource to ask why about."""
+
+    title: str
+    may: frozenset[str]
+    attempt: Callable[[Person], object]
+    question: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of it: allowed, or refused with the door's own words, or something else went wrong."""
+
+    thing: Thing
+    person: Person
+    allowed: bool
+    words: str = ""
+    broken: bool = False
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the one who should get it did, and nobody else."""
+        return not self.broken and self.allowed == (self.person.name in self.thing.may)
+
+
+def things(server: "Server") -> list[Thing]:
+    """Return the ten, two of them also through the API and the REST catalog."""
+    everybody = frozenset(("ada", "ed", "vic"))
+    writers = frozenset(("ada", "ed"))
+    owner = frozenset(("ada",))
+    files = server.settings.warehouse
+    return [
+        Thing("count the flights", everybody, _sql(f"SELECT count(*) FROM {FLIGHTS}"), ("table.select", FLIGHTS)),
+        Thing("  through the API", everybody, _http(f"SELECT count(*) FROM {FLIGHTS}"), ("table.select", FLIGHTS)),
+        Thing("  through PyIceberg", everybody, _scan(FLIGHTS), ("table.select", FLIGHTS)),
+        Thing(
+            "read the delays by carrier",
+            everybody,
+            lambda p: p.spark.table("lake.trusted.delays_by_carrier").collect(),
+            ("table.select", "lake.trusted.delays_by_carrier"),
+        ),
+        Thing("read the salaries", owner, _sql(f"SELECT * FROM {SALARIES}"), ("table.select", SALARIES)),
+        Thing("  through the API", owner, _http(f"SELECT * FROM {SALARIES}"), ("table.select", SALARIES)),
+        Thing("  through PyIceberg", owner, _scan(SALARIES), ("table.select", SALARIES)),
+        Thing(
+            "guess a salary in a subquery",
+            owner,
+            _sql(f"SELECT 1 FROM lake.raw.airlines WHERE EXISTS (SELECT 1 FROM {SALARIES} WHERE amount > 2e5)"),
+            ("table.select", SALARIES),
+        ),
+        Thing("read the files behind the tables", frozenset(), lambda p: p.spark.read.parquet(str(files)).count()),
+        Thing(
+            "add an airline",
+            writers,
+            _sql("INSERT INTO lake.raw.airlines VALUES ('ZZ', 'Headgate Air')"),
+            ("table.insert", "lake.raw.airlines"),
+        ),
+        Thing("copy a table into trusted", writers, _copy, ("database.create_table", "lake.trusted")),
+        Thing(
+            "drop a table of trusted",
+            owner,
+            lambda p: p.spark.sql(f"DROP TABLE lake.trusted.scratch_{p.name}").collect(),
+            ("table.drop", "lake.trusted.scratch_{person}"),
+        ),
+        Thing("run the pipeline delays_by_carrier", writers, _run, ("query.trigger", "delays_by_carrier")),
+        Thing("give sam a look at the salaries", owner, _give, None),
+    ]
+
+
+def try_everything(server: "Server", people: list[Person], watch: Callable[[Tried], None]) -> list[Tried]:
+    """Let everybody try everything, in order; `watch` hears each outcome."""
+    tried: list[Tried] = []
+    for thing in things(server):
+        for person in people:
+            tried.append(_try(thing, person))
+            watch(tried[-1])
+    return tried
+
+
+def _try(thing: Thing, person: Person) -> Tried:
+    try:
+        thing.attempt(person)
+    except RefusedError as error:
+        return Tried(thing, person, allowed=False, words=str(error))
+    except Exception as error:  # noqa: BLE001 (whatever a client library raises is looked at)
+        refusal = _refusal(error)
+        return Tried(
+            thing, person, allowed=False, words=refusal or f"{type(error).__name__}: {error}", broken=not refusal
+        )
+    return Tried(thing, person, allowed=True)
+
+
+def _refusal(error: Exception) -> str:
+    """Return the words of a refusal of Spark's, the gateway's or the catalog's client; empty if it was none."""
+    from pyiceberg.exceptions import ForbiddenError, NoSuchTableError
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, ForbiddenError | NoSuchTableError):
+        return str(error)
+    if isinstance(error, PySparkException) and (error.getSqlState() == REFUSED or "PERMISSION_DENIED" in str(error)):
+        return visible_words(error)
+    return ""
+
+
+def _sql(statement: str) -> Callable[[Person], object]:
+    return lambda person: person.spark.sql(statement).collect()
+
+
+def _http(statement: str) -> Callable[[Person], object]:
+    return lambda person: person.call("POST", "/sql", {"statement": statement})
+
+
+def _scan(table: str) -> Callable[[Person], object]:
+    return lambda person: person.catalog.load_table(table.removeprefix("lake.")).scan(limit=10).to_arrow()
+
+
+def _copy(person: Person) -> object:
+    target = f"lake.trusted.airlines_of_{person.name}"
+    person.spark.table("lake.raw.airlines").writeTo(target).create()
+    return target
+
+
+def _run(person: Person) -> object:
+    run = person.call("POST", "/pipelines/delays_by_carrier/runs")["run"]
+    return follow(partial(person.call, "GET"), run, show=lambda _: None)
+
+
+def _give(person: Person) -> object:
+    given = person.call("POST", "/assignments", {"subject": "sam", "role": "viewer", "resource": SALARIES})
+    person.call("DELETE", "/assignments", subject="sam", role="viewer", resource=SALARIES)
+    return given

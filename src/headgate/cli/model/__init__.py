@@ -1,0 +1,1 @@
+"""Commands for model files: check, format, compare, describe."""

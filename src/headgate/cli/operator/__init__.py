@@ -1,0 +1,1 @@
+"""Commands of the operator: they work on the data folder of this machine."""

@@ -1,0 +1,65 @@
+"""`headgate backup` and `restore`: a copy of an embedded store."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.local import Data, refusals, settings_of
+from headgate.cli.output import fail, say
+
+if TYPE_CHECKING:
+    from headgate.app.settings.settings import Settings
+
+_ELSEWHERE = "this store lies in PostgreSQL; use `pg_dump --format=custom` and `pg_restore`, which see one state too"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("backup")(backup)
+    app.command("restore")(restore)
+
+
+def backup(file: Annotated[Path, typer.Argument(help="a new file")], data: Data = None) -> None:
+    """Copy the store while it is served: every log and document, as of one moment.
+
+    The keys and the data files of tables are not in it: copy the folders `keys` and `warehouse` too.
+    """
+    from headgate.store.backup import back_up
+
+    settings = settings_of(data)
+    _embedded(settings)
+    with refusals():
+        back_up(settings.folder, file)
+    say(f"the store of `{settings.folder}` is in `{file}`; the keys and the data files of tables are not")
+
+
+def restore(file: Annotated[Path, typer.Argument(help="what `headgate backup` wrote")], data: Data = None) -> None:
+    """Make a copy the store of a data folder that has none, if every log in it proves to be whole."""
+    from headgate.app.settings.settings import default_settings
+    from headgate.store import backup
+    from headgate.store.keys import KnownKeys
+    from headgate.store.marks import Marks
+
+    settings = default_settings(os.environ, folder=data)
+    _embedded(settings)
+    with refusals():
+        # Without the keys nothing says whose seals are true.
+        known = KnownKeys.beside(settings.seal_key)
+        marks = Marks.beside(settings.seal_key)
+        proofs = backup.restore(file, settings.folder, known if known.keys else None, marks)
+    for proof in proofs:
+        say(f"the log `{proof.log}` is whole up to revision {proof.head}")
+    if not known.keys:
+        say(
+            f"the seals were not checked: `{settings.seal_key.parent}` has no key; before a server starts, copy the folder "
+            "`keys` of the deployment there and run `headgate log verify`"
+        )
+
+
+def _embedded(settings: "Settings") -> None:
+    if settings.store_url is not None:
+        fail(_ELSEWHERE)
+        sys.exit(1)

@@ -1,0 +1,111 @@
+"""`headgate catalog`: what the operator does with other catalogs, on the deployment's own machine."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.command_groups import group
+from headgate.cli.local import Data, deployed, refusals
+from headgate.cli.output import errors, fail, say, table
+
+if TYPE_CHECKING:
+    from headgate.app.catalog_import import Found
+    from headgate.app.deployment import Deployment
+    from headgate.control.organizations.organization import Organization
+    from headgate.lake.other_catalog import OtherCatalog
+
+From = Annotated[
+    list[str],
+    typer.Option(
+        "--from",
+        metavar="NAME|KEY=VALUE",
+        help="the other catalog: its name in PyIceberg's configuration, or its properties, one option each (`type=sql`)",
+    ),
+]
+COLUMNS = ("table", "location", "snapshots", "columns", "result")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
+    catalogs = group("catalog", "Other Iceberg catalogs.")
+    catalogs.command("import")(take)
+    catalogs.callback()(lambda: None)
+    app.add_typer(catalogs)
+
+
+def take(
+    source: From,
+    organization: Annotated[
+        str | None, typer.Option(help="organization that receives the tables (required if there are several)")
+    ] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would be taken")] = False,
+    data: Data = None,
+) -> None:
+    """Take in the tables of another catalog that PyIceberg can read. Their files stay where they are.
+
+    Nobody is assigned anything. What must not be taken is refused, with the reason: a table any of whose files lies
+    outside its own location, where Headgate cannot read, or in another table's folder. The exit code is 1 then. From
+    now on write to these tables through Headgate only: the other catalog does not learn of its commits.
+    """
+    from rich.progress import Progress
+
+    from headgate.app.catalog_import import Importing
+    from headgate.app.http.lakes import warehouse_of
+
+    with deployed(data) as deployment:
+        taking = _taking(deployment, organization)
+        warehouse = warehouse_of(deployment.settings, taking.id)
+        importing = Importing(taking, deployment.organizations, warehouse)
+        with _opened(source) as other, Progress(console=errors, transient=True) as progress:
+            tables = progress.track(importing.found(other), total=other.count, description="reading")
+            found = [each if dry_run else importing.take(each) for each in tables]
+    table(COLUMNS, [_row(each, dry_run=dry_run) for each in found])
+    refused = sum(1 for each in found if each.problem)
+    say(f"{len(found) - refused} {'would be' if dry_run else 'were'} taken, {refused} refused")
+    if refused:
+        sys.exit(1)
+
+
+def _taking(deployment: "Deployment", named: str | None) -> "Organization":
+    """Return the organization that takes the tables. With several and none named it ends with exit code 1."""
+    from headgate.control.kernel.command import InvalidError
+
+    listed = deployment.organizations.listed
+    with refusals():
+        if named is None and len(listed) > 1:
+            ways = " or ".join(f"`--organization {each}`" for each in sorted(listed.values()))
+            raise InvalidError(f"the tables can go to more than one organization; choose one: {ways}")
+        if not listed:
+            raise InvalidError(
+                "there is no organization that could take the tables; create one with `headgate organization create`"
+            )
+        return deployment.organizations.find(named or next(iter(listed)))
+
+
+@contextmanager
+def _opened(source: list[str]) -> "Iterator[OtherCatalog]":
+    """Open the other catalog. A wrong or missing property, and a catalog that gives no answer, end with exit code 2."""
+    from headgate.lake.other_catalog import OtherCatalog, OtherCatalogError
+
+    pairs = [each.partition("=") for each in source]
+    named = [key for key, equals, _ in pairs if not equals]
+    properties = {key: value for key, equals, value in pairs if equals}
+    try:
+        with OtherCatalog(named[0] if named else "other", properties) as other:
+            yield other
+    except OtherCatalogError as error:
+        fail(f"the other catalog cannot be read: {error}")
+        sys.exit(2)
+
+
+def _row(found: "Found", *, dry_run: bool) -> tuple[object, ...]:
+    name = ".".join(found.name)
+    if found.loaded is None:
+        return (name, "", "", "", f"refused: {found.problem}")
+    metadata = found.loaded.metadata
+    done = "would be taken" if dry_run else "taken"
+    return (name, metadata.location, len(metadata.snapshots), len(metadata.schema().columns), done)

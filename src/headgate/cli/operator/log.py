@@ -1,0 +1,115 @@
+"""`headgate log`: who changed what, and the proof that nothing of it was altered, cut or written anew."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.client import call
+from headgate.cli.command_groups import group
+from headgate.cli.local import Data, opened
+from headgate.cli.output import errors, say, table, write_text
+
+if TYPE_CHECKING:
+    from headgate.store.verification import Proof
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    logs = group("log", "Who changed what, and the proof of it.")
+    for command in (show, verify, accept, seal, rotate):
+        logs.command(command.__name__)(command)
+    app.add_typer(logs)
+
+
+def show(
+    after: Annotated[int, typer.Option(help="show what came after this revision")] = 0,
+    limit: Annotated[int, typer.Option()] = 100,
+) -> None:
+    """Show who changed what, from a running server."""
+    entries = call("GET", "/audit", after=after, limit=limit)["items"]
+    rows = [
+        (
+            entry["revision"],
+            datetime.fromtimestamp(entry["at"], UTC).isoformat(timespec="seconds"),
+            entry["names"].get(entry["actor"], entry["actor"] or "headgate"),
+            entry["command"],
+            ", ".join(each["change"] for each in entry["changes"]),
+        )
+        for entry in entries
+    ]
+    table(("revision", "at", "who", "command", "changes"), rows)
+
+
+def verify(
+    seals: Annotated[
+        list[Path] | None, typer.Option("--seal", help="a file that `headgate log seal` wrote, kept elsewhere")
+    ] = None,
+    data: Data = None,
+) -> None:
+    """Prove every log: each entry follows from the one before it, each seal holds, and no log has gone back.
+
+    Ends with exit code 1 and the first revision that does not hold.
+    """
+    from headgate.store.keys import KnownKeys
+    from headgate.store.marks import Marks
+    from headgate.store.seals import read_seals
+
+    with opened(data) as (stores, settings):
+        given = [seal for file in seals or () for seal in read_seals(file.read_text(encoding="utf-8").splitlines())]
+        total = sum(head.revision for head in stores.heads(stores.logs()).values())
+        with _progress(total) as seen:
+            proofs = stores.verify(given, seen, KnownKeys.beside(settings.seal_key), Marks.beside(settings.seal_key))
+    _say(proofs)
+
+
+def accept(data: Data = None) -> None:
+    """Accept the logs as they are in the store, after you put back an older copy on purpose; every log is proved first.
+
+    Servers seal them again from now on. Run it on each machine that has the key.
+    """
+    from headgate.store.keys import KnownKeys
+    from headgate.store.marks import Marks
+
+    with opened(data) as (stores, settings):
+        known = KnownKeys.beside(settings.seal_key)
+        proofs = stores.verify(known=known)
+        stores.accept(Marks.beside(settings.seal_key), known)
+    _say(proofs)
+
+
+def seal(data: Data = None) -> None:
+    """Sign the newest entry of every log, and print the seals: keep them elsewhere, for `headgate log verify --seal`."""
+    with opened(data, sealing=True) as (stores, _):
+        for each in stores.seal():
+            write_text(f"{each.line()}\n")
+
+
+def rotate(data: Data = None) -> None:
+    """Make a new key that seals from now on; seals of the old one are still believed. A server takes it up at its start."""
+    from headgate.app.settings.settings import default_settings
+    from headgate.store.keys import rotate as rotate_key
+
+    key = rotate_key(default_settings(os.environ, folder=data).seal_key)
+    say(f"the logs are sealed by the key {key.fingerprint} from now on")
+
+
+def _say(proofs: "Sequence[Proof]") -> None:
+    for proof in proofs:
+        sealed = f"sealed up to {proof.sealed}" if proof.sealed else "not sealed"
+        say(f"the log `{proof.log}` is whole up to revision {proof.head}, {sealed}")
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """Show how far it is, to somebody who watches."""
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+        task = progress.add_task("entries", total=total)
+        yield lambda _revision: progress.advance(task)

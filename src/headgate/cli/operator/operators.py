@@ -1,0 +1,58 @@
+"""`headgate operators`: the users of the deployment who manage its organizations over the API."""
+
+from typing import Annotated
+
+import typer
+
+from headgate.cli.command_groups import group
+from headgate.cli.local import Data, deployed
+from headgate.cli.output import say, table
+
+Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    operators = group("operators", "Users of the deployment who create, list, suspend and remove organizations.")
+    operators.command("add")(add)
+    operators.command("remove")(remove)
+    operators.command("list")(list_operators)
+    app.add_typer(operators)
+
+
+def add(name: Login, data: Data = None) -> None:
+    """Make a user of the deployment an operator. That gives no right inside any organization."""
+    from headgate.control.deployment.operators import add_operator
+    from headgate.control.kernel.metadata import Call
+    from headgate.control.kernel.ports import Origin
+
+    with deployed(data) as deployment:
+        user = deployment.entrance.logins.user_of(name)
+        add_operator(deployment.organizations.deployment.control, user.principal, Call(Origin("operator")))
+    say(f"{name} is an operator of the deployment")
+
+
+def remove(name: Login, data: Data = None) -> None:
+    """Revoke the role from an operator, who stays a user of the deployment."""
+    from headgate.control.deployment.operators import remove_operator
+    from headgate.control.kernel.command import MissingError
+    from headgate.control.kernel.metadata import Call
+    from headgate.control.kernel.ports import Origin
+
+    with deployed(data) as deployment:
+        user = deployment.entrance.logins.user_of(name)
+        try:
+            remove_operator(deployment.organizations.deployment.control, user.principal, Call(Origin("operator")))
+        except MissingError:
+            raise MissingError(f"{name} is not an operator; `headgate operators list` shows the operators") from None
+    say(f"{name} is no longer an operator")
+
+
+def list_operators(data: Data = None) -> None:
+    """Show the operators."""
+    from headgate.control.deployment.operators import operators
+
+    with deployed(data) as deployment:
+        logins = deployment.entrance.logins
+        found = [(id, logins.user(id)) for id in operators(deployment.organizations.deployment.control)]
+    table(("name", "login", "id"), [(user.name, user.login, id) if user else ("", "", id) for id, user in found])

@@ -1,0 +1,71 @@
+"""`headgate secrets`: the key that seals the secrets of connections, on the deployment's own machine."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from headgate.cli.command_groups import group
+from headgate.cli.local import Data, deployed
+from headgate.cli.output import errors, fail, say, table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    secrets = group("secrets", "The key that seals the secrets of connections.")
+    secrets.command("rotate")(rotate)
+    secrets.callback()(lambda: None)
+    app.add_typer(secrets)
+
+
+def rotate(
+    *,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="make no new key: finish a rotation that was interrupted or keeps former keys"),
+    ] = False,
+    keep_former: Annotated[
+        bool,
+        typer.Option(
+            "--keep-former", help="leave the former keys in the file, for servers that still have the old file"
+        ),
+    ] = False,
+    data: Data = None,
+) -> None:
+    """Make a new key, re-encrypt every secret with it, and delete the former keys.
+
+    It can be interrupted: former keys stay in the file and open their secrets until every secret is re-encrypted. Servers of
+    this machine take the file as it is. Several servers with files of their own: rotate with `--keep-former` on one machine,
+    copy the file to the others, then rotate with `--resume`, and copy the file once more. A secret that does not open is
+    shown; the former keys stay then, and the exit code is 1.
+    """
+    from rich.progress import Progress
+
+    from headgate.control.connections.vault import VaultError
+    from headgate.control.connections.vault_rotation import VaultRotation
+
+    with deployed(data) as deployment:
+        vault, lost = deployment.vault, list[tuple[str, str, str]]()
+        try:
+            if not resume:
+                vault.add_key()
+            elif not vault.former_keys:
+                say("no rotation waits to be finished; nothing was changed")
+                return
+            rotation = VaultRotation(deployment.organizations, vault)
+            waiting = list(rotation.waiting())
+            with Progress(console=errors, transient=True) as progress:
+                for each in progress.track(waiting, description="sealing"):
+                    try:
+                        rotation.reseal(each)
+                    except VaultError as error:
+                        lost.append((each.organization.id, each.connection, str(error)))
+            is_finished = not keep_former and rotation.finish()
+        except VaultError as error:
+            fail(str(error))
+            sys.exit(1)
+    say(f"{len(waiting) - len(lost)} secrets re-encrypted")
+    if lost:
+        table(("organization", "connection", "why not"), lost)
+        sys.exit(1)
+    say("the former keys are deleted" if is_finished else "the former keys still decrypt; delete them with `--resume`")

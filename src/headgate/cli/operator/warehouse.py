@@ -1,0 +1,79 @@
+"""`headgate warehouse`: what the operator does with the files of tables, on the deployment's own machine."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.command_groups import group
+from headgate.cli.local import Data, deployed, refusals
+from headgate.cli.output import errors, fail, say, table
+
+if TYPE_CHECKING:
+    from headgate.app.relocations import FormerTable, Relocations
+
+COLUMNS = ("organization", "table", "bytes", "result")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
+    warehouse = group("warehouse", "The folder of the tables' files.")
+    warehouse.command("move")(move)
+    warehouse.callback()(lambda: None)
+    app.add_typer(warehouse)
+
+
+def move(
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would be moved")] = False,
+    data: Data = None,
+) -> None:
+    """Move tables of an earlier version into the folders of their organizations.
+
+    An earlier version kept the files of all organizations' tables beside each other. Such a table can be read and written;
+    it can be purged, or registered again after it was dropped, only where its files are in its organization's folder. Data
+    files are linked, not copied; metadata and manifests hold paths, so new ones are written. A table that cannot be moved
+    stays as it is and is shown with the reason; the exit code is 1 then. The command can be interrupted at any time and run again. Stop the server
+    first: statements on a table that is being moved fail.
+    """
+    from rich.progress import Progress
+
+    from headgate.app.relocations import Relocations
+
+    with refusals(), deployed(data) as deployment:
+        if deployment.settings.bucket is not None:
+            fail("tables in a bucket are not moved; they go on where they are")
+            sys.exit(1)
+        relocations = Relocations(deployment.organizations, deployment.settings.warehouse)
+        waiting = list(relocations.waiting())
+        rows = [(each.organization.id, each.name, str(each.measure_size())) for each in waiting]
+        with Progress(console=errors, transient=True) as progress:
+            tables = progress.track(waiting, description="moving")
+            results = ["would be moved" if dry_run else _moved(relocations, each) for each in tables]
+        removed = 0 if dry_run else relocations.remove_leftovers()
+    if removed:
+        say(f"{removed} folders of tables that were moved before are removed")
+    if not waiting:
+        say("every table lies in its organization's folder")
+        return
+    table(COLUMNS, [(*row, result) for row, result in zip(rows, results, strict=True)])
+    refused = sum(1 for each in results if each not in ("moved", "would be moved"))
+    say(f"{len(results) - refused} {'would be' if dry_run else 'were'} moved, {refused} were not")
+    if refused:
+        sys.exit(1)
+
+
+def _moved(relocations: "Relocations", former: "FormerTable") -> str:
+    """Move a table, and return what became of it."""
+    from headgate.control.kernel.ports import PointerConflictError
+    from headgate.lake.errors import LakeError
+
+    try:
+        relocations.move(former)
+    except PointerConflictError:
+        return "not moved: it was committed to meanwhile; run this again"
+    except LakeError as error:
+        return f"not moved: {error}"
+    except OSError as error:
+        return f"not moved: a file cannot be used ({error.strerror})"
+    return "moved"

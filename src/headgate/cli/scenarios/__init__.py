@@ -1,0 +1,1 @@
+"""Scenarios: `headgate model test` runs folders of cases."""

@@ -1,0 +1,125 @@
+"""`headgate model test`: scenario folders, run as their cases say and asked of an engine."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.output import errors, fail, say, table
+
+if TYPE_CHECKING:
+    from headgate.cli.scenarios.folders import System
+    from headgate.conformance.http.runner import Doors
+    from headgate.conformance.runner import Asking, Outcome
+    from headgate.control.kernel.log_follower import Start
+
+
+class Answering(StrEnum):
+    """What answers the questions."""
+
+    ENGINE = "engine"
+    REFERENCE = "reference"
+
+
+class Entry(StrEnum):
+    """Where the questions are asked."""
+
+    CORE = "core"
+    HTTP = "http"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("test")(run_folders)
+
+
+def run_folders(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="folders of `worlds` and `cases`")],
+    engine: Annotated[Answering, typer.Option(help="what answers: the engine, or the reference")] = Answering.ENGINE,
+    entry: Annotated[
+        Entry, typer.Option(help="where it is asked: in the core, or over HTTP as its actor")
+    ] = Entry.CORE,
+    only: Annotated[str | None, typer.Option(metavar="ID", help="run this case alone, and say why")] = None,
+) -> None:
+    """Run the cases of scenario folders; the exit code is 1 unless each is answered as it expects."""
+    systems = _systems(folders, _start(engine))
+    with _asking(entry) as (asking, summary):
+        results = [(system, tuple(_outcomes(system, only, asking))) for system in systems]
+    everything = [outcome for _, outcomes in results for outcome in outcomes]
+    if only is not None and not everything:
+        fail(f"there is no case `{only}` in these folders")
+        sys.exit(1)
+    for outcome in everything:
+        if only is not None or not outcome.passed:
+            _print(outcome)
+    rows = [(system.folder, system.name, *_counts(outcomes)) for system, outcomes in results if outcomes]
+    table(("folder", "system", "passed", "failed"), rows)
+    passed, failed = _counts(everything)
+    summary()
+    say(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+def _start(engine: Answering) -> "Start":
+    if engine is Answering.REFERENCE:
+        from headgate.decision.evaluator import Reference
+
+        return Reference
+    from headgate.decision.engine.engine import Engine
+
+    return Engine
+
+
+@contextmanager
+def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
+    """Open the way in; gives what asks there, and what sums up what was seen on the way."""
+    if entry is Entry.CORE:
+        from headgate.conformance.runner import by_engine
+
+        yield by_engine, lambda: None
+        return
+    from headgate.conformance.http.runner import doors
+
+    with doors() as opened:
+        yield opened.asked, lambda: _sum_up(opened)
+
+
+def _sum_up(opened: "Doors") -> None:
+    say(f"{opened.confirmed} of the cases were also confirmed by the dry run of a route")
+
+
+def _systems(folders: Sequence[Path], start: "Start") -> "list[System]":
+    from headgate.cli.scenarios.folders import read_folder
+    from headgate.conformance.errors import ScenarioError
+    from headgate.model.diagnostics import ModelError
+
+    try:
+        return [system for folder in folders for system in read_folder(folder, start)]
+    except (ScenarioError, ModelError) as error:
+        fail(str(error))
+        sys.exit(1)
+
+
+def _outcomes(system: "System", only: str | None, asking: "Asking") -> "Iterator[Outcome]":
+    from rich.progress import track
+
+    from headgate.conformance.runner import run
+
+    cases = [case for case in system.cases if only in (None, case.id)]
+    shown = track(cases, system.name, console=errors, transient=True, disable=not errors.is_terminal)
+    return (run(system.world, case, asking) for case in shown)
+
+
+def _counts(outcomes: "Sequence[Outcome]") -> tuple[int, int]:
+    passed = sum(outcome.passed for outcome in outcomes)
+    return passed, len(outcomes) - passed
+
+
+def _print(outcome: "Outcome") -> None:
+    say(f"{outcome.case.id}: expected {outcome.case.expect}, the answer is {outcome.answer}")
+    say(f"  {outcome.why}")
+    say(f"  {outcome.case.note}")
